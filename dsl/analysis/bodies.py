@@ -1,0 +1,111 @@
+"""Bodies: the lists of steps that share one memory, each with the place where it is written."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dsl.compiler import CONCENTRATOR_NAMES, Compiled
+from dsl.nodes import Node
+from dsl.personas import ORCHESTRATING
+from dsl.plan import Plan, Team
+from dsl.steps import AgentStep, Step
+from dsl.values import NodePath
+from dsl.walking import walk
+
+TEAMS: NodePath = ("orchestration", "teams")
+_PERSONAS: NodePath = ("llm_config", "personas")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The tasks of a team, or the execution plan of a persona."""
+
+    key: str
+    """The team's id, or the persona's key in the plan."""
+    steps: tuple[Step, ...]
+    """As written: without what the compiler put before them."""
+    path: NodePath
+    team: Team | None = None
+    """None for an execution plan."""
+    given: tuple[str, ...] = ()
+    """The variables that are there from the beginning."""
+
+    def walked(self) -> Iterator[tuple[Step, NodePath]]:
+        """Each step with its place, nested ones too."""
+        return walk(self.steps, self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Bodies:
+    """Every body of a document."""
+
+    teams: Mapping[str, Body]
+    plans: Mapping[str, Body]
+    """`{persona key: its execution plan}`, each once, however many tasks follow it."""
+
+    def plan(self, step: Step) -> Body | None:
+        """The execution plan that an agent follows; None for every other step."""
+        if not isinstance(step, AgentStep) or step.agent_type != ORCHESTRATING:
+            return None
+        return self.plans.get(step.persona_key or "")
+
+    def within(self, body: Body) -> Iterator[Body]:
+        """A body and the plans that its agents follow, at any depth, each once."""
+        seen = {body.key}
+        ahead = [body]
+        while ahead:
+            here = ahead.pop()
+            yield here
+            for step, _ in here.walked():
+                plan = self.plan(step)
+                if plan is not None and plan.key not in seen:
+                    seen.add(plan.key)
+                    ahead.append(plan)
+
+
+def bodies(compiled: Compiled) -> Bodies:
+    """The bodies of a compiled document."""
+    plan, tree = compiled.plan, compiled.tree
+    teams = {team.id: _of_team(team) for team in plan.teams.values()}
+    plans: dict[str, Body] = {}
+    for body in teams.values():
+        _collect(body, plan, tree, plans)
+    return Bodies(teams, plans)
+
+
+def _of_team(team: Team) -> Body:
+    path = (*TEAMS, team.id, "tasks")
+    if team.collects is None:
+        return Body(team.id, team.steps, path, team)
+    return Body(team.id, _written(team), path, team, CONCENTRATOR_NAMES)
+
+
+def _written(team: Team) -> tuple[Step, ...]:
+    """A concentrator's own tasks, without the skill that aggregates before them."""
+    by_skill = team.collects and team.collects.aggregate not in ("list", "merge_dict")
+    return team.steps[1:] if by_skill else team.steps
+
+
+def _collect(body: Body, plan: Plan, tree: Node, plans: dict[str, Body]) -> None:
+    for step, path in body.walked():
+        if not isinstance(step, AgentStep) or step.agent_type != ORCHESTRATING:
+            continue
+        key = step.persona_key or ""
+        persona = plan.personas.get(key)
+        if key in plans or persona is None or persona.execution_plan is None:
+            continue
+        where = written_at(tree, path, "execution_plan")
+        plans[key] = Body(key, persona.execution_plan, where)
+        _collect(plans[key], plan, tree, plans)
+
+
+def written_at(tree: Node, step: NodePath, *field: str) -> NodePath:
+    """Where a field of an agent's persona is written: in the task's config, or the persona."""
+    own = (*step, "config", *field)
+    if is_there(tree, own):
+        return own
+    return (*_PERSONAS, str(tree.find((*step, "persona_key")).value), *field)
+
+
+def is_there(tree: Node, path: Sequence[str | int]) -> bool:
+    """Whether the document says anything at the path."""
+    return tree.find(path) is not tree.find(path[:-1])

@@ -1,0 +1,176 @@
+"""Context fields over the graph of teams: what may have been set before a team begins.
+
+Forward, over every way that can be taken: a field that no way sets before a read is either given
+with the start, or not there. What no team ever sets is an input of the document.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from dsl.analysis.bodies import TEAMS, Bodies
+from dsl.analysis.reader import Reader, overlap
+from dsl.analysis.reads import Read
+from dsl.analysis.teams import Node, Teams
+from dsl.nodes import Mark, Problems
+from dsl.nodes import Node as Written
+from dsl.paths import Path, parse
+from dsl.steps import TeamStep
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A field of the context that the document expects to be given with the start."""
+
+    path: str
+    """Dotted, within the context."""
+    needed: bool
+    """Without it some step fails; else the document takes care of its absence."""
+    mark: Mark
+    """Where it is read first."""
+    place: str = ""
+    """The team that reads it first."""
+
+
+class Flow:
+    """What may have been set when a team begins; sets of paths are bits of a number."""
+
+    def __init__(self, graph: Teams, bodies: Bodies) -> None:
+        self._bits: dict[Path, int] = {}
+        """`("context", ...)` for what is set, `("teams", id)` for a team that has run."""
+        self._setters: dict[Path, list[str]] = {}
+        self._masks: dict[Path, int] = {}
+        self._before = dict.fromkeys(graph.plan.teams, 0)
+        leads = {node: tuple(self._leads(graph, bodies, node)) for node in graph.nodes}
+        nodes = {team: [Node(team), Node(team, branch=True)] for team in graph.plan.teams}
+        ahead = dict.fromkeys(graph.nodes)
+        while ahead:
+            node = next(iter(ahead))
+            del ahead[node]
+            for team, new in leads[node]:
+                after = self._before[team] | self._before[node.team] | new
+                if after != self._before[team]:
+                    self._before[team] = after
+                    ahead |= dict.fromkeys(other for other in nodes[team] if other in leads)
+
+    def _leads(self, graph: Teams, bodies: Bodies, node: Node) -> Iterator[tuple[str, int]]:
+        """What a visit adds for which team; a branch that ends hands all to every concentrator."""
+        for exit in graph.usable(node):
+            new = self._bit(("teams", node.team))
+            for path in (("context", *parse(update)) for update in exit.updates):
+                new |= self._bit(path)
+                setters = self._setters.setdefault(path, [])
+                if node.team not in setters:
+                    setters.append(node.team)
+            meeting = graph.concentrators if node.branch else ()
+            for team in (*exit.targets, exit.concentrator, *meeting):
+                if team is not None:
+                    yield team, new
+        for body in bodies.within(bodies.teams[node.team]):
+            for step, _ in body.walked():
+                if isinstance(step, TeamStep):
+                    given = [self._bit(("context", key)) for key in step.input or {}]
+                    yield step.team, sum(given)
+
+    def _bit(self, path: Path) -> int:
+        return self._bits.setdefault(path, 1 << len(self._bits))
+
+    def may_be_set(self, path: Path, team: str) -> bool:
+        """Whether something at, above or below a path of the facts may be there."""
+        if path not in self._masks:
+            near = (bit for other, bit in self._bits.items() if overlap(path, other))
+            self._masks[path] = sum(near)
+        return self._before[team] & self._masks[path] != 0
+
+    def setters(self, path: Path) -> list[str]:
+        """The teams whose routing sets something at, above or below a context path."""
+        near = (teams for other, teams in self._setters.items() if overlap(path, other))
+        return list(dict.fromkeys(team for teams in near for team in teams))
+
+
+def check_context(
+    graph: Teams, bodies: Bodies, reader: Reader, tree: Written, problems: Problems
+) -> tuple[Input, ...]:
+    """Note what is read before it can have been set.
+
+    Returns:
+        The inputs of the document, in the order of their first reads.
+    """
+    flow = Flow(graph, bodies)
+    inputs: dict[str, Input] = {}
+    for team in graph.plan.teams.values():
+        if team.id not in graph.reached:
+            continue
+        told: set[Path] = set()
+        for read in reader.team(bodies, team, (*TEAMS, team.id)):
+            if len(read.path) < 2 or flow.may_be_set(read.path, team.id):
+                continue
+            early = read.needed and read.path[:2] not in told
+            match read.path[0]:
+                case "context":
+                    setters = flow.setters(read.path)
+                    if not setters or not read.needed:
+                        _expect(inputs, read, team.id, tree)
+                    elif early:
+                        told.add(read.path[:2])
+                        _note_field(read, team.id, setters, tree, problems)
+                case "teams" if early:
+                    told.add(read.path[:2])
+                    _note_team(read, team.id, graph, tree, problems)
+                case _:
+                    pass
+    return _topmost(inputs)
+
+
+def _note_field(
+    read: Read, team: str, setters: list[str], tree: Written, problems: Problems
+) -> None:
+    name = ".".join(read.path)
+    what = "is read" if read.fails else "is asked for"
+    problems.add(
+        "W508", tree.find(read.place).mark, read.place,
+        f"{name} {what} by the team {team!r} before any team can have set it: only "
+        f"{_listed(setters)} {'sets' if len(setters) == 1 else 'set'} it, and "
+        f"{'comes' if len(setters) == 1 else 'come'} later",
+        fix=f"set it earlier, or write `{{{{ {name} | default(...) }}}}` if it may be given "
+        "with the start",
+    )  # fmt: skip
+
+
+def _note_team(read: Read, team: str, graph: Teams, tree: Written, problems: Problems) -> None:
+    name = read.path[1]
+    if name not in graph.plan.teams:
+        return
+    again = name == team
+    problems.add(
+        "W508", tree.find(read.place).mark, read.place,
+        f"{'.'.join(read.path)} is read by the team {team!r} "
+        + ("in its only visit, before it has a result"
+           if again else f"and {name!r} cannot have run before it"),
+        fix="route to it first"
+        if not again
+        else f"`tasks.{'.'.join(read.path[3:])}` is the present visit's own",
+    )  # fmt: skip
+
+
+def _listed(names: list[str]) -> str:
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _expect(inputs: dict[str, Input], read: Read, team: str, tree: Written) -> None:
+    name = ".".join(read.path[1:])
+    known = inputs.get(name)
+    needed = read.needed and read.fails
+    if known is None:
+        inputs[name] = Input(name, needed, tree.find(read.place).mark, team)
+    elif needed and not known.needed:
+        inputs[name] = Input(name, True, known.mark, known.place)
+
+
+def _topmost(inputs: Mapping[str, Input]) -> tuple[Input, ...]:
+    """The inputs without those that lie within another one."""
+    return tuple(
+        one
+        for one in inputs.values()
+        if not any(one.path.startswith(f"{other}.") for other in inputs)
+    )

@@ -1,0 +1,43 @@
+"""Failures that no route takes over."""
+
+from dsl.analysis.bodies import TEAMS
+from dsl.analysis.holes import either, holes
+from dsl.analysis.solver import Effort
+from dsl.nodes import Node, Problems
+from dsl.plan import Plan
+from dsl.steps import Step
+from dsl.walking import walk
+
+_QUIET = ("set", "return", "loop", "branch", "parallel", "try")
+"""Kinds that fail by what is in them alone, or by a template that names what is not there."""
+
+
+def check_failures(plan: Plan, tree: Node, problems: Problems, effort: Effort) -> None:
+    """Note the teams that lead on after every success, and after a failure nowhere.
+
+    A written default, null too, is the author's word; the failure of a last team is the run's;
+    W501 tells of both holes at once.
+    """
+    for team in plan.teams.values():
+        routing = team.routing
+        if routing is None or routing.default is not None or routing.ends_by_default:
+            continue
+        if not any(rule.next_team for rule in routing.rules):
+            continue
+        rules = [rule.condition for rule in routing.rules]
+        left = holes(team.steps, team.stop_on_failure, rules, effort)
+        working = [step.name for step in team.steps if _works(step)]
+        open_ = [name for name in left.after_failure if name in working]
+        if open_ and not left.after_success:
+            path = (*TEAMS, team.id, "routing")
+            problems.add(
+                "W507", tree.find(path).at, path,
+                f"when {either(open_)} fails, no rule matches and there is no default: the run "
+                "fails",
+                fix="add `default:` with a team, or a rule for the failure; "
+                "`default: null` says that it is meant",
+            )  # fmt: skip
+
+
+def _works(step: Step) -> bool:
+    return any(inner.kind not in _QUIET for inner, _ in walk([step], ()))

@@ -1,0 +1,81 @@
+"""What can be proved of a document before it ever runs, told like every other problem.
+
+Pure, and sound: what is told is certain on every way that a run can take, as long as steps do
+what their kind promises. What cannot be decided is not told.
+"""
+
+from dataclasses import dataclass
+
+from dsl.analysis.bodies import Bodies, bodies
+from dsl.analysis.choices import Choices
+from dsl.analysis.dataflow import Input, check_context
+from dsl.analysis.failures import check_failures
+from dsl.analysis.loops import check_loops, check_reach
+from dsl.analysis.reader import Reader
+from dsl.analysis.solver import Effort
+from dsl.analysis.teams import Teams, team_graph
+from dsl.analysis.variables import check_variables
+from dsl.compiler import Compiled
+from dsl.errors import Problem
+from dsl.nodes import Problems
+from dsl.steps import TeamStep
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What was found out about one document."""
+
+    findings: tuple[Problem, ...]
+    """Warnings, in reading order; the compiler's own are not among them."""
+    inputs: tuple[Input, ...]
+    """What of the context is to be given with the start."""
+    graph: Teams
+    bodies: Bodies
+
+
+def analysed(compiled: Compiled) -> Analysis:
+    """Analyse a compiled document."""
+    problems = Problems()
+    plan, tree = compiled.plan, compiled.tree
+    parts = bodies(compiled)
+    effort = Effort()
+    graph = team_graph(plan, calls(parts), effort)
+    reader = Reader(plan, tree)
+    check_reach(graph, tree, problems)
+    Choices(graph, tree, problems, effort).check(parts)
+    check_loops(graph, parts, tree, problems)
+    check_failures(plan, tree, problems, effort)
+    inputs = check_context(graph, parts, reader, tree, problems)
+    check_variables(parts, reader, tree, problems)
+    found = tuple(sorted(problems.found, key=_reading_order))
+    return Analysis(found, inputs, graph, parts)
+
+
+def findings(compiled: Compiled) -> list[Problem]:
+    """The warnings of the analysis, for `validate`; the compiler's own are not among them."""
+    return list(analysed(compiled).findings)
+
+
+def warnings(compiled: Compiled, analysis: Analysis) -> list[Problem]:
+    """The compiler's warnings and those of the analysis, each once, in reading order."""
+    found = dict.fromkeys((*compiled.warnings, *analysis.findings))
+    return sorted(found, key=_reading_order)
+
+
+def _reading_order(problem: Problem) -> tuple[str, int, int, str]:
+    return problem.file, problem.line, problem.column, problem.code
+
+
+def calls(parts: Bodies) -> dict[str, tuple[str, ...]]:
+    """`{team: the teams that its steps, and the plans that its agents follow, run}`."""
+    return {
+        team: tuple(
+            dict.fromkeys(
+                step.team
+                for body in parts.within(own)
+                for step, _ in body.walked()
+                if isinstance(step, TeamStep)
+            )
+        )
+        for team, own in parts.teams.items()
+    }

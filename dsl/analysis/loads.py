@@ -1,0 +1,181 @@
+"""Loads: what one visit of a team can cost at most, before any limit of the run."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import Field
+
+from dsl.analysis.bodies import Bodies, Body
+from dsl.nodes import Mark, Node
+from dsl.plan import Plan
+from dsl.steps import (
+    AgentStep,
+    ApprovalStep,
+    BranchStep,
+    LoopStep,
+    ParallelStep,
+    SkillStep,
+    Step,
+    TeamStep,
+    ToolStep,
+    TryStep,
+)
+from dsl.templates import is_template
+from dsl.values import Frozen, NodePath
+from dsl.walking import blocks
+
+Key = tuple[str, ...]
+Load = Mapping[Key, float]
+"""`{("model_calls",): 3, ("model", "anthropic/claude"): 3, ("team", "review"): 1, ...}`"""
+
+MODEL_CALLS: Key = ("model_calls",)
+SKILL_CALLS: Key = ("skill_calls",)
+APPROVALS: Key = ("approvals",)
+OUTPUT_TOKENS: Key = ("output_tokens",)
+COST: Key = ("cost",)
+LEGACY = "legacy agents"
+"""Stands for the models of legacy classes, which no document names."""
+
+
+class Price(Frozen):
+    """What a model costs, in US dollars for a million tokens."""
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the costs are reckoned with."""
+
+    prices: Mapping[str, Price]
+    """`{"provider/model": price}`; a model that is not there is told as unpriced."""
+    input_tokens: int
+    """Of one model call: an assumption, for nobody knows before the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """A loop over a list whose length no document says."""
+
+    step: str
+    length_of: str
+    mark: Mark
+
+
+@dataclass(slots=True)
+class Loads:
+    """Adds up what steps can cost."""
+
+    plan: Plan
+    bodies: Bodies
+    tree: Node
+    terms: Terms
+    unbounded: dict[NodePath, Unbounded] = field(default_factory=dict[NodePath, Unbounded])
+    _plans: dict[str, Load] = field(default_factory=dict[str, Load])
+
+    def team(self, body: Body) -> Load:
+        """One visit of a team: its own steps, without the visits of teams that these run."""
+        assert body.team is not None
+        aggregating: list[Load] = [{SKILL_CALLS: 1}] if body.team.steps != body.steps else []
+        asking: list[Load] = [{APPROVALS: 1}] if self.plan.limits.no_progress == "ask" else []
+        return added([*aggregating, *asking, self._all(body.steps, body.path)])
+
+    def _all(self, steps: Sequence[Step], path: NodePath) -> Load:
+        return added(self._attempts(step, (*path, index)) for index, step in enumerate(steps))
+
+    def _attempts(self, step: Step, path: NodePath) -> Load:
+        """A step with its `retry`; what a person rejected is never tried again."""
+        once = self._once(step, path)
+        if step.retry is None or isinstance(step, ApprovalStep):
+            return once
+        return times(once, 1 + step.retry.retries)
+
+    def _once(self, step: Step, path: NodePath) -> Load:
+        inside = [self._all(inner, place) for inner, place in blocks(step, path)]
+        match step:
+            case AgentStep():
+                asked: Load = {APPROVALS: 1} if step.requires_approval else {}
+                return added((asked, self._agent(step)))
+            case ApprovalStep():
+                return {APPROVALS: 1}
+            case SkillStep():
+                return {SKILL_CALLS: 1}
+            case ToolStep():
+                return self._tool(step)
+            case TeamStep(team=team):
+                return {("team", team): 1}
+            case LoopStep():
+                return times(inside[0], self._rounds(step, path, inside[0]))
+            case BranchStep():
+                return most(inside)
+            case TryStep():
+                tried, *clauses, last = inside
+                return added((tried, most(clauses), last))
+            case ParallelStep():
+                return added(inside)
+            case _:
+                return {}
+
+    def _agent(self, step: AgentStep) -> Load:
+        """One turn and its re-asks, or everything that the agent's plan does."""
+        plan = self.bodies.plan(step)
+        if plan is not None:
+            if plan.key not in self._plans:
+                self._plans[plan.key] = self._all(plan.steps, plan.path)
+            return self._plans[plan.key]
+        persona = self.plan.personas.get(step.persona_key or "")
+        if persona is None:
+            return {MODEL_CALLS: 1, ("model", LEGACY): 1}
+        turns = 1 + persona.max_reasks
+        model = f"{persona.provider}/{persona.model}"
+        load: dict[Key, float] = {
+            MODEL_CALLS: turns, ("model", model): turns, OUTPUT_TOKENS: turns * persona.max_tokens,
+        }  # fmt: skip
+        price = self.terms.prices.get(model)
+        if price is not None:
+            tokens = self.terms.input_tokens * price.input + persona.max_tokens * price.output
+            load[COST] = turns * tokens / 1_000_000
+        return load
+
+    def _tool(self, step: ToolStep) -> Load:
+        tools = self.plan.tools
+        named = tools.values() if is_template(step.tool) else [tools[step.tool]]
+        asks = any(tool.requires_approval for tool in named)
+        return {SKILL_CALLS: 1, APPROVALS: 1} if asks else {SKILL_CALLS: 1}
+
+    def _rounds(self, step: LoopStep, path: NodePath, body: Load) -> float:
+        most_rounds = math.inf if step.max_iterations is None else step.max_iterations
+        if isinstance(step.iterate_on, list):
+            return min(most_rounds, len(step.iterate_on))
+        if most_rounds == math.inf and any(key[0] != "team" for key in body):
+            shown = " ".join(str(step.iterate_on).split())
+            mark = self.tree.find((*path, "iterate_on")).mark
+            self.unbounded[path] = Unbounded(step.name, shown, mark)
+        return most_rounds
+
+
+def added(loads: Iterable[Load]) -> Load:
+    """One after the other."""
+    total: dict[Key, float] = {}
+    for load in loads:
+        for key, value in load.items():
+            total[key] = total.get(key, 0) + value
+    return total
+
+
+def most(loads: Iterable[Load]) -> Load:
+    """One of them: of each count the largest."""
+    largest: dict[Key, float] = {}
+    for load in loads:
+        for key, value in load.items():
+            largest[key] = max(largest.get(key, 0), value)
+    return largest
+
+
+def times(load: Load, number: float) -> Load:
+    """Again and again."""
+    if number == 0:
+        return {}
+    return {key: value * number for key, value in load.items() if value}

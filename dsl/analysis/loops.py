@@ -1,0 +1,142 @@
+"""Teams that no route leads to, and loops of teams that no route leads out of."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from dsl.analysis.bodies import TEAMS, Bodies
+from dsl.analysis.components import components, is_cycle
+from dsl.analysis.teams import Exit, Node, Teams
+from dsl.nodes import Node as Written
+from dsl.nodes import Problems
+from dsl.steps import ReturnStep, TeamStep
+from dsl.walking import walk
+
+
+def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:
+    """Note the teams that no run can come to."""
+    entry = graph.plan.entry_team
+    for team in graph.plan.teams:
+        if team in graph.reached:
+            continue
+        named = any(
+            team in (*exit.targets, exit.concentrator)
+            for other in graph.reached
+            for exit in graph.exits[other]
+        )
+        why = (
+            f"only routes that are never taken lead to the team {team!r}"
+            if named
+            else f"no route leads from the entry team {entry!r} to the team {team!r}"
+        )
+        path = (*TEAMS, team)
+        problems.add(
+            "W503", tree.find(path).at, path, why,
+            fix="name it in a rule, as a default or as a step, or leave it out",
+        )  # fmt: skip
+
+
+def check_loops(graph: Teams, bodies: Bodies, tree: Written, problems: Problems) -> None:
+    """Note the loops that only a failure or the limits end."""
+    ends = _ending(graph, called_always(bodies))
+    stuck = [node for node in graph.nodes if node not in ends]
+
+    def beside(node: Node) -> Iterator[Node]:
+        return (other for other in graph.beside(node) if other in known)
+
+    known = set(stuck)
+    loops = components(stuck, beside)
+    told: set[frozenset[str]] = set()
+    for loop in loops:
+        leaves = any(other not in loop for node in loop for other in beside(node))
+        members = frozenset(node.team for node in loop)
+        if leaves or members in told or not is_cycle(loop, beside):
+            continue
+        told.add(members)
+        _note(graph, members, tree, problems)
+
+
+def _note(graph: Teams, members: frozenset[str], tree: Written, problems: Problems) -> None:
+    teams = [team for team in graph.plan.teams if team in members]
+    path = (*TEAMS, teams[0])
+    limits = graph.plan.limits
+    if len(teams) == 1:
+        told = f"the team {teams[0]!r} leads to nothing but itself"
+    else:
+        told = f"the loop {_round(graph, teams)} has no exit: every route leads back into it"
+    problems.add(
+        "W506", tree.find(path).at, path,
+        f"{told}, so only a failure or the limits end the run "
+        f"(at most {limits.max_total_teams} team visits)",
+        fix="let a rule lead to null or out of the loop",
+    )  # fmt: skip
+
+
+def _round(graph: Teams, teams: Sequence[str]) -> str:
+    """The shortest way round through the first of the teams; all of them when that is not all."""
+    first = teams[0]
+    ways: list[tuple[str, ...]] = [(first,)]
+    for way in ways:
+        for other in _next(graph, way[-1]):
+            if other == first and len(way) == len(teams):
+                return " -> ".join((*way, first))
+            if other in teams and other not in way and len(ways) < 1000:
+                ways.append((*way, other))
+    return "of " + ", ".join(teams)
+
+
+def _next(graph: Teams, team: str) -> Iterator[str]:
+    for exit in graph.exits[team]:
+        if exit.usable:
+            yield from exit.targets
+    yield from graph.calls[team]
+
+
+def _ending(graph: Teams, always: Mapping[str, Iterable[str]]) -> set[Node]:
+    """The nodes from where a way can come to its end by routes alone."""
+    ends: set[Node] = set()
+    grown = True
+    while grown:
+        grown = False
+        for node in reversed(graph.nodes):  # what comes last is nearest to an end
+            if node not in ends and _ends(graph, node, always, ends):
+                ends.add(node)
+                grown = True
+    return ends
+
+
+def _ends(graph: Teams, node: Node, always: Mapping[str, Iterable[str]], ends: set[Node]) -> bool:
+    if any(Node(called) not in ends for called in always[node.team]):
+        return False
+    exits = graph.usable(node)
+    return not exits or any(_leads_out(graph, node, exit, ends) for exit in exits)
+
+
+def _leads_out(graph: Teams, node: Node, exit: Exit, ends: set[Node]) -> bool:
+    if exit.fans_out and not _meet(graph, exit, ends):
+        return False
+    after = graph.following(node, exit)
+    return after is None or after in ends
+
+
+def _meet(graph: Teams, exit: Exit, ends: set[Node]) -> bool:
+    """Whether enough branches of a fan-out can come to their end."""
+    open_ = sum(branch not in ends for branch in graph.branches(exit))
+    meeting = graph.plan.teams.get(exit.concentrator or "")
+    collects = meeting.collects if meeting is not None else None
+    if collects is None:
+        return not open_
+    if collects.timeout is not None or collects.signal is not None:
+        return True
+    return len(exit.targets) - open_ >= (collects.count or len(exit.targets))
+
+
+def called_always(bodies: Bodies) -> dict[str, list[str]]:
+    """`{team: the teams that each visit of it runs as steps, unless it fails before}`."""
+    found: dict[str, list[str]] = {}
+    for team, body in bodies.teams.items():
+        found[team] = []
+        for step in body.steps:
+            if any(isinstance(inner, ReturnStep) for inner, _ in walk([step], ())):
+                break
+            if isinstance(step, TeamStep) and step.when is None and step.timeout is None:
+                found[team].append(step.team)
+    return found

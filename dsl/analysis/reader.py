@@ -1,0 +1,135 @@
+"""What steps read: their conditions, their values, and the prompts that their agents ask."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from dsl.analysis.bodies import Bodies, Body, is_there, written_at
+from dsl.analysis.reads import Read, condition_reads, value_reads
+from dsl.nodes import Node
+from dsl.paths import Path
+from dsl.plan import Plan, Team
+from dsl.slices import asked_prompt
+from dsl.steps import AgentStep, LoopStep, Step
+from dsl.templates import braces_to_template
+from dsl.values import NodePath
+from dsl.walking import blocks, conditions, templated
+
+_ROUNDS = ("while", "until", "break_when")
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads the steps of one document."""
+
+    plan: Plan
+    tree: Node
+    _known: dict[NodePath, list[Read]] = field(default_factory=dict[NodePath, list[Read]])
+
+    def before(self, step: Step, path: NodePath) -> list[Read]:
+        """What a step reads before it does anything; guarded by its own `when`."""
+        if path not in self._known:
+            self._known[path] = self._before(step, path)
+        return self._known[path]
+
+    def _before(self, step: Step, path: NodePath) -> list[Read]:
+        asked = list(conditions(step, path))
+        when = [read for one, place in asked[:1] if step.when is not None
+                for read in condition_reads(one, place)]  # fmt: skip
+        found = [
+            read
+            for condition, place in asked[1 if step.when is not None else 0 :]
+            if place[-1] not in _ROUNDS
+            for read in condition_reads(condition, place)
+        ]
+        for value in templated(step, path):
+            found += value_reads(value.value, value.path)
+        if isinstance(step, AgentStep):
+            found += self._prompts(step, path)
+        return [*when, *guarded(found, when)]
+
+    def between(self, step: Step, path: NodePath) -> list[Read]:
+        """What a loop asks from round to round."""
+        if not isinstance(step, LoopStep):
+            return []
+        asked = (pair for pair in conditions(step, path) if pair[1][-1] in _ROUNDS)
+        return [read for condition, place in asked for read in condition_reads(condition, place)]
+
+    def _prompts(self, step: AgentStep, path: NodePath) -> Iterator[Read]:
+        """The prompts that the model is sent; a plan's are read by the plan's own steps."""
+        persona = self.plan.personas.get(step.persona_key or "")
+        if persona is None or persona.execution_plan is not None:
+            return
+        asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
+        inputs = tuple(step.input) if isinstance(step.input, dict) else ()
+        for key in dict.fromkeys(("system", asked)):
+            text = persona.prompts.get(key) if key is not None else None
+            if text is None or key is None:
+                continue
+            if persona.prompt_syntax == "braces":
+                text = braces_to_template(text, inputs)
+            yield from value_reads(text, self._prompt_place(path, key), statements=True)
+
+    def _prompt_place(self, path: NodePath, key: str) -> NodePath:
+        place = written_at(self.tree, path, "prompts", key)
+        return place if is_there(self.tree, place) else path
+
+    def all_of(self, steps: Sequence[Step], path: NodePath) -> Iterator[Read]:
+        """Everything that steps and those in them read, with the guards around them."""
+        for index, step in enumerate(steps):
+            here = (*path, index)
+            own = self.before(step, here)
+            yield from own
+            rounds = self.between(step, here)
+            yield from guarded(rounds, own)
+            for inner, place in blocks(step, here):
+                yield from guarded(self.all_of(inner, place), (*own, *rounds))
+
+    def body(self, body: Body) -> Iterator[Read]:
+        """Everything that a body reads, without the plans that its agents follow."""
+        yield from self.all_of(body.steps, body.path)
+
+    def routing(self, team: Team, path: NodePath) -> Iterator[Read]:
+        """What the routing of a team reads.
+
+        Args:
+            team: the team.
+            path: where its routing is written.
+        """
+        routing = team.routing
+        if routing is None:
+            return
+        yield from value_reads(routing.context_updates, (*path, "context_updates"))
+        asked: list[Read] = []
+        for number, rule in enumerate(routing.rules):
+            here = (*path, "rules", number)
+            if rule.condition is not None:
+                own = list(condition_reads(rule.condition, (*here, "condition")))
+                yield from guarded(own, asked)
+                asked += own
+            updates = value_reads(rule.context_updates, (*here, "context_updates"))
+            yield from guarded(updates, asked)
+
+    def team(self, bodies: Bodies, team: Team, path: NodePath) -> Iterator[Read]:
+        """Everything that a visit of a team reads, its agents' plans and prompts too."""
+        for body in bodies.within(bodies.teams[team.id]):
+            yield from self.body(body)
+        yield from self.routing(team, (*path, "routing"))
+
+
+def guarded(reads: Iterable[Read], guards: Iterable[Read]) -> Iterator[Read]:
+    """The reads; what a condition before them has asked for is not needed any more."""
+    asked = [_root(read.path) for read in guards if read.asks]
+    for read in reads:
+        spared = read.needed and any(overlap(read.path, path) for path in asked)
+        yield replace(read, needed=False) if spared else read
+
+
+def _root(path: Path) -> Path:
+    """What of a path a condition must have asked for: a task, a team, a variable, a field."""
+    return path if path[0] == "context" else path[:2] if path[0] in ("tasks", "teams") else path[:1]
+
+
+def overlap(one: Path, other: Path) -> bool:
+    """Whether one path leads to, or into, what the other leads to."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]

@@ -1,0 +1,153 @@
+"""What templates and conditions read, and whether the text counts on its being there."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import cast
+
+from jinja2 import nodes
+
+from dsl.analysis.expressions import path_of
+from dsl.conditions import (
+    AllOf,
+    AnyOf,
+    Condition,
+    ContextField,
+    Expression,
+    Not,
+    TaskField,
+    TaskStatus,
+)
+from dsl.operators import TESTS
+from dsl.paths import MISSING, Path
+from dsl.paths import parse as parse_path
+from dsl.template_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
+from dsl.templates import is_template, parse
+from dsl.values import NodePath
+
+_TAKES_CARE = re.compile(r"\b(default|d|defined|undefined|if|elif|else|and|or|for)\b")
+_METHODS = MAPPING_METHODS | TEXT_METHODS
+_DEFAULTS = ("default", "d")
+_ASKS = ("defined", "undefined")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One look at a path of the facts."""
+
+    path: Path
+    """`("context", "order", "id")`, `("tasks", "review", "data")`, or a variable's name."""
+    place: NodePath
+    needed: bool
+    """The text takes no care of its absence."""
+    fails: bool = True
+    """Absence fails the step; else a condition only does not hold."""
+    asks: bool = False
+    """It stands in a condition."""
+
+
+def value_reads(value: object, place: NodePath, *, statements: bool = False) -> Iterator[Read]:
+    """What the templates in a value read."""
+    if isinstance(value, str):
+        if is_template(value):
+            needed = _needed(value, statements)
+            for path in parse(value, statements=statements).paths:
+                yield Read(path, place, path in needed)
+    elif isinstance(value, dict):
+        for key, item in cast("dict[str, object]", value).items():
+            yield from value_reads(item, (*place, key), statements=statements)
+    elif isinstance(value, list):
+        for index, item in enumerate(cast("list[object]", value)):
+            yield from value_reads(item, (*place, index), statements=statements)
+
+
+def condition_reads(condition: Condition, place: NodePath) -> Iterator[Read]:
+    """What a condition reads; where absence decides as well as any value, it is not needed."""
+    found = list(_condition(condition, place, True))
+    spared = [read.path for read in found if not read.needed]
+    for read in found:
+        if read.needed and any(read.path[: len(path)] == path for path in spared):
+            yield replace(read, needed=False)
+        else:
+            yield read
+
+
+def _condition(condition: Condition, place: NodePath, holds: bool) -> Iterator[Read]:
+    match condition:
+        case AllOf(all_of=parts) | AnyOf(any_of=parts):
+            key = "and" if isinstance(condition, AllOf) else "or"
+            for index, part in enumerate(parts):
+                yield from _condition(part, (*place, key, index), holds)
+        case Not(negated=part):
+            yield from _condition(part, (*place, "not"), not holds)
+        case ContextField(context_field=field):
+            path = ("context", *parse_path(field))
+            yield Read(path, (*place, "context_field"), _needs(condition, holds), False, True)
+        case TaskField(task=task, output_field=field):
+            path = ("tasks", task, "data", *parse_path(field))
+            yield Read(path, (*place, "task"), _needs(condition, holds), False, True)
+        case TaskStatus(task=task):
+            yield Read(("tasks", task, "status"), (*place, "task"), holds, False, True)
+        case Expression(expression=text):
+            for read in value_reads(text, (*place, "expression")):
+                yield replace(read, asks=True)
+        case _:
+            return
+
+
+def _needs(condition: ContextField | TaskField, holds: bool) -> bool:
+    """Whether absence decides against the condition, which does not itself ask for presence."""
+    if condition.operator in ("exists", "is_empty", "is_null"):
+        return False
+    return TESTS[condition.operator](MISSING, condition.value) is not holds
+
+
+@lru_cache(maxsize=4096)
+def _needed(text: str, statements: bool) -> frozenset[Path]:
+    """The paths without which the template certainly fails."""
+    if not _TAKES_CARE.search(text):
+        return frozenset(parse(text, statements=statements).paths)
+    needed: set[Path] = set()
+    spared: set[Path] = set()
+    for path, certain in _looks(ENVIRONMENT.parse(text), True):
+        (needed if certain else spared).add(path)
+    return frozenset(
+        path for path in needed if not any(path[: len(other)] == other for other in spared)
+    )
+
+
+def _looks(node: nodes.Node, certain: bool) -> Iterator[tuple[Path, bool]]:
+    """Each path that is looked at, and whether it is always, and must be there."""
+    path = path_of(node) if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem) else None
+    if path is not None:
+        yield path, certain
+        return
+    always, perhaps = _parts(node)
+    for child in always:
+        yield from _looks(child, certain)
+    for child in perhaps:
+        yield from _looks(child, False)
+
+
+Nodes = Iterable[nodes.Node]
+
+
+def _parts(node: nodes.Node) -> tuple[Nodes, Nodes]:
+    """What of a node is evaluated whenever it is, and what is not, or need not be there."""
+    children = list(node.iter_child_nodes())
+    match node:
+        case nodes.Filter(node=nodes.Node() as inner, name=name) if name in _DEFAULTS:
+            return (), (inner,)
+        case nodes.Test(name=name) if name in _ASKS:
+            return (), children
+        case nodes.Macro() | nodes.CallBlock():
+            return (), children
+        case nodes.CondExpr(test=first) | nodes.If(test=first) | nodes.For(iter=first):
+            return (first,), [child for child in children if child is not first]
+        case nodes.And(left=left, right=right) | nodes.Or(left=left, right=right):
+            return (left,), (right,)
+        case nodes.Call(node=nodes.Getattr(node=inner, attr=name)) if name in _METHODS:
+            return (inner, *node.args, *node.kwargs), ()
+        case _:
+            return children, ()

@@ -1,0 +1,153 @@
+"""The teams as a graph: which ways lead from each of them, and which of these can be taken."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dsl.analysis.formulas import Formula
+from dsl.analysis.solver import Effort, can_hold
+from dsl.analysis.statuses import after_all, after_success
+from dsl.analysis.translation import formula
+from dsl.plan import Plan, Routing, Rule, Team
+from dsl.routes import targets
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """One way out of a team."""
+
+    targets: tuple[str, ...]
+    """The next team, or the branches of a fan-out; none is the end."""
+    rule: int | None
+    """The number of the rule, from 0; None for the default and for the end without a rule."""
+    updates: tuple[str, ...] = ()
+    """The context paths that it sets."""
+    fans_out: bool = False
+    concentrator: str | None = None
+    """Where the branches meet; None: the run ends with them."""
+    usable: bool = True
+    """Whether it can be taken at all."""
+
+
+class Node(NamedTuple):
+    """A team, on the run's own way or on a branch of a fan-out, which ends at a concentrator."""
+
+    team: str
+    branch: bool = False
+
+
+class Teams:
+    """The graph of a plan's teams, as far as a run can come."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        calls: Mapping[str, Iterable[str]],
+        exits: Mapping[str, tuple[Exit, ...]],
+    ) -> None:
+        self.plan = plan
+        self.calls = calls
+        """`{team: the teams that its steps, and the plans that its agents follow, run}`."""
+        self.exits = exits
+        self.concentrators = tuple(
+            team.id for team in plan.teams.values() if team.collects is not None
+        )
+        """The teams where branches meet."""
+        self._usable = {
+            team: tuple(exit for exit in ways if exit.usable) for team, ways in exits.items()
+        }
+        self.nodes = self._reachable()
+        """What a run can visit, in order of their distance from the entry."""
+        self.reached = frozenset(node.team for node in self.nodes)
+        """The teams that a run can visit."""
+
+    def _reachable(self) -> tuple[Node, ...]:
+        found: dict[Node, None] = {Node(self.plan.entry_team): None}
+        ahead = list(found)
+        for node in ahead:
+            for other in self.beside(node):
+                if other not in found:
+                    found[other] = None
+                    ahead.append(other)
+        return tuple(found)
+
+    def arrives(self, node: Node) -> bool:
+        """Whether a branch ends where this node is: it waits there for the others."""
+        return node.branch and self.plan.teams[node.team].collects is not None
+
+    def usable(self, node: Node) -> tuple[Exit, ...]:
+        """The ways that can be taken from a node."""
+        return self._usable[node.team]
+
+    def branches(self, exit: Exit) -> Iterator[Node]:
+        """The branches that a fan-out begins with a visit."""
+        for name in exit.targets if exit.fans_out else ():
+            node = Node(name, branch=True)
+            if not self.arrives(node):
+                yield node
+
+    def following(self, node: Node, exit: Exit) -> Node | None:
+        """What this same way visits next; None when it ends, or waits at a concentrator."""
+        if exit.fans_out:
+            return None if exit.concentrator is None else Node(exit.concentrator, node.branch)
+        if not exit.targets:
+            return None
+        after = Node(exit.targets[0], node.branch)
+        return None if self.arrives(after) else after
+
+    def beside(self, node: Node) -> Iterator[Node]:
+        """Every node that a visit of this one can bring about next."""
+        for exit in self.usable(node):
+            yield from self.branches(exit)
+            after = self.following(node, exit)
+            if after is not None:
+                yield after
+        for called in self.calls[node.team]:
+            yield Node(called)
+
+
+def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -> Teams:
+    """The graph of a plan.
+
+    Args:
+        plan: the plan.
+        calls: `{team: the teams that it runs as steps}`.
+        effort: what may be spent on finding out which ways can be taken.
+    """
+    return Teams(
+        plan, calls, {team.id: tuple(_exits(team, effort)) for team in plan.teams.values()}
+    )
+
+
+def _exits(team: Team, effort: Effort) -> Iterator[Exit]:
+    routing = team.routing
+    if routing is None:
+        yield Exit((), None)
+        return
+    worlds = after_all(team.steps, team.stop_on_failure)
+    earlier: list[Formula] = []
+    for number, rule in enumerate(routing.rules):
+        usable = can_hold((*earlier, _asked(rule)), worlds, effort)
+        yield _by_rule(routing, rule, number, usable)
+        earlier.append(_asked(rule, False))
+    if routing.default is not None:
+        usable = can_hold(earlier, worlds, effort)
+        yield Exit((routing.default,), None, tuple(routing.context_updates), usable=usable)
+    elif routing.ends_by_default or not routing.rules:
+        usable = can_hold(earlier, [after_success(team.steps)], effort)
+        yield Exit((), None, tuple(routing.context_updates), usable=usable)
+
+
+def _asked(rule: Rule, holds: bool = True) -> Formula:
+    return holds if rule.condition is None else formula(rule.condition, holds)
+
+
+def _by_rule(routing: Routing, rule: Rule, number: int, usable: bool) -> Exit:
+    return Exit(
+        targets(rule.next_team),
+        number,
+        (*routing.context_updates, *rule.context_updates),
+        fans_out=isinstance(rule.next_team, tuple),
+        concentrator=rule.concentrator,
+        usable=usable,
+    )

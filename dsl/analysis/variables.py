@@ -1,0 +1,181 @@
+"""Variables, and outcomes of tasks, that are read before any step can have set them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+
+from dsl.analysis.bodies import TEAMS, Bodies, Body
+from dsl.analysis.reader import Reader, guarded
+from dsl.analysis.reads import Read
+from dsl.facts import ROOTS
+from dsl.nodes import Node, Problems
+from dsl.paths import Path
+from dsl.steps import BranchStep, LoopStep, ParallelStep, SetStep, Step, TryStep
+from dsl.values import NodePath
+from dsl.walking import blocks, walk
+
+Names = frozenset[Path]
+"""`("tasks", name)` for an outcome, `(name,)` for a variable."""
+
+
+def check_variables(bodies: Bodies, reader: Reader, tree: Node, problems: Problems) -> None:
+    """Note every read that certainly comes too early, within each body."""
+    for body in (*bodies.teams.values(), *bodies.plans.values()):
+        check = _Check(body, reader, tree, problems)
+        given: Names = frozenset((name,) for name in body.given)
+        if body.team is not None:
+            given |= {("tasks", step.name) for step in body.team.steps if step not in body.steps}
+        after = check.steps(body.steps, body.path, given, ())
+        if body.team is not None:
+            check.order = len(check.places)
+            check.reads(reader.routing(body.team, (*TEAMS, body.key, "routing")), after)
+
+
+class _Check:
+    """One body; follows its steps with what may have been set so far."""
+
+    def __init__(self, body: Body, reader: Reader, tree: Node, problems: Problems) -> None:
+        self.reader = reader
+        self.tree = tree
+        self.problems = problems
+        self.setters = _setters(body)
+        self.told: set[Path] = set()
+        self.places = {path: order for order, (_, path) in enumerate(body.walked())}
+        self.order = len(self.places)
+        """How far down the present step stands."""
+
+    def reads(self, reads: Iterable[Read], known: Names) -> None:
+        """Note what is read and not known."""
+        for read in reads:
+            key = _key(read.path)
+            if read.needed and key in self.setters and key not in known and key not in self.told:
+                self.told.add(key)
+                self._note(read, key)
+
+    def steps(
+        self, steps: Sequence[Step], path: NodePath, known: Names, guards: Sequence[Read]
+    ) -> Names:
+        """Check steps one after the other.
+
+        Returns:
+            What may have been set after them.
+        """
+        for index, step in enumerate(steps):
+            here = (*path, index)
+            self.order = self.places[here]
+            if step.retry is not None:  # an attempt finds what the one before it has set
+                known |= _gains([step])
+            own = self.reader.before(step, here)
+            for read in guarded(own, guards):
+                self.reads((read,), known | _set_before(step, here, read))
+            inside = self._inside(step, here, known, (*guards, *own))
+            known = inside | _sets(step) | {("tasks", step.name)}
+        return known
+
+    def _inside(self, step: Step, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
+        match step:
+            case LoopStep():
+                return self._loop(step, path, known, guards)
+            case BranchStep() | ParallelStep():
+                return known.union(*(
+                    self.steps(inner, place, known, guards) for inner, place in blocks(step, path)
+                ))  # fmt: skip
+            case TryStep():
+                return self._try(step, path, known, guards)
+            case _:
+                return known
+
+    def _loop(self, step: LoopStep, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
+        gains = _gains(step.body)
+        item: Names = frozenset(((step.loop_variable,),) if step.loop_variable else ())
+        apart = step.concurrency > 1 and step.iterate_on is not None
+        again = frozenset[Path]() if apart or _once(step) else gains
+        self.steps(step.body, (*path, "body"), known | item | again, guards)
+        self.order = self.places[path]
+        self.reads(guarded(self.reader.between(step, path), guards), known | item | gains)
+        if apart:
+            return known
+        stays = known | gains
+        return stays if step.timeout is not None or item <= known else stays - item
+
+    def _try(self, step: TryStep, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
+        (tried, place), *clauses, (last, end) = blocks(step, path)
+        known = known | self.steps(tried, place, known, guards)
+        if clauses:
+            known |= {("error",)}
+        for inner, place in clauses:
+            known |= self.steps(inner, place, known, guards)
+        return self.steps(last, end, known, guards)
+
+    def _note(self, read: Read, key: Path) -> None:
+        setter, order = self.setters[key]
+        later = order > self.order
+        match key:
+            case (_, task):
+                what = f"the outcome of the task {task!r}"
+                why = "which runs later" if later else "which stays within the rounds of its loop"
+            case _:
+                what = f"the variable {'.'.join(key)!r}"
+                when = "later" if later else "for the steps within it alone"
+                why = f"which {setter!r} sets {when}"
+        name = ".".join(read.path)
+        self.problems.add(
+            "W509", self.tree.find(read.place).mark, read.place,
+            f"{name} cannot be there yet: it asks for {what}, {why}",
+            fix="move the step that sets it before this one"
+            + ("" if read.asks else f", or write `{{{{ {name} | default(...) }}}}`"),
+        )  # fmt: skip
+
+
+def _key(path: Path) -> Path:
+    """What has to be set for a path to be there; nothing of ours for what the run itself knows."""
+    if path[0] == "tasks":
+        return path[:2]
+    return () if path[0] in ROOTS else path[:1]
+
+
+def _sets(step: Step) -> Names:
+    """The variables that a step leaves behind."""
+    names = [step.output_variable] if step.output_variable is not None else []
+    if isinstance(step, SetStep):
+        names += step.values
+    return frozenset((name,) for name in names)
+
+
+def _set_before(step: Step, path: NodePath, read: Read) -> Names:
+    """The values that a `set` has filled before the one that reads: it fills them in order."""
+    place = read.place[len(path) :]
+    if not isinstance(step, SetStep) or place[:1] != ("values",):
+        return frozenset()
+    return frozenset((name,) for name in takewhile(lambda name: name != place[1], step.values))
+
+
+def _gains(steps: Sequence[Step]) -> Names:
+    """Everything that steps and those in them may set."""
+    return frozenset(key for step, _ in walk(steps, ()) for key in _all_sets(step))
+
+
+def _all_sets(step: Step) -> Iterator[Path]:
+    yield ("tasks", step.name)
+    yield from _sets(step)
+    match step:
+        case LoopStep(loop_variable=str() as name):
+            yield (name,)
+        case TryStep(catch=clauses) if clauses:
+            yield ("error",)
+        case _:
+            pass
+
+
+def _setters(body: Body) -> dict[Path, tuple[str, int]]:
+    """`{what is set: the first step that sets it, and how far down that stands}`."""
+    found: dict[Path, tuple[str, int]] = {}
+    for order, (step, _) in enumerate(body.walked()):
+        for key in _all_sets(step):
+            found.setdefault(key, (step.name, order))
+    return found
+
+
+def _once(step: LoopStep) -> bool:
+    return step.max_iterations == 1 or (
+        isinstance(step.iterate_on, list) and len(step.iterate_on) < 2
+    )

@@ -1,0 +1,238 @@
+"""How much the visits of teams can add up to, over every way through the graph of teams.
+
+An upper bound: each loop of teams is bounded by its teams' own limits, and by how often a way
+can come back to the teams that every round passes; ways that exclude each other are not added;
+the branches of a fan-out are.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dsl.analysis.components import components, is_cycle
+from dsl.analysis.teams import Node, Teams
+from dsl.limits import depth_allowed
+
+Weight = Callable[[str], float]
+"""What one visit of a team counts."""
+Calls = Mapping[str, Mapping[str, float]]
+"""`{team: {called team: how often one visit calls it}}`."""
+_MOST_TRIED = 4
+_MOST_TEAMS = 200
+"""Of more teams than this the visits of each are bounded less closely, but in no time."""
+_MOST_PASSES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Hitting:
+    """Teams that every round of a loop passes, and the rest of the loop in its order."""
+
+    teams: frozenset[Node]
+    rest: tuple[Node, ...]
+    """Each after every one that it leads to."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A component of the graph: one node, or a loop of them."""
+
+    nodes: tuple[Node, ...]
+    loops: bool
+    tangled: bool
+    """A fan-out or a called team leads back into the loop: each round begins more of them."""
+    entered_at: frozenset[Node]
+    hitting: tuple[_Hitting, ...]
+
+
+class RoutesBound:
+    """Bounds for one plan."""
+
+    def __init__(self, graph: Teams, calls: Calls) -> None:
+        self.graph = graph
+        self.calls = calls
+        self.limits = graph.plan.limits
+        self.ways = {node: list(self._ways(node)) for node in graph.nodes}
+        """`{node: the branches that each way out begins, and what itself visits next}`."""
+        self.before: dict[Node, set[Node]] = {node: set() for node in graph.nodes}
+        for node in graph.nodes:
+            for other in graph.beside(node):
+                self.before[other].add(node)
+        self.most = self._most_visits()
+        """`{team: the most visits that its limit and the routes into it allow}`."""
+        self.parts = [self._part(nodes) for nodes in components(graph.nodes, graph.beside)]
+        few = len(self.most) <= _MOST_TEAMS
+        self.visits = {
+            team: int(min(most, self._along(_only(team)))) if few else most
+            for team, most in self.most.items()
+        }
+        """`{team: the most visits in one run}`."""
+        self.total = int(
+            min(self.limits.max_total_teams, sum(self.visits.values()), self._along(lambda _: 1))
+        )
+        """The most visits of all teams in one run."""
+
+    def bound(self, weight: Weight) -> float:
+        """The most that the visits of one run can count together; infinite when unbounded."""
+        return min(self._along(weight), self._heaviest(weight))
+
+    def _heaviest(self, weight: Weight) -> float:
+        """As many visits as there can be, of the heaviest teams."""
+        left, total = self.total, 0.0
+        for team in sorted(self.visits, key=weight, reverse=True):
+            number = min(left, self.visits[team])
+            if number and weight(team):
+                total += number * weight(team)
+            left -= number
+        return total
+
+    def _most_visits(self) -> dict[str, int]:
+        """Each visit follows one of another team, or is the first, or is called."""
+        graph = self.graph
+        before: dict[str, set[str]] = {team: set() for team in graph.reached}
+        after: dict[str, set[str]] = {team: set() for team in graph.reached}
+        for node, ways in self.ways.items():
+            for branches, following in ways:
+                for other in (*branches, *([following] if following else [])):
+                    before[other.team].add(node.team)
+                    after[node.team].add(other.team)
+        one_way = not any(map(self._forks, graph.nodes))
+        most = {
+            team: min(depth_allowed(self.limits, graph.plan.teams[team]),
+                      self.limits.max_total_teams)
+            for team in graph.reached
+        }  # fmt: skip
+        callers: dict[str, dict[str, float]] = {team: {} for team in graph.reached}
+        for other, calls in self.calls.items():
+            for team, number in calls.items():
+                callers[team][other] = number
+        for _ in range(_MOST_PASSES):
+            known = dict(most)
+            for team in most:
+                called = sum(_product(most[other], n) for other, n in callers[team].items())
+                first = team == graph.plan.entry_team
+                allowed = first + called + sum(most[other] for other in before[team])
+                if one_way:
+                    allowed = min(allowed, 1 + sum(most[other] for other in after[team]))
+                most[team] = int(min(allowed, most[team]))
+            if most == known:
+                break
+        return most
+
+    def _ways(self, node: Node) -> Iterator[tuple[tuple[Node, ...], Node | None]]:
+        for exit in self.graph.usable(node):
+            yield tuple(self.graph.branches(exit)), self.graph.following(node, exit)
+
+    def _forks(self, node: Node) -> bool:
+        """Whether a visit can bring about more than one other."""
+        return bool(self.calls[node.team]) or any(e.fans_out for e in self.graph.usable(node))
+
+    def _part(self, nodes: tuple[Node, ...]) -> _Part:
+        graph, inside = self.graph, set(nodes)
+
+        def beside(node: Node) -> list[Node]:
+            return [other for other in graph.beside(node) if other in inside]
+
+        loops = is_cycle(nodes, beside)
+        tangled = loops and any(
+            other in inside
+            for node in nodes
+            for other in (
+                *(Node(team) for team in self.calls[node.team]),
+                *(branch for branches, _ in self.ways[node] for branch in branches),
+            )
+        )
+        entered = frozenset(
+            node
+            for node in nodes
+            if node == Node(graph.plan.entry_team) or not self.before[node] <= inside
+        )
+        hitting = tuple(_hitting(nodes, beside)) if loops and not tangled else ()
+        return _Part(nodes, loops, tangled, entered, hitting)
+
+    def _along(self, weight: Weight) -> float:
+        """The heaviest way from the entry, with everything that it begins beside itself."""
+        best: dict[Node, float] = {}
+        for part in self.parts:
+            value = self._of(part, weight, best)
+            best |= dict.fromkeys(part.nodes, value)
+        return best[Node(self.graph.plan.entry_team)]
+
+    def _of(self, part: _Part, weight: Weight, best: Mapping[Node, float]) -> float:
+        if part.tangled:
+            return math.inf
+        inside = set(part.nodes) if part.loops else set[Node]()
+        heavy: dict[Node, float] = {}
+        leaving = 0.0
+        for node in part.nodes:
+            aside = 0.0
+            for branches, after in self.ways[node]:
+                begun = sum(best[branch] for branch in branches)
+                if after in inside:
+                    aside = max(aside, begun)
+                else:
+                    leaving = max(leaving, begun + (best[after] if after else 0.0))
+            called = sum(
+                _product(number, best[Node(team)]) for team, number in self.calls[node.team].items()
+            )
+            heavy[node] = weight(node.team) + aside + called
+        own = self._round(part, heavy) if part.loops else heavy[part.nodes[0]]
+        return own + leaving
+
+    def _round(self, part: _Part, heavy: Mapping[Node, float]) -> float:
+        """A loop: each team as often as it may, or the rounds between the teams that all pass."""
+        bound = sum(_product(self.most[node.team], heavy[node]) for node in part.nodes)
+        for hitting in part.hitting:
+            passes = sum(self.most[node.team] for node in hitting.teams)
+            held = sum(_product(self.most[node.team], heavy[node]) for node in hitting.teams)
+            longest = _longest(self.graph, hitting.rest, heavy)
+            rounds = passes if part.entered_at <= hitting.teams else passes + 1
+            bound = min(bound, held + _product(rounds, longest))
+        return bound
+
+
+def _product(number: float, value: float) -> float:
+    return number * value if number and value else 0.0
+
+
+def _only(team: str) -> Weight:
+    return lambda other: 1.0 if other == team else 0.0
+
+
+def _longest(graph: Teams, rest: Sequence[Node], heavy: Mapping[Node, float]) -> float:
+    """The heaviest way through nodes that no loop is in."""
+    best: dict[Node, float] = {}
+    for node in rest:
+        ways = (best[other] for other in graph.beside(node) if other in best)
+        best[node] = heavy[node] + max(ways, default=0.0)
+    return max(best.values(), default=0.0)
+
+
+def _hitting(nodes: Sequence[Node], beside: Callable[[Node], list[Node]]) -> Iterator[_Hitting]:
+    """Some sets of nodes without which nothing goes round."""
+    busiest = sorted(nodes, key=lambda node: -len(set(beside(node))))
+    for node in busiest[:_MOST_TRIED]:
+        rest = _order(nodes, {node}, beside)
+        if rest is not None:
+            yield _Hitting(frozenset({node}), rest)
+    taken: set[Node] = set()
+    for node in busiest:
+        taken.add(node)
+        rest = _order(nodes, taken, beside)
+        if rest is not None:
+            if len(taken) > 1:
+                yield _Hitting(frozenset(taken), rest)
+            return
+
+
+def _order(
+    nodes: Sequence[Node], without: set[Node], beside: Callable[[Node], list[Node]]
+) -> tuple[Node, ...] | None:
+    """The other nodes, each after those that it leads to; None when they still go round."""
+
+    def left(node: Node) -> list[Node]:
+        return [other for other in beside(node) if other not in without]
+
+    found = components([node for node in nodes if node not in without], left)
+    if any(is_cycle(part, left) for part in found):
+        return None
+    return tuple(part[0] for part in found)

@@ -1,0 +1,120 @@
+"""The worst case of a run under its limits: visits, calls, approvals, tokens and cost.
+
+An upper bound, never an estimate: of every choice the larger, of every limit all of it, of a
+fan-out every branch, of an answer all its re-asks, each as long as `max_tokens` allows. How
+long a prompt is nobody knows before the run: that is an assumption, and told as one. Attempts
+that a provider refused or never answered are not counted: they give no answer.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dsl.analysis.findings import Analysis
+from dsl.analysis.loads import (
+    APPROVALS,
+    COST,
+    MODEL_CALLS,
+    OUTPUT_TOKENS,
+    SKILL_CALLS,
+    Key,
+    Load,
+    Loads,
+    Terms,
+    Unbounded,
+    times,
+)
+from dsl.analysis.visits import RoutesBound
+from dsl.compiler import Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The most of everything; infinite where the document sets no bound."""
+
+    visits: int
+    model_calls: float
+    skill_calls: float
+    approvals: float
+    output_tokens: float
+    cost: float
+    """US dollars, of the priced models alone."""
+    unpriced: tuple[str, ...] = ()
+    """The models whose calls the cost leaves out."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorstCase:
+    """The worst case of one document."""
+
+    total: Figures
+    teams: Mapping[str, Figures]
+    """All visits of each team that a run can come to; together they may be more than the run's
+    limits allow."""
+    models: Mapping[str, float]
+    """`{"provider/model": the most calls}`."""
+    unbounded: tuple[Unbounded, ...]
+    terms: Terms
+
+
+def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCase:
+    """The worst case of a compiled document.
+
+    Args:
+        compiled: the document.
+        analysis: what was found out about it.
+        terms: prices, and how long a prompt is taken to be.
+    """
+    loads = Loads(compiled.plan, analysis.bodies, compiled.tree, terms)
+    graph = analysis.graph
+    teams = {team: loads.team(analysis.bodies.teams[team]) for team in graph.plan.teams
+             if team in graph.reached}  # fmt: skip
+    calls = {
+        team: {key[1]: number for key, number in load.items() if len(key) > 1 and key[0] == "team"}
+        for team, load in teams.items()
+    }
+    routes = RoutesBound(graph, calls)
+
+    def most(key: Key) -> float:
+        return routes.bound(lambda team: teams[team].get(key, 0.0))
+
+    models = _models(teams.values())
+    total: Load = {key: most(key) for key in _MEASURES} | {
+        ("model", model): most(("model", model)) for model in models
+    }
+    return WorstCase(
+        total=_figures(routes.total, total, terms),
+        teams={
+            team: _figures(routes.visits[team], times(load, routes.visits[team]), terms)
+            for team, load in teams.items()
+        },
+        models={model: total[("model", model)] for model in models},
+        unbounded=tuple(loads.unbounded.values()),
+        terms=terms,
+    )
+
+
+_MEASURES = (MODEL_CALLS, SKILL_CALLS, APPROVALS, OUTPUT_TOKENS, COST)
+
+
+def _models(loads: Iterable[Load]) -> list[str]:
+    found = (key[1] for load in loads for key in load if len(key) > 1 and key[0] == "model")
+    return list(dict.fromkeys(found))
+
+
+def _figures(visits: int, load: Load, terms: Terms) -> Figures:
+    used = [key[1] for key, calls in load.items() if len(key) > 1 and key[0] == "model" and calls]
+    return Figures(
+        visits,
+        load.get(MODEL_CALLS, 0),
+        load.get(SKILL_CALLS, 0),
+        load.get(APPROVALS, 0),
+        load.get(OUTPUT_TOKENS, 0),
+        load.get(COST, 0.0),
+        tuple(model for model in used if model not in terms.prices),
+    )
+
+
+def bounded(value: float) -> bool:
+    """Whether the document sets a bound at all."""
+    return math.isfinite(value)

@@ -1,0 +1,38 @@
+"""What the worker offers, as the language sees it: agent types, skills, providers, commands.
+
+The compiler checks a document against this; the world implements it. Pure data, so that
+`validate` needs neither a worker nor an SDK.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from dsl.values import Frozen, Json
+
+Effect = Literal["read", "idempotent", "once"]
+"""What a repeated call does: nothing, the same again, or harm. `once` is never blindly repeated."""
+
+
+class SkillContract(Frozen):
+    """The typed promise of one skill: `Name.method`."""
+
+    name: str
+    description: str
+    effect: Effect
+    input_schema: Json
+    output_schema: Json
+    timeout: float = 60.0
+    """Seconds for one attempt."""
+    retries: int = 2
+    """Additional attempts after the first."""
+
+
+class Capabilities(Frozen):
+    """Everything that a document may name but not define."""
+
+    agent_types: tuple[str, ...] = ()
+    skills: dict[str, SkillContract] = Field(default_factory=dict[str, SkillContract])
+    providers: tuple[str, ...] = ()
+    commands: tuple[str, ...] | None = None
+    """The worker's named commands; None when they are not known here."""

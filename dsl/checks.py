@@ -1,0 +1,274 @@
+"""Checks of one team or plan: names, references, conditions and templates, all at their place."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from dsl.answers import missing_field
+from dsl.capabilities import Capabilities
+from dsl.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
+from dsl.errors import Code, listed, nearest
+from dsl.facts import RESERVED, ROOTS
+from dsl.naming import UNREADABLE, unknown
+from dsl.nodes import Mark, Node, Problems, dotted
+from dsl.operators import WITHOUT_VALUE, wrong_value
+from dsl.paths import Path
+from dsl.paths import parse as parse_path
+from dsl.regular_expressions import pattern
+from dsl.step_checks import check_kind
+from dsl.steps import LoopStep, Step
+from dsl.templates import BadTemplate, is_template, parse
+from dsl.values import Json, NodePath
+from dsl.walking import blocks, conditions, leaves, templated, variables, walk
+
+EARLIER = "teams:"
+"""Marks, among the paths that are read, those into what earlier teams came to."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
+_TEMPLATE = re.compile(r"\{\{.*\}\}", re.DOTALL)
+
+
+@dataclass(slots=True)
+class Checker:
+    """Checks the steps of one team or one plan against what they may name."""
+
+    tree: Node
+    problems: Problems
+    capabilities: Capabilities
+    teams: Mapping[str, Collection[str]]
+    """`{team id: its task names}`."""
+    steps: Sequence[Step]
+    path: NodePath
+    inputs: Collection[str] | None = None
+    """The names that `input` has here; None when they are not known."""
+    tools: Collection[str] = ()
+    """The tools that the document declares."""
+    given: Collection[str] = ()
+    """Variables that are there from the beginning."""
+    schemas: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """What the data of tasks can look like, where their agents declare it."""
+    flags: Collection[str] | None = None
+    """The persona's flags, which its prompts may name; None where there are none to name."""
+    reads: dict[str, None] = field(default_factory=dict[str, None])
+    """Context paths that are looked at, in order; those into earlier teams are marked."""
+
+    def run(self) -> None:
+        """Check every step."""
+        self._unique_names()
+        self._variable_names()
+        self._loop_variables(self.steps, self.path, {})
+        for step, path in walk(self.steps, self.path):
+            for condition, place in conditions(step, path):
+                self.condition(condition, place)
+            for value in templated(step, path):
+                self.value(value.value, value.path)
+            check_kind(self, step, path)
+
+    @property
+    def task_names(self) -> dict[str, None]:
+        """Every step of this team or plan, nested ones too, in written order."""
+        return dict.fromkeys(step.name for step, _ in walk(self.steps, self.path))
+
+    def at(self, path: NodePath) -> Mark:
+        """Where the value at the path stands."""
+        return self.tree.find(path).mark
+
+    def _unique_names(self) -> None:
+        first: dict[str, NodePath] = {}
+        for step, path in walk(self.steps, self.path):
+            place = (*path, "name")
+            if "/" in step.name or "#" in step.name:
+                self.problems.add(
+                    "E105", self.at(place), place, f"no step can be called {step.name!r}",
+                    allowed="a name without / and #, which part the ids of approvals",
+                )  # fmt: skip
+            if step.name in first and step.name != UNREADABLE:
+                line = self.at(first[step.name]).line
+                self.problems.add(
+                    "E208", self.at(place), place,
+                    f"the name {step.name!r} is taken by the step on line {line}",
+                    fix="give each step of a team or plan its own name",
+                )  # fmt: skip
+            first.setdefault(step.name, place)
+
+    def _variable_names(self) -> None:
+        for name, path in variables(self.steps).items():
+            reserved = name in ROOTS or name in RESERVED
+            if reserved or not _IDENTIFIER.match(name):
+                place = (*self.path, *path)
+                node = self.tree.find(place)
+                why = "is a name of the language" if reserved else "is no identifier"
+                self.problems.add(
+                    "E105", node.at if "values" in path else node.mark, place,
+                    f"no variable can be called {name!r}: it {why}",
+                    allowed="letters, digits and _, but not " + listed((*ROOTS, *RESERVED)),
+                )  # fmt: skip
+
+    def _loop_variables(
+        self, steps: Sequence[Step], path: NodePath, taken: Mapping[str, str]
+    ) -> None:
+        """Note a loop whose item has the name of an outer loop's: it would take it away."""
+        for index, step in enumerate(steps):
+            here = (*path, index)
+            inner = dict(taken)
+            if isinstance(step, LoopStep) and step.loop_variable is not None:
+                if step.loop_variable in taken:
+                    place = (*here, "loop_variable")
+                    self.problems.add(
+                        "E208", self.at(place), place, f"{step.loop_variable!r} is the item of the "
+                        f"loop {taken[step.loop_variable]!r} around it",
+                        fix="give the inner item a name of its own",
+                    )  # fmt: skip
+                inner[step.loop_variable] = step.name
+            for below, place in blocks(step, here):
+                self._loop_variables(below, place, inner)
+
+    def condition(self, condition: Condition, path: NodePath) -> None:
+        """Check a condition: its tasks, operator values, regular expressions, templates."""
+        for leaf, place in leaves(condition, path):
+            match leaf:
+                case TaskField(task=task) | TaskStatus(task=task):
+                    if task not in self.task_names:
+                        self.unknown("E206", "task", task, self.task_names, (*place, "task"))
+                case ContextField(context_field=field_path):
+                    self.reads[field_path] = None
+                case Expression(expression=text):
+                    self._expression(text, place)
+                case _:
+                    pass
+            if isinstance(leaf, TaskField):
+                self._field(leaf.task, parse_path(leaf.output_field), (*place, "output_field"))
+            if isinstance(leaf, TaskField | ContextField):
+                self._operator_value(leaf, place)
+
+    def _expression(self, text: str, path: NodePath) -> None:
+        if not is_template(text):
+            self.problems.add(
+                "E109", self.at(path), path, f"{text!r} is no condition",
+                allowed="all_success, any_success, any_failure, all_failure, or {{ ... }}",
+                fix=nearest(text, ("all_success", "any_success", "any_failure", "all_failure")),
+            )  # fmt: skip
+            return
+        self.value(text, (*path, "expression"))
+        try:
+            single = parse(text).single
+        except BadTemplate:
+            return  # told with all templates
+        if not single:
+            self.problems.add(
+                "E109", self.at(path), path, f"the text {text!r} is no condition: it always holds",
+                allowed="one expression: {{ ... }} around all of it",
+                fix="write the comparison inside the braces",
+            )  # fmt: skip
+
+    def _misfits(self, path: NodePath) -> bool:
+        below = f"{dotted(path)}."
+        found = self.problems.found
+        return any(p.code.startswith("E1") and p.path.startswith(below) for p in found)
+
+    def _field(self, task: str, path: Path, place: NodePath) -> None:
+        """Whether a task's data can have something at the path."""
+        lacking = missing_field(self.schemas.get(task), path)
+        if lacking is not None:
+            segment, there = lacking
+            self.problems.add(
+                "E210", self.at(place), place,
+                f"the data of task {task!r} never has {'.'.join(path)}: its schema has no "
+                f"{segment!r} there", allowed=listed(there), fix=nearest(segment, there),
+            )  # fmt: skip
+
+    def _operator_value(self, leaf: TaskField | ContextField, path: NodePath) -> None:
+        place = (*path, "value")
+        if self._misfits(path):
+            return  # told already: what is missing may only be misspelt
+        if "value" not in leaf.model_fields_set and leaf.operator not in WITHOUT_VALUE:
+            self.problems.add(
+                "E102", self.tree.find(path).at, place, "the key 'value' is missing: the operator "
+                f"{leaf.operator!r} compares with nothing",
+                fix="add `value:`, or an operator that needs none: " + listed(WITHOUT_VALUE),
+            )  # fmt: skip
+            return
+        if isinstance(leaf.value, str) and _TEMPLATE.search(leaf.value):
+            self.problems.add(
+                "E402", self.at(place), place, f"the value {leaf.value!r} is compared as it "
+                "stands, and looks like a template",
+                fix="write the condition as one expression: "
+                '`condition: "{{ context.a == context.b }}"`',
+            )  # fmt: skip
+            return
+        wrong = wrong_value(leaf.operator, leaf.value)
+        if wrong is not None:
+            self.problems.add(
+                "E402", self.at(place), place,
+                f"the operator {leaf.operator!r} {wrong}, not {leaf.value!r}",
+            )  # fmt: skip
+        elif leaf.operator == "matches" and isinstance(leaf.value, str):
+            try:
+                pattern(leaf.value)
+            except ValueError as error:
+                self.problems.add(
+                    "E403", self.at(place), place,
+                    f"the regular expression {leaf.value!r} does not compile: {error}",
+                    fix="RE2 syntax: no look-around, no back references",
+                )  # fmt: skip
+
+    def value(self, value: object, path: NodePath, *, statements: bool = False) -> None:
+        """Check every template in a value."""
+        if isinstance(value, str):
+            if is_template(value):
+                self.template(value, path, statements=statements)
+        elif isinstance(value, dict):
+            for key, item in cast("dict[str, object]", value).items():
+                self.value(item, (*path, key))
+        elif isinstance(value, list):
+            for index, item in enumerate(cast("list[object]", value)):
+                self.value(item, (*path, index))
+
+    def template(self, text: str, path: NodePath, *, statements: bool = False) -> None:
+        """Check one template: it parses, and every name in it can have a value."""
+        node = self.tree.find(path)
+        try:
+            template = parse(text, statements=statements)
+        except BadTemplate as error:
+            code = "E302" if error.forbidden else "E301"
+            place = node.line(error.line)
+            self.problems.add(code, place, path, f"the template does not work: {error}")
+            return
+        for named, line in template.paths.items():
+            if named[0] == "context":
+                self.reads[".".join(named[1:])] = None
+            if named[0] == "teams":
+                self.reads[EARLIER + ".".join(named[1:])] = None
+            self._name(named, node.line(line, named[0]), path)
+
+    def _name(self, named: Path, mark: Mark, path: NodePath) -> None:
+        root, rest = named[0], named[1:]
+        if root == "tasks" and named[2:3] == ("data",):
+            self._field(named[1], named[3:], path)
+        known: Collection[str] | None = None
+        match root:
+            case "tasks":
+                known, what = self.task_names, "task"
+            case "teams":
+                known, what = self.teams, "team"
+            case "input" if self.inputs is not None:
+                known, what = self.inputs, "input"
+            case "flags" if self.flags is not None:
+                known, what = self.flags, "flag"
+            case "context" | "run" | "routing" | "input":
+                return
+            case _:
+                known = [*ROOTS, *variables(self.steps), *self.given]
+                what, rest = "name", named
+        if rest and rest[0] not in known:
+            self.problems.add(
+                "E207", mark, path, f"the template names {'.'.join(named)}, and there is no {what} "
+                f"{rest[0]!r}", allowed=listed(known), fix=nearest(rest[0], known),
+            )  # fmt: skip
+
+    def unknown(
+        self, code: Code, what: str, name: str, known: Collection[str], path: NodePath
+    ) -> None:
+        """Note a name that refers to nothing, with the names that there are."""
+        unknown(self.problems, self.at(path), path, code, what, name, known)

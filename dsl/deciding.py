@@ -1,0 +1,116 @@
+"""Deciding: whether a condition holds, and why, told in the reader's words. Pure, total."""
+
+import json
+from typing import Final, assert_never
+
+from pydantic import JsonValue
+
+from dsl.conditions import (
+    AllOf,
+    AnyOf,
+    Condition,
+    ContextField,
+    Expression,
+    Not,
+    TaskField,
+    TaskStatus,
+    TeamOutcome,
+)
+from dsl.facts import Facts, Outcomes
+from dsl.operators import TESTS, Found
+from dsl.paths import MISSING, get, parse
+from dsl.templates import fill
+
+_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one each time
+
+
+def holds(condition: Condition, facts: Facts) -> bool:
+    """Whether the condition holds.
+
+    Raises:
+        TemplateFailed: an expression names what is not there.
+    """
+    match condition:
+        case TaskField(operator=operator, value=value):
+            return TESTS[operator](_task_field(condition, facts), value)
+        case ContextField(operator=operator, value=value):
+            return TESTS[operator](get(facts.context, parse(condition.context_field)), value)
+        case TaskStatus(task=task, status=status):
+            outcome = facts.tasks.get(task)
+            return outcome is not None and outcome.status == status
+        case AllOf(all_of=parts):
+            return all(holds(part, facts) for part in parts)
+        case AnyOf(any_of=parts):
+            return any(holds(part, facts) for part in parts)
+        case Not(negated=part):
+            return not holds(part, facts)
+        case TeamOutcome():
+            return _team_outcome(condition, facts)
+        case Expression(expression=text):
+            return bool(fill(text, facts.names()))
+        case _:
+            assert_never(condition)
+
+
+def _task_field(condition: TaskField, facts: Facts) -> Found:
+    outcome = facts.tasks.get(condition.task)
+    return MISSING if outcome is None else get(outcome.data, parse(condition.output_field))
+
+
+def _team_outcome(condition: TeamOutcome, facts: Facts) -> bool:
+    tasks = _counted(facts)
+    ran = [outcome for outcome in tasks.values() if outcome.status != "skipped"]
+    match condition.outcome:
+        case "all_success":
+            return all(outcome.success for outcome in ran)
+        case "any_success":
+            return any(outcome.success for outcome in ran)
+        case "any_failure":
+            return any(not outcome.success for outcome in ran)
+        case "all_failure":
+            return bool(ran) and all(not outcome.success for outcome in ran)
+        case _:
+            assert_never(condition.outcome)
+
+
+def _counted(facts: Facts) -> Outcomes:
+    return facts.tasks if facts.counted is None else facts.counted
+
+
+def told(condition: Condition, facts: Facts) -> str:
+    """The condition with what it found: `review.status is 'FAIL' (equals 'FAIL')`."""
+    match condition:
+        case TaskField(task=task, output_field=path, operator=operator, value=value):
+            return _test_told(f"{task}.{path}", _task_field(condition, facts), operator, value)
+        case ContextField(context_field=path, operator=operator, value=value):
+            found = get(facts.context, parse(path))
+            return _test_told(f"context.{path}", found, operator, value)
+        case TaskStatus(task=task, status=status):
+            outcome = facts.tasks.get(task)
+            found = "absent" if outcome is None else outcome.status
+            return f"{task} is {found} (wanted {status})"
+        case AllOf(all_of=parts):
+            return " and ".join(told(part, facts) for part in parts) or "nothing asked"
+        case AnyOf(any_of=parts):
+            return " or ".join(told(part, facts) for part in parts) or "nothing to hold"
+        case Not(negated=part):
+            return f"not ({told(part, facts)})"
+        case TeamOutcome(outcome=outcome):
+            counts = ", ".join(f"{name} {found.status}" for name, found in _counted(facts).items())
+            return f"{outcome} ({counts or 'no tasks'})"
+        case Expression(expression=text):
+            return text
+        case _:
+            assert_never(condition)
+
+
+def _test_told(name: str, found: Found, operator: str, value: JsonValue) -> str:
+    shown = "missing" if found is MISSING else brief(found)
+    wanted = "" if value is None else f" {brief(value)}"
+    return f"{name} is {shown} ({operator}{wanted})"
+
+
+def brief(value: JsonValue, most: int = 60) -> str:
+    """A value in a sentence: JSON, cut at `most` characters."""
+    text = _ENCODED(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -1,0 +1,157 @@
+"""The document as a person writes it, after every written form was brought into one shape.
+
+The sections of seed c4h 3.2 to 3.4, and `worker`: what only the worker's own configuration
+may say. Field descriptions become the editor's help.
+"""
+
+from typing import Literal
+
+from pydantic import AliasChoices, Field, JsonValue
+
+from dsl.conditions import Condition
+from dsl.plan import Collect
+from dsl.steps import MergePolicy, PersonaDocument, Step
+from dsl.values import Frozen, Json, Seconds, Timeout
+
+
+class ProviderSection(Frozen):
+    """How a model provider is reached; the worker's own configuration only."""
+
+    kind: Literal["anthropic", "openai", "scripted"] | None = None
+    """The adapter; the provider's own name when that is one of these. Anything OpenAI-compatible
+    is `openai` with an `api_base`."""
+    api_base: str | None = None
+    api_key_env: str | None = Field(
+        default=None, validation_alias=AliasChoices("api_key_env", "env_var")
+    )
+    """The NAME of the environment variable that holds the key; never the key."""
+    default_model: str | None = None
+    valid_models: tuple[str, ...] = ()
+    """When given, personas may name no other model."""
+    answers: str | None = None
+    """Scripted only: the file of answers, relative to this file."""
+    log: str | None = None
+    """Scripted only: a file that gets one line per call."""
+
+
+class LlmConfig(Frozen):
+    """Providers, personas and the legacy agents' sections."""
+
+    providers: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
+    default_provider: str | None = None
+    default_model: str | None = None
+    personas: dict[str, PersonaDocument] = Field(default_factory=dict[str, PersonaDocument])
+    agents: Json = Field(default_factory=dict[str, JsonValue])
+    """Legacy: read by the legacy agent classes themselves, in whatever shape they know."""
+
+
+class RuleDocument(Frozen):
+    """One rule: the first whose condition holds decides."""
+
+    condition: Condition | None = None
+    next_team: str | tuple[str, ...] | None
+    """A team; null ends the run; a list fans out to several at once."""
+    context_updates: Json = Field(default_factory=dict[str, JsonValue])
+    merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
+    """With a list: `{context path: replace | append | merge}` where branches set the same."""
+    concentrator: str | None = None
+    """With a list: where the branches meet, when more than one concentrator is reachable."""
+
+
+class RoutingDocument(Frozen):
+    """Where to go after the team."""
+
+    rules: tuple[RuleDocument, ...] = ()
+    default: str | None = None
+    context_updates: Json = Field(default_factory=dict[str, JsonValue])
+
+
+class LoopSection(Frozen):
+    """What a team of type `loop` goes over; its tasks are the body."""
+
+    iterate_on: JsonValue = None
+    while_: Condition | None = Field(default=None, alias="while")
+    until: Condition | None = None
+    loop_variable: str | None = None
+    max_iterations: int | None = Field(default=None, ge=1, le=1_000_000)
+    break_when: Condition | None = None
+    concurrency: int = Field(default=1, ge=1, le=1000)
+
+
+class ApprovalSection(Frozen):
+    """What a team of type `approval` asks, after its tasks; routing sees a task `approval`."""
+
+    prompt: str
+    show: JsonValue = None
+    approvers: tuple[str, ...] = ()
+    deadline: Seconds | None = None
+    on_timeout: Literal["reject", "approve", "fail"] = "reject"
+
+
+class TeamDocument(Frozen):
+    """A named list of tasks, and where to go from there."""
+
+    name: str | None = None
+    description: str | None = None
+    type: Literal["standard", "loop", "approval", "concentrator"] = "standard"
+    tasks: tuple[Step, ...] = ()
+    loop: LoopSection | None = None
+    approval: ApprovalSection | None = None
+    collect: Collect | None = None
+    routing: RoutingDocument | None = None
+    max_recursion_depth: int | None = Field(default=None, ge=1)
+    stop_on_failure: bool = True
+
+
+class Orchestration(Frozen):
+    """The teams, where to begin, and how far a run may go."""
+
+    enabled: bool = True
+    entry_team: str
+    max_total_teams: int = Field(default=30, ge=1)
+    max_recursion_depth: int = Field(default=5, ge=1)
+    no_progress: Literal["fail", "ask", "ignore"] = "ignore"
+    teams: dict[str, TeamDocument] = Field(min_length=1)
+
+
+class CommandSection(Frozen):
+    """A named command that the skill `CommandRunner.run` may run."""
+
+    run: tuple[str, ...] = Field(min_length=1)
+    """Program and arguments; no shell. `{python}` is the worker's own interpreter."""
+    timeout: Timeout = 300.0
+    cwd: str = "."
+    """Relative to the workspace."""
+    env: tuple[str, ...] = ()
+    """Names of further environment variables that the command may see."""
+
+
+class WorkerSection(Frozen):
+    """What only the worker's own configuration decides; a run can name it, never set it."""
+
+    workspace: str = "."
+    """The folder that skills may touch, relative to this file."""
+    commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
+    agent_packages: tuple[str, ...] = ()
+    """The packages that `agent_class` may be imported from."""
+
+
+class ToolSection(Frozen):
+    """A tool: a skill by another name, with some of its input fixed."""
+
+    skill: str
+    description: str = ""
+    fixed: Json = Field(default_factory=dict[str, JsonValue])
+    """Laid over the arguments; a caller cannot change it."""
+    requires_approval: bool = False
+
+
+class SystemDocument(Frozen):
+    """A whole document."""
+
+    name: str | None = None
+    description: str | None = None
+    llm_config: LlmConfig = LlmConfig()
+    orchestration: Orchestration | None = None
+    worker: WorkerSection | None = None
+    tools: dict[str, ToolSection] = Field(default_factory=dict[str, ToolSection])

@@ -1,0 +1,117 @@
+"""The drawn error tree, and the problems that a document can have.
+
+TeamError
++ InvalidDocument        a person's file is wrong: every problem of it, at once
++ InvalidPlan            a plan that no compiler of ours made, or not for this language
++ TemplateFailed         a template could not be filled from the facts
++ UnknownPath            a dotted path leads nowhere
++ ContextConflict        two writers of one context key and no merge policy
++ LimitExceeded          a bound of the run is reached
++ NoRoute                a team ended and no rule says what comes next
++ TeamFailed             a team failed and no rule and no default takes over
++ RunRefused             the start request asks for what only the worker may decide
+
+Everything here is expected: a TeamError fails a run with a readable message and never retries it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+Code = Literal[
+    "E001", "E002", "E003", "E004", "E005",
+    "E101", "E102", "E103", "E104", "E105", "E106", "E107", "E108", "E109",
+    "E201", "E202", "E203", "E204", "E205", "E206", "E207", "E208", "E209", "E210",
+    "E301", "E302",
+    "E401", "E402", "E403",
+    "E501", "E502", "E503", "E504", "E505",
+    "E601", "E602",
+    "W501", "W502", "W503", "W504", "W505", "W506", "W507", "W508", "W509",
+    "W510",
+]  # fmt: skip
+"""Stable codes; `docs/errors.md` has one heading for each."""
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake in a document, told so that the reader can mend it without asking."""
+
+    code: Code
+    file: str
+    line: int
+    column: int
+    path: str
+    """Where in the document, dotted: `orchestration.teams.review.tasks[1].type`."""
+    message: str
+    """What is wrong, in the reader's words, without a full stop."""
+    allowed: str = ""
+    fix: str = ""
+    severity: Severity = "error"
+
+    def as_dict(self) -> dict[str, str | int]:
+        """The flat form that `coterie validate --json` prints."""
+        return asdict(self)
+
+
+class TeamError(Exception):
+    """Something about a team, a plan or a run that a person can mend."""
+
+
+class InvalidDocument(TeamError):
+    """A document cannot become a plan."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{p.file}:{p.line}:{p.column}: {p.message} [{p.code}]"
+                                   for p in self.problems))  # fmt: skip
+
+
+class InvalidPlan(TeamError):
+    """A plan does not hold together; compilers of ours never make one."""
+
+
+class TemplateFailed(TeamError):
+    """A template names something that the facts do not have, or cannot be evaluated."""
+
+
+class UnknownPath(TeamError):
+    """A dotted path leads to nothing."""
+
+
+class ContextConflict(TeamError):
+    """Two writers set one context key and no merge policy decides."""
+
+
+class LimitExceeded(TeamError):
+    """A run reached a bound; `limit` names which."""
+
+    def __init__(self, message: str, *, limit: str, allowed: int) -> None:
+        self.limit = limit
+        self.allowed = allowed
+        super().__init__(message)
+
+
+class NoRoute(TeamError):
+    """A team succeeded, has rules, none matched, and there is no default."""
+
+
+class TeamFailed(TeamError):
+    """A team failed and its routing takes no care of it."""
+
+
+class RunRefused(TeamError):
+    """A start request is malformed or asks for what only the worker may decide."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The fix for a misspelt name: `did you mean 'x'?`, or nothing when no name is near."""
+    close = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as a person reads them: sorted, comma-separated, never an empty string."""
+    return ", ".join(sorted(names)) or "none"

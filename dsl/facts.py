@@ -1,0 +1,60 @@
+"""Facts: all that a template, a condition or a rule may look at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pydantic import JsonValue
+
+from dsl.outcomes import Outcome
+from dsl.values import Json
+
+ROOTS = ("context", "tasks", "teams", "input", "run", "routing")
+"""The names that every template knows; a variable may not be called like one of them."""
+
+RESERVED = (
+    "self", "super", "caller", "varargs", "kwargs", "loop", "range", "true", "false", "none",
+    "True", "False", "None", "and", "or", "not", "in", "is", "if", "else", "elif", "for",
+    "recursive",
+)  # fmt: skip
+"""Words of the template language; a variable called so could never be read."""
+
+Outcomes = Mapping[str, Outcome]
+
+
+def _nothing() -> Mapping[str, JsonValue]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A view of the run, never changed: a later fact makes new Facts."""
+
+    context: Json
+    tasks: Outcomes = field(default_factory=dict[str, Outcome])
+    """`{task name: Outcome}` of this team visit or this plan."""
+    teams: Mapping[str, Outcomes] = field(default_factory=dict[str, Outcomes])
+    """`{team id: {task name: Outcome}}` of each team's latest visit."""
+    run: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    """`id`, `plan`, `team`, `visit`, `teams_run`."""
+    routing: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    """`reason`, `from`, and `error` (task, type, message): why the run came to this team."""
+    variables: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    input: JsonValue = None
+    counted: Outcomes | None = None
+    """What `all_success` and its like count; every task unless said."""
+
+    def names(self) -> dict[str, object]:
+        """What templates see."""
+        return {
+            **self.variables,
+            "context": self.context,
+            "tasks": self.tasks,
+            "teams": {team: {"tasks": tasks} for team, tasks in self.teams.items()},
+            "input": self.input,
+            "run": self.run,
+            "routing": self.routing,
+        }
+
+    def with_task(self, name: str, outcome: Outcome) -> "Facts":
+        """These facts and one more outcome."""
+        return replace(self, tasks={**self.tasks, name: outcome})

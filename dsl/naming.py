@@ -1,0 +1,33 @@
+"""Names that refer to something: how an unknown one is told."""
+
+from collections.abc import Collection
+
+from dsl.errors import Code, listed, nearest
+from dsl.nodes import Mark, Problems
+from dsl.values import NodePath
+
+UNREADABLE = "\0"
+"""Stands for a missing name; every check of names lets it pass."""
+
+
+def unknown(
+    problems: Problems,
+    mark: Mark,
+    path: NodePath,
+    code: Code,
+    what: str,
+    name: str,
+    known: Collection[str],
+) -> None:
+    """Note a name that refers to nothing, with the names that there are."""
+    if name == UNREADABLE:
+        return
+    there = [one for one in known if one != UNREADABLE]
+    problems.add(
+        code,
+        mark,
+        path,
+        f"unknown {what} {name!r}",
+        allowed=listed(there),
+        fix=nearest(name, there),
+    )

@@ -1,0 +1,167 @@
+"""The tree of a document: every value with its file, line and column; and its problems."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from pydantic import JsonValue
+
+from dsl.errors import Code, Problem
+from dsl.values import NodePath, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a file; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value of a document, with the place where it stands and where its key stands."""
+
+    value: "str | int | float | bool | dict[str, Node] | list[Node] | None"
+    mark: Mark
+    key_mark: Mark | None = None
+    indent: int | None = None
+    """Of a `|` text: how far its lines stand in; they begin below its mark, one for one."""
+
+    @property
+    def at(self) -> Mark:
+        """Where a reader looks for it: its key, or itself."""
+        return self.key_mark or self.mark
+
+    def plain(self) -> JsonValue:
+        """The value alone."""
+        match self.value:
+            case dict() as entries:
+                return {key: node.plain() for key, node in entries.items()}
+            case list() as items:
+                return [node.plain() for node in items]
+            case scalar:
+                return scalar
+
+    def child(self, segment: Segment) -> "Node | None":
+        """The node below, or None."""
+        match self.value, segment:
+            case dict() as entries, str():
+                return entries.get(segment)
+            case list() as items, int() if segment < len(items):
+                return items[segment]
+            case _:
+                return None
+
+    def find(self, path: Sequence[Segment]) -> "Node":
+        """The node at the path, or the nearest one above it that exists."""
+        node = self
+        for segment in path:
+            below = node.child(segment)
+            if below is None:
+                return node
+            node = below
+        return node
+
+    def entries(self) -> "dict[str, Node]":
+        """The entries of a mapping; none for anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    def items(self) -> "list[Node]":
+        """The items of a list; none for anything else."""
+        return self.value if isinstance(self.value, list) else []
+
+    def line(self, number: int, word: str = "") -> Mark:
+        """Where a line of its text stands, from 1, and in it a word, as far as that is known."""
+        if self.indent is None or not isinstance(self.value, str):
+            return self.mark
+        lines = self.value.split("\n")
+        text = lines[number - 1] if number <= len(lines) else ""
+        found = max(text.find(word), 0)
+        return Mark(self.mark.file, self.mark.line + number, self.indent + found + 1)
+
+    def with_value(self, value: "dict[str, Node] | list[Node] | str | bool") -> "Node":
+        """Another value at the same place."""
+        return replace(self, value=value)
+
+
+@dataclass(slots=True)
+class Problems:
+    """Collects the problems of a document; each place and code once, in reading order."""
+
+    found: list[Problem] = field(default_factory=list[Problem])
+
+    def add(
+        self,
+        code: Code,
+        mark: Mark,
+        path: Sequence[Segment],
+        message: str,
+        *,
+        allowed: str = "",
+        fix: str = "",
+    ) -> None:
+        """Note one problem; codes that begin with W are warnings."""
+        severity = "warning" if code.startswith("W") else "error"
+        problem = Problem(
+            code, mark.file, mark.line, mark.column, dotted(path), message, allowed, fix, severity
+        )
+        if problem not in self.found and not self._misspelt(problem, path):
+            self.found.append(problem)
+
+    def _misspelt(self, problem: Problem, path: Sequence[Segment]) -> bool:
+        """Whether a key is only missing because it is misspelt, which is told already."""
+        if problem.code != "E102" or not path:
+            return False
+        fix = f"did you mean {str(path[-1])!r}?"
+        above = dotted(path[:-1])
+        return any(
+            earlier.code == "E101" and earlier.fix == fix and earlier.path.startswith(above)
+            for earlier in self.found
+        )
+
+    @property
+    def errors(self) -> list[Problem]:
+        """What keeps the document from becoming a plan, in reading order."""
+        return sorted(
+            (p for p in self.found if p.severity == "error"),
+            key=lambda p: (p.file, p.line, p.column, p.code),
+        )
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """What is allowed but worth a look."""
+        return [problem for problem in self.found if problem.severity == "warning"]
+
+
+def placed(root: Node, node: Node) -> NodePath:
+    """Where in the tree a node stands, told by its mark; the root when it is not in it."""
+
+    def below(here: Node, path: NodePath) -> NodePath | None:
+        if here.at == node.at and here.mark == node.mark:
+            return path
+        inner: list[tuple[Segment, Node]] = [*here.entries().items(), *enumerate(here.items())]
+        found = (below(child, (*path, segment)) for segment, child in inner)
+        return next((place for place in found if place is not None), None)
+
+    return below(root, ()) or ()
+
+
+def dotted(path: Sequence[Segment]) -> str:
+    """A path as people write it: `teams.review.tasks[1].type`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def overlaid(base: Node, override: Node) -> Node:
+    """Two documents as one: mappings recurse, lists replace, the override wins, null deletes."""
+    if not isinstance(base.value, dict) or not isinstance(override.value, dict):
+        return override
+    merged = dict(base.value)
+    for key, node in override.value.items():
+        below = merged.get(key)
+        if node.value is None and below is not None:
+            del merged[key]
+        else:
+            merged[key] = node if below is None else overlaid(below, node)
+    return replace(override, value=merged)

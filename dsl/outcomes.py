@@ -1,0 +1,47 @@
+"""What a step came to: success, failure or skipped, with its data or its error."""
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from dsl.conditions import Status
+from dsl.values import Frozen
+
+
+class Failure(Frozen):
+    """An expected failure: routing decides what it means."""
+
+    type: str
+    message: str
+
+
+class Outcome(Frozen):
+    """The end of one step. `tasks.<name>` in templates is this: success, data, error, status."""
+
+    status: Status
+    data: JsonValue = None
+    error: Failure | None = None
+
+    @property
+    def success(self) -> bool:
+        """AgentResponse.success of the seed."""
+        return self.status == "success"
+
+    @classmethod
+    def succeeded(cls, data: JsonValue = None) -> "Outcome":
+        """The step did what it should."""
+        return cls(status="success", data=data)
+
+    @classmethod
+    def failed(cls, type: str, message: str, data: JsonValue = None) -> "Outcome":
+        """The step could not; `data` keeps what there is to see."""
+        return cls(status="failure", data=data, error=Failure(type=type, message=message))
+
+    @classmethod
+    def skipped(cls) -> "Outcome":
+        """The step did not run: its `when` did not hold, or an earlier task failed."""
+        return cls(status="skipped")
+
+
+End = Literal["completed", "failed", "max_total_teams", "max_recursion_depth", "no_progress"]
+"""How a run came to its end."""

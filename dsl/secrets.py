@@ -1,0 +1,33 @@
+"""Secrets written in the clear: refused before they reach a plan, and so a history."""
+
+import re
+from collections.abc import Iterator
+
+from dsl.source import Node, Problems
+from dsl.values import NodePath
+
+_SECRETS = re.compile(
+    r"sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}"
+    r"|AKIA[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{35}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+"""The shapes that keys of well-known services have."""
+
+
+def refuse_secrets(tree: Node, problems: Problems) -> None:
+    """Note every text that looks like a key; the message does not repeat it."""
+    for node, path in _texts(tree, ()):
+        if isinstance(node.value, str) and _SECRETS.search(node.value):
+            problems.add(
+                "E602", node.mark, path, "a secret is written here in the clear",
+                allowed="the NAME of an environment variable of the worker",
+                fix="take the key back where it was issued, and write `api_key_env: NAME`",
+            )  # fmt: skip
+
+
+def _texts(node: Node, path: NodePath) -> Iterator[tuple[Node, NodePath]]:
+    yield node, path
+    for key, below in node.entries().items():
+        yield from _texts(below, (*path, key))
+    for index, below in enumerate(node.items()):
+        yield from _texts(below, (*path, index))

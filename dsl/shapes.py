@@ -1,0 +1,367 @@
+"""Holds the tree against the document models, and tells every misfit at its place.
+
+A misfit is reported once and then cut out of the tree, so that what is left becomes a typed
+document and its references can be checked in the same pass.
+"""
+
+import json
+import re
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from dsl import conditions, steps
+from dsl.conditions import CONDITION_KEYS
+from dsl.document import SystemDocument
+from dsl.errors import Code, listed, nearest
+from dsl.naming import UNREADABLE
+from dsl.operators import SHORT_NAMES
+from dsl.replacements import OPERATORS, REPLACEMENTS
+from dsl.source import Node, Problems
+from dsl.steps import STEP_KINDS
+from dsl.values import NodePath
+
+_TAGGED: dict[str, type[BaseModel]] = {
+    **{f"condition:{model.__name__}": model for model in (
+        conditions.TaskField, conditions.TaskStatus, conditions.ContextField, conditions.AllOf,
+        conditions.AnyOf, conditions.Not, conditions.TeamOutcome, conditions.Expression)},
+    **{f"step:{kind}": model for kind, model in steps.STEP_MODELS.items()},
+}  # fmt: skip
+
+_MOST_PASSES = 50
+Document = TypeVar("Document", bound=BaseModel)
+
+
+def shaped(tree: Node, problems: Problems) -> tuple[SystemDocument | None, Node]:
+    """The typed document and the tree that it was made of, without what did not fit."""
+    return fitted(tree, SystemDocument, problems)
+
+
+def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Document | None, Node]:
+    """The tree as a document of any model, every misfit told at its place; see `shaped`."""
+    reported = False
+    for _ in range(_MOST_PASSES):
+        try:
+            text = json.dumps(tree.plain())
+            # by alias alone: `while_` is Python's word for a key, not a person's
+            return model.model_validate_json(text, strict=True, by_alias=True, by_name=False), tree
+        except ValidationError as error:
+            found = [Misfit(details, model) for details in error.errors(include_url=False)]
+            misfits = [misfit for misfit in found if not misfit.follows(tree)]
+            if not reported:
+                for misfit in _worth_telling(misfits, tree):
+                    misfit.report(tree, problems)
+            before = tree
+            mends = {misfit.place(tree): misfit.stand_in(tree) for misfit in misfits}
+            for path in sorted(mends, key=_written_order, reverse=True):
+                tree = _mended(tree, path, mends[path])
+            reported = True
+            if tree == before:
+                break
+    return None, tree
+
+
+class Misfit:
+    """One error of pydantic's, told in the reader's words."""
+
+    def __init__(self, details: ErrorDetails, root: type[BaseModel]) -> None:
+        self.kind = details["type"]
+        self.details = details
+        self.context: Mapping[str, object] = details.get("ctx", {})
+        location = details["loc"]
+        self.tags = [part for part in location if _is_tag(part)]
+        self.path: NodePath = tuple(part for part in location if not _is_tag(part))
+        at_key = self.kind in ("extra_forbidden", "missing")
+        self.model = _model_at(location[:-1] if at_key else location, root)
+        self.replacements = REPLACEMENTS if root is SystemDocument else {}
+
+    def follows(self, tree: Node) -> bool:
+        """Whether this only follows from another misfit: pydantic counts the good items alone."""
+        node = tree.find(self.path)
+        return self.kind == "too_short" and bool(node.items() or node.entries())
+
+    @property
+    def of_condition(self) -> bool:
+        """Whether no kind of condition was recognised (and not: no kind of step)."""
+        return "condition" in str(self.context.get("discriminator"))
+
+    def place(self, tree: Node) -> NodePath:
+        """What to take out of the tree, or to replace, so that the rest may fit."""
+        path = self.path
+        if self._fills():
+            return path
+        if self.kind == "missing":
+            path = path[:-1]
+        while path and tree.find(path) is tree.find(path[:-1]):
+            path = path[:-1]
+        return path
+
+    def stand_in(self, tree: Node) -> Node | None:
+        """What stands there instead, so that the checks of everything around it go on."""
+        node = tree.find(self.path)
+        if self._fills():
+            return Node(UNREADABLE, node.mark)
+        if not self.kind.startswith("union_tag"):
+            return None
+        if self.of_condition:
+            return node.with_value({"outcome": Node("all_success", node.mark)})
+        name = node.entries().get("name")
+        if name is None or not isinstance(name.value, str):
+            return None
+        empty = Node({}, node.mark)
+        return node.with_value({"kind": Node("set", node.mark), "name": name, "values": empty})
+
+    def _fills(self) -> bool:
+        """Whether a missing value can be filled by a text that no check takes for a name."""
+        if self.kind != "missing" or self.model is None:
+            return False
+        for name, info in self.model.model_fields.items():
+            if (info.alias or name) == self.path[-1]:
+                return info.annotation is str or info.annotation == str | None
+        return False
+
+    def report(self, tree: Node, problems: Problems) -> None:
+        """Note the problem where the reader will look for it."""
+        node = tree.find(self.path)
+        code, message, allowed, fix = self.told(tree, node)
+        path = self.path
+        if code == "E104" and "kind" in node.entries():
+            path, node = (*path, "type"), node.entries()["kind"]
+        on_value = code in ("E103", "E104", "E105", "E106", "E109", "E401")
+        mark = node.mark if on_value and node.key_mark else node.at
+        problems.add(code, mark, path, message, allowed=allowed, fix=fix)
+
+    def told(self, tree: Node, node: Node) -> tuple[Code, str, str, str]:
+        """Code, message, allowed, fix."""
+        name = str(self.path[-1]) if self.path else "the document"
+        match self.kind:
+            case "extra_forbidden":
+                return self._unknown_key(tree, name)
+            case "missing":
+                return "E102", f"the key {name!r} is missing", "", f"add `{name}:`"
+            case "union_tag_invalid" | "union_tag_not_found":
+                return self._unknown_kind(node)
+            case "literal_error":
+                return self._not_among(name, node)
+            case _:
+                return self._wrong_value(name, node)
+
+    def _unknown_key(self, tree: Node, name: str) -> tuple[Code, str, str, str]:
+        known = {_written(k) for k in _keys(self.model)} if self.model else set[str]()
+        there = tree.find(self.path[:-1]).entries()
+        if name in self.replacements:
+            return (
+                "E108",
+                f"{name!r} is not a form of this language",
+                listed(known),
+                self.replacements[name],
+            )
+        fix = nearest(name, known - set(there)) or nearest(name, known) or "leave it out"
+        return "E101", f"unknown key {name!r}", listed(known), fix
+
+    def _unknown_kind(self, node: Node) -> tuple[Code, str, str, str]:
+        if self.of_condition:
+            return self._unknown_condition(node)
+        written = node.entries().get("kind")
+        kinds = ", ".join(STEP_KINDS)
+        if written is None:
+            keys = listed(node.entries()) if node.entries() else repr(node.plain())
+            return ("E104", f"a step of no known kind: it has {keys}", f"type: {kinds}",
+                    "say `type:`, or one of the keys that tell it")  # fmt: skip
+        return ("E104", f"unknown step kind {written.plain()!r}", kinds,
+                nearest(str(written.plain()), STEP_KINDS))  # fmt: skip
+
+    def _unknown_condition(self, node: Node) -> tuple[Code, str, str, str]:
+        keys = listed(node.entries()) if node.entries() else repr(node.plain())
+        return ("E109", f"a condition of no known kind: it has {keys}",
+                ", ".join(key for key in CONDITION_KEYS if key not in ("outcome", "expression")),
+                "ask for a task (`task`, `output_field` or `status`) or for the context "
+                "(`context_field`)")  # fmt: skip
+
+    @property
+    def _told_name(self) -> str:
+        """What the misfit is called: its key in quotes, or which entry of a list it is."""
+        last = self.path[-1] if self.path else "the document"
+        return f"entry {last + 1}" if isinstance(last, int) else repr(last)
+
+    def _not_among(self, name: str, node: Node) -> tuple[Code, str, str, str]:
+        allowed = [str(item) for item in _literals(self.details)]
+        shown = node.plain()
+        if name == "operator":
+            known = [*allowed, *SHORT_NAMES]
+            fix = OPERATORS.get(str(shown)) or nearest(str(shown), known)
+            return "E401", f"unknown operator {shown!r}", ", ".join(allowed), fix
+        return (
+            "E105",
+            f"{self._told_name} is {shown!r}",
+            ", ".join(allowed),
+            nearest(str(shown), allowed),
+        )
+
+    def _wrong_value(self, name: str, node: Node) -> tuple[Code, str, str, str]:
+        shown = _named(node)
+        bounds = {
+            "greater_than_equal": "ge", "less_than_equal": "le", "greater_than": "gt",
+            "less_than": "lt",
+        }  # fmt: skip
+        if self.kind in bounds:
+            words = {"ge": "at least", "le": "at most", "gt": "more than", "lt": "less than"}
+            word = bounds[self.kind]
+            limit = self.context[word]
+            if isinstance(limit, float) and limit.is_integer():
+                limit = int(limit)
+            return "E106", f"{self._told_name} is {shown}", f"{words[word]} {limit}", ""
+        if self.kind == "too_short":
+            return (
+                "E106",
+                f"{self._told_name} is empty",
+                "at least one entry",
+                f"add one under `{name}:`",
+            )
+        if self.kind == "value_error":
+            return "E103", f"{self._told_name} is {shown}", str(self.context.get("error", "")), ""
+        wanted = _WANTED.get(self.kind, str(self.details["msg"]))
+        fix = ""
+        if self.kind in ("bool_type", "bool_parsing"):
+            word = str(node.plain()).lower()
+            if word in ("yes", "on", "no", "off"):
+                fix = f"write {'true' if word in ('yes', 'on') else 'false'}"
+        return "E103", f"{self._told_name} is {shown}", wanted, fix
+
+
+_WANTED = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+
+def _named(node: Node) -> str:
+    match node.value:
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case None:
+            return "empty"
+        case scalar:
+            return repr(scalar)
+
+
+def _is_tag(part: int | str) -> bool:
+    """Whether pydantic put it into a location to name a member of a union."""
+    return isinstance(part, str) and (
+        part.startswith(("step:", "condition:", "literal[", "constrained-", "tuple["))
+        or part in ("bool", "str", "int", "float")
+    )
+
+
+def _written(key: str) -> str:
+    return "type" if key == "kind" else key
+
+
+def _keys(model: type[BaseModel]) -> Iterator[str]:
+    for name, info in model.model_fields.items():
+        if name != "terms":
+            yield info.alias or name
+
+
+def _literals(details: ErrorDetails) -> Sequence[object]:
+    expected = str(details.get("ctx", {}).get("expected", ""))
+    return [part.strip().strip("'") for part in expected.replace(" or ", ", ").split(",")]
+
+
+def _model_at(location: Sequence[int | str], root: type[BaseModel]) -> type[BaseModel] | None:
+    """The document model whose fields stand at an error's location."""
+    here: object = root
+    for part in location:
+        if isinstance(part, str) and part in _TAGGED:
+            here = _TAGGED[part]
+            continue
+        if isinstance(part, str) and _is_tag(part):
+            continue
+        here = _next(_unwrapped(here), part)
+    here = _unwrapped(here)
+    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+
+
+def _next(here: object, part: int | str) -> object:
+    if isinstance(here, type) and issubclass(here, BaseModel):
+        for name, info in here.model_fields.items():
+            if part in (name, info.alias):
+                return info.annotation
+        return None
+    arguments = get_args(here)
+    return arguments[1 if get_origin(here) is dict else 0] if arguments else None
+
+
+def _unwrapped(here: object) -> object:
+    while True:
+        origin = get_origin(here)
+        if origin is Annotated:
+            here = get_args(here)[0]
+        elif origin in (Union, types.UnionType):
+            members = [arg for arg in get_args(here) if arg is not type(None)]
+            plain = [arg for arg in members if get_origin(arg) is not Literal]
+            here = plain[0] if plain else None
+        else:
+            return here
+
+
+def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:
+    return [(isinstance(p, str), p if isinstance(p, int) else 0, str(p)) for p in path]
+
+
+_MEANT = re.compile(r"(?:did you mean '|write (?:one )?`)(\w+)")
+"""The key that a fix offers for one that is not known."""
+
+
+def _worth_telling(misfits: list["Misfit"], tree: Node) -> Iterator["Misfit"]:
+    """Each mistake once: a misspelt key is not also a missing one."""
+    misspelt: set[NodePath] = set()
+    told: set[NodePath] = set()
+    for misfit in misfits:
+        if misfit.kind == "extra_forbidden":
+            fix = misfit.told(tree, tree.find(misfit.path))[3]
+            meant = _MEANT.match(fix)
+            if meant:
+                misspelt.add((*misfit.path[:-1], meant[1]))
+    for misfit in misfits:
+        if misfit.path in told or (misfit.kind == "missing" and misfit.path in misspelt):
+            continue
+        told.add(misfit.path)
+        yield misfit
+
+
+def _mended(tree: Node, path: NodePath, stand_in: Node | None) -> Node:
+    """The tree with the node at the path replaced, or taken out."""
+    if not path:
+        return tree
+    first, rest = path[0], path[1:]
+    below = tree.child(first)
+    match tree.value, first:
+        case dict() as entries, str() if rest and below is not None:
+            return tree.with_value({**entries, first: _mended(below, rest, stand_in)})
+        case dict() as entries, str() if stand_in is not None:
+            return tree.with_value({**entries, first: stand_in})
+        case dict() as entries, str():
+            return tree.with_value({k: node for k, node in entries.items() if k != first})
+        case list() as items, int() if below is not None:
+            if rest:
+                put = [_mended(below, rest, stand_in)]
+            else:
+                put = [stand_in] if stand_in is not None else []
+            return tree.with_value([*items[:first], *put, *items[first + 1 :]])
+        case _:
+            return tree

@@ -1,0 +1,167 @@
+"""Checks that belong to one kind of step."""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from dsl.capabilities import Capabilities
+from dsl.deciding import brief
+from dsl.errors import Code
+from dsl.nodes import Mark, Node, Problems
+from dsl.steps import (
+    ApprovalStep,
+    LoopStep,
+    ParallelStep,
+    SetStep,
+    SkillStep,
+    Step,
+    TeamStep,
+    ToolStep,
+    TryStep,
+    WaitStep,
+)
+from dsl.templates import BadTemplate, is_template, parse
+from dsl.values import JsonValue, NodePath, seconds
+
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[\d+\])*\Z")
+
+
+class Surroundings(Protocol):
+    """What a check needs to know of where the step stands: `dsl.checks.Checker`."""
+
+    tree: Node
+    problems: Problems
+    capabilities: Capabilities
+    teams: Mapping[str, Collection[str]]
+    tools: Collection[str]
+
+    def at(self, path: NodePath) -> Mark:
+        """Where the value at the path stands."""
+        ...
+
+    def unknown(
+        self, code: Code, what: str, name: str, known: Collection[str], path: NodePath
+    ) -> None:
+        """Note a name that refers to nothing."""
+        ...
+
+
+def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
+    """Check what only this kind of step can have wrong."""
+    match step:
+        case SkillStep():
+            _skill(here, step, path)
+        case SetStep(values=values) if not values:
+            _note(here, "W510", path, f"the step {step.name!r} does nothing",
+                  fix="say what it does, or leave it out")  # fmt: skip
+        case ToolStep(tool=tool):
+            if not is_template(tool) and tool not in here.tools:
+                here.unknown("E204", "tool", tool, here.tools, (*path, "tool"))
+        case TeamStep(team=team):
+            if team not in here.teams:
+                here.unknown("E201", "team", team, here.teams, (*path, "team"))
+        case LoopStep():
+            _loop(here, step, path)
+        case WaitStep():
+            _wait(here, step, path)
+        case ApprovalStep() | TryStep() | ParallelStep():
+            _bounds(here, step, path)
+        case _:
+            pass
+
+
+def _note(
+    here: Surroundings, code: Code, path: NodePath, message: str, allowed: str = "", fix: str = ""
+) -> None:
+    here.problems.add(code, here.tree.find(path).at, path, message, allowed=allowed, fix=fix)
+
+
+def _skill(here: Surroundings, step: SkillStep, path: NodePath) -> None:
+    known = here.capabilities.skills
+    if step.skill not in known:
+        here.unknown("E204", "skill", step.skill, known, (*path, "skill"))
+    commands = here.capabilities.commands
+    if step.skill != "CommandRunner.run" or commands is None or not isinstance(step.input, dict):
+        return
+    name = step.input.get("command")
+    if isinstance(name, str) and not is_template(name) and name not in commands:
+        here.unknown("E209", "command", name, commands, (*path, "input", "command"))
+
+
+def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:
+    name = step.name
+    ways = [step.iterate_on is not None, step.while_ is not None, step.until is not None]
+    if not any(ways):
+        _note(here, "E102", path, f"the loop {name!r} says neither over what nor how long",
+              allowed="iterate_on, while, until")  # fmt: skip
+    if step.iterate_on is not None:
+        _over(here, step.iterate_on, (*path, "iterate_on"))
+    if step.iterate_on is not None and step.loop_variable is None:
+        message = f"the key 'loop_variable' is missing: nothing names the item of {name!r}"
+        mark = here.tree.find(path).at
+        here.problems.add("E102", mark, (*path, "loop_variable"), message,
+                          fix="add `loop_variable: item`")  # fmt: skip
+    if step.iterate_on is None and any(ways) and step.max_iterations is None:
+        mark = here.tree.find(path).at
+        here.problems.add(
+            "E102", mark, (*path, "max_iterations"), f"the loop {name!r} has no bound",
+            fix="add `max_iterations: 10`",
+        )  # fmt: skip
+    if step.concurrency > 1 and step.iterate_on is None:
+        _note(here, "E107", (*path, "concurrency"),
+              f"the rounds of {name!r} follow from one another and cannot run at once",
+              fix="use `iterate_on`, or leave `concurrency` out")  # fmt: skip
+
+
+def _over(here: Surroundings, over: JsonValue, path: NodePath) -> None:
+    """What a loop goes over is a list, or one expression that may give one."""
+    if isinstance(over, list) or (isinstance(over, str) and _may_be_a_list(over)):
+        return
+    told = f"'iterate_on' is {brief(over)}"
+    allowed = "a list, or one template expression that gives one"
+    if isinstance(over, str) and _PATH.match(over):
+        here.problems.add("E108", here.at(path), path, f"{told}, a path without braces",
+                          allowed=allowed, fix=f'write `"{{{{ {over} }}}}"`')  # fmt: skip
+        return
+    here.problems.add("E103", here.at(path), path, told, allowed=allowed)
+
+
+def _may_be_a_list(text: str) -> bool:
+    try:
+        return is_template(text) and parse(text).single
+    except BadTemplate:
+        return True  # told where all templates are checked
+
+
+def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
+    said = [key for key in ("duration", "time", "signal") if getattr(step, key) is not None]
+    if len(said) != 1:
+        told = " and ".join(said) if said else "nothing"
+        _note(here, "E107" if said else "E102", path, f"the wait {step.name!r} waits for {told}",
+              allowed="one of duration, time, signal")  # fmt: skip
+    if isinstance(step.duration, str) and not is_template(step.duration):
+        try:
+            seconds(step.duration)
+        except ValueError as error:
+            place = (*path, "duration")
+            here.problems.add("E103", here.at(place), place, f"'duration' is {step.duration!r}",
+                              allowed=str(error))  # fmt: skip
+
+
+def _bounds(
+    here: Surroundings, step: ApprovalStep | TryStep | ParallelStep, path: NodePath
+) -> None:
+    match step:
+        case ApprovalStep(deadline=None):
+            _note(here, "W502", path,
+                  f"the approval {step.name!r} has no deadline: it may wait for ever",
+                  fix="say `deadline: 3d` and `on_timeout: reject`")  # fmt: skip
+        case TryStep(catch=(), finally_=()):
+            _note(here, "E102", path, f"the try {step.name!r} catches nothing and has no finally",
+                  allowed="catch, finally")  # fmt: skip
+        case ParallelStep(join=int() as wanted) if wanted > len(step.branches):
+            place = (*path, "join")
+            message = f"{wanted} ways are to succeed and there are {len(step.branches)}"
+            here.problems.add("E106", here.at(place), place, message)
+        case _:
+            pass

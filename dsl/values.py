@@ -1,0 +1,44 @@
+"""The ground types: frozen models, JSON values, durations."""
+
+import re
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+__all__ = ["LONGEST", "Frozen", "Json", "JsonValue", "NodePath", "Seconds", "Segment", "Timeout"]
+
+Json = dict[str, JsonValue]
+
+Segment = str | int
+NodePath = tuple[Segment, ...]
+"""A place in a document: keys and indexes from its root."""
+
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
+_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Frozen(BaseModel):
+    """An immutable value that refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+def seconds(value: object) -> object:
+    """`90`, `"90s"`, `"5m"`, `"1h30m"`, `"2d"` as seconds; anything else is left to be refused."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace(" ", "")
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError("a duration is a number of seconds or reads like 90s, 5m, 1h30m, 2d")
+    return sum(float(number) * _UNIT[unit] for number, unit in parts)
+
+
+LONGEST = 36_500 * 86_400.0
+"""A hundred years in seconds: more than any clock, timer or date of a run can take."""
+
+Seconds = Annotated[float, BeforeValidator(seconds), Field(ge=0, le=LONGEST, allow_inf_nan=False)]
+"""A duration in seconds; in YAML also `90s`, `5m`, `1h30m`, `2d`."""
+
+Timeout = Annotated[float, BeforeValidator(seconds), Field(gt=0, le=LONGEST, allow_inf_nan=False)]
+"""A duration in which something has to happen, so more than none; written like Seconds."""

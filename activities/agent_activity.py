@@ -1,0 +1,162 @@
+"""The activity in which an agent has one turn."""
+
+import asyncio
+from collections.abc import Collection
+
+from pydantic import JsonValue
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.agents.base import AgentServices, BaseAgent, ProviderAccess, SkillCaller
+from activities.agents.refusals import AgentRefused
+from activities.contracts import (
+    RUN_AGENT,
+    AgentError,
+    AgentRequest,
+    AgentResponse,
+    FailureType,
+)
+from activities.factory import AgentFactory, AgentTypes
+from activities.heartbeats import heartbeating
+from activities.providers.failures import ProviderFailure, to_application_error
+from dsl.values import Json
+
+LARGEST_RESPONSE = 1_500_000
+"""Bytes of JSON. Temporal takes 2 MiB; a larger result would fail after the work is paid for."""
+
+
+class AgentActivities:
+    """What a worker's agents have to work with; one instance serves every run."""
+
+    def __init__(
+        self,
+        providers: ProviderAccess,
+        *,
+        agent_types: AgentTypes | None = None,
+        agent_packages: Collection[str] = (),
+        call_skill: SkillCaller | None = None,
+        skills: Collection[str] = (),
+    ) -> None:
+        """Take the worker's own settings; a request can name what is here and nothing else.
+
+        Args:
+            providers: Gives the model provider that a persona names.
+            agent_types: The worker's own agent types, beside the built-in ones.
+            agent_packages: Packages that a legacy `agent_class` may be imported from.
+            call_skill: Runs a skill for an agent's own code.
+            skills: Names of the skills, to explain a mistaken agent type.
+
+        Raises:
+            AgentRefused: an own agent type cannot be one.
+        """
+        AgentFactory({}, agent_types)  # a wrong type stops the worker, not the first run
+        self._providers = providers
+        self._agent_types = agent_types
+        self._agent_packages = tuple(agent_packages)
+        self._call_skill = call_skill
+        self._skills = tuple(skills)
+
+    @activity.defn(name=RUN_AGENT)
+    async def run_agent(self, request: AgentRequest) -> AgentResponse:
+        """One turn of one agent; a model is called at most once.
+
+        Raises:
+            ApplicationError: the provider failed (its type says how, and whether to try
+                again), or the worker refuses the agent.
+        """
+        try:
+            async with heartbeating():
+                agent = await self._agent(request)
+                response: object = await agent.process(request.inputs)
+        except ProviderFailure as failure:
+            raise to_application_error(failure) from None
+        except AgentRefused as refusal:
+            raise ApplicationError(
+                str(refusal), type=FailureType.AGENT_REFUSED, non_retryable=True
+            ) from None
+        return _sendable(response, request)
+
+    async def _agent(self, request: AgentRequest) -> BaseAgent:
+        factory = AgentFactory(
+            _system_config(request),
+            self._agent_types,
+            agent_packages=self._agent_packages,
+            skills=self._skills,
+            services=self._services(request),
+        )
+        if request.agent_class is None:
+            return factory.create_agent(_task_config(request))
+        # A legacy module may take its time to import; heartbeats go on meanwhile.
+        return await asyncio.to_thread(factory.create_agent, _task_config(request))
+
+    def _services(self, request: AgentRequest) -> AgentServices:
+        reasks = request.reask.number if request.reask else 0
+        label = f"{request.team}/{request.task}#{request.visit}.{reasks}"
+        key = label
+        if activity.in_activity():
+            info = activity.info()
+            key = f"{info.workflow_run_id}/{info.activity_id}"
+        return AgentServices(
+            providers=self._providers,
+            call_skill=self._call_skill,
+            label=label,
+            key=key,
+            reask=request.reask,
+        )
+
+
+def _task_config(request: AgentRequest) -> Json:
+    if request.agent_class is not None:
+        return {
+            "name": request.task,
+            "agent_class": request.agent_class,
+            "agent_type": request.agent_type,
+        }
+    return {
+        "name": request.task,
+        "agent_type": request.agent_type,
+        "persona_key": request.persona_key,
+    }
+
+
+def _system_config(request: AgentRequest) -> Json:
+    """The configuration as the factory reads it, made of what the request carries."""
+    personas: dict[str, JsonValue] = {}
+    if request.persona is not None:
+        personas[request.persona_key] = request.persona.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True
+        )
+    return {"llm_config": {"personas": personas, "agents": request.legacy_config or {}}}
+
+
+def _sendable(response: object, request: AgentRequest) -> AgentResponse:
+    """The response, or a failure that says why it cannot travel."""
+    where = f"task {request.task!r}"
+    if not isinstance(response, AgentResponse):
+        message = f"{where}: its agent answered with a {type(response).__name__}, not an " \
+                  "AgentResponse"  # fmt: skip
+        return AgentResponse(
+            success=False, error=AgentError(type=FailureType.AGENT_FAILED, message=message)
+        )
+    try:
+        size = len(response.model_dump_json().encode())
+    except ValueError as error:
+        return _instead(response, FailureType.AGENT_FAILED,
+                        f"{where}: its agent's answer is not JSON: {error}")  # fmt: skip
+    if size > LARGEST_RESPONSE:
+        return _instead(
+            response,
+            FailureType.ANSWER_TOO_LARGE,
+            f"{where}: the answer has {size:,} bytes, more than the {LARGEST_RESPONSE:,} that "
+            "may travel in a run; ask for less, or let a skill write it to a file",
+        )
+    return response
+
+
+def _instead(response: AgentResponse, type: str, message: str) -> AgentResponse:
+    return AgentResponse(
+        success=False,
+        error=AgentError(type=type, message=message),
+        usage=response.usage,
+        model=response.model,
+    )

@@ -1,0 +1,60 @@
+"""The agent whose work is a plan: steps, skills, loops and branches in its persona (seed c4h 3.1).
+
+In a durable run the workflow interprets the plan, step by step, and `process` is never called:
+every model turn and every skill is then an activity of its own. `process` is the in-process
+door to the same plan; whoever calls it hands in the interpreter.
+"""
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from activities.agents.base import BaseAgent, PlanCall
+from activities.agents.refusals import AgentRefused
+from activities.contracts import AgentResponse
+from dsl.steps import Step
+from dsl.values import Json
+
+_STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
+
+
+class GenericOrchestratingAgent(BaseAgent):
+    """Does what the `execution_plan` of its persona says."""
+
+    def __init__(self, persona_config: Json, unique_name: str, full_config: Json) -> None:
+        super().__init__(persona_config, unique_name, full_config)
+        plan = self.persona_config.get("execution_plan")
+        if not isinstance(plan, list) or not plan:
+            raise AgentRefused(
+                f"agent {unique_name!r} is orchestrating, but its persona has no "
+                "`execution_plan`; add one, or use agent_type generic_single_shot"
+            )
+        self.execution_plan: list[JsonValue] = plan
+
+    async def process(self, context: Json) -> AgentResponse:
+        """Have the plan interpreted by the runner that the agent was given.
+
+        Raises:
+            AgentRefused: there is no runner, or the plan is not a compiled one.
+        """
+        if self.services.run_plan is None:
+            raise AgentRefused(
+                f"agent {self.unique_name!r} has an execution plan and nobody to interpret it: "
+                "a workflow interprets it step by step, in a process it needs a plan runner"
+            )
+        return await self.services.run_plan(
+            PlanCall(
+                name=self.unique_name,
+                steps=self._steps(),
+                inputs=context,
+                key=self.services.key or self.unique_name,
+            )
+        )
+
+    def _steps(self) -> tuple[Step, ...]:
+        try:
+            return _STEPS.validate_python(self.execution_plan)
+        except ValidationError as error:
+            fault = error.errors(include_url=False, include_input=False)[0]
+            raise AgentRefused(
+                f"the execution plan of agent {self.unique_name!r} is not a compiled one, at "
+                f"step {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            ) from None

@@ -1,0 +1,57 @@
+"""Python values of somebody's code as JSON, or the name of the field that is none."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from pydantic import JsonValue
+
+DEEPEST = 100
+
+
+class NotJson(Exception):
+    """A value that JSON has not; the message says where it is."""
+
+
+def as_json(value: object, where: str, depth: int = 0) -> JsonValue:
+    """The value as JSON, in new mappings and lists; tuples become lists.
+
+    Raises:
+        NotJson: a part of it is nothing that JSON has: `data.items[2].at is a datetime`.
+    """
+    if depth > DEEPEST:
+        raise NotJson(f"{where[:60]}... is nested deeper than {DEEPEST} levels")
+    match value:
+        case None | bool() | int() if type(value) in (type(None), bool, int):
+            return value
+        case float() if type(value) is float and math.isfinite(value):
+            return value
+        case str() if type(value) is str:
+            return _text(value, where)
+        case list() | tuple():
+            items = cast("Sequence[object]", value)
+            return [as_json(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(items)]
+        case Mapping():
+            mapping = cast("Mapping[object, object]", value)
+            return {
+                _key(key, where): as_json(item, f"{where}.{key}", depth + 1)
+                for key, item in mapping.items()
+            }
+        case float() if not math.isfinite(value):
+            raise NotJson(f"{where} is {value}")
+        case _:
+            raise NotJson(f"{where} is a {type(value).__name__}")
+
+
+def _key(key: object, where: str) -> str:
+    if type(key) is not str:
+        raise NotJson(f"{where} has the key {key!r}, which is a {type(key).__name__}")
+    return _text(key, where)
+
+
+def _text(text: str, where: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise NotJson(f"{where} holds half of a surrogate pair, which is no character") from None
+    return text

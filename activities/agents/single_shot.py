@@ -1,0 +1,121 @@
+"""The agent that asks a model once: analysis, generation, evaluation (seed c4h 3.1)."""
+
+from pydantic import JsonValue
+
+from activities.agents.base import BaseAgent
+from activities.agents.refusals import AgentRefused
+from activities.answers import AnswerProblem, parse_answer
+from activities.contracts import AgentError, AgentResponse, FailureType, Reask
+from activities.json_schema import schema_fault
+from activities.providers.base import Completion, Message, ModelRequest
+from dsl.errors import TemplateFailed
+from dsl.plan import Persona
+from dsl.templates import BadTemplate
+from dsl.values import Json
+
+
+class GenericSingleShotAgent(BaseAgent):
+    """Exactly one model call: prompts from the persona, the answer checked against its schema."""
+
+    def __init__(self, persona_config: Json, unique_name: str, full_config: Json) -> None:
+        super().__init__(persona_config, unique_name, full_config)
+        if self.persona_config.get("execution_plan"):
+            raise AgentRefused(
+                f"agent {unique_name!r} asks a model once and would never follow the "
+                "execution_plan of its persona; use agent_type generic_orchestrating"
+            )
+
+    async def process(self, context: Json) -> AgentResponse:
+        """Ask once.
+
+        Raises:
+            AgentRefused: no provider at hand, no prompt to ask, or an unusable output schema.
+            ProviderFailure: the model cannot be reached or refuses the request.
+        """
+        if self.services.providers is None:
+            raise AgentRefused(f"agent {self.unique_name!r} was given no model providers")
+        persona = self.persona
+        fault = schema_fault(persona.output_schema) if persona.output_schema is not None else None
+        if fault is not None:  # no answer could ever meet it, so none is paid for
+            raise AgentRefused(f"output_schema of agent {self.unique_name!r}: {fault}")
+        try:
+            request = self._request(persona, context)
+        except (TemplateFailed, BadTemplate) as error:
+            return failed("TemplateFailed", f"task {self.unique_name!r}: {error}")
+        completion = await self.services.providers.get(persona.provider).complete(request)
+        return self._response(persona, completion)
+
+    def _request(self, persona: Persona, inputs: Json) -> ModelRequest:
+        return ModelRequest(
+            model=self._resolve_model(),
+            messages=conversation(
+                self._get_prompt(inputs), self.services.reask, persona.output_schema
+            ),
+            system=self._get_system_message(inputs),
+            max_tokens=persona.max_tokens,
+            temperature=persona.temperature,
+            top_p=persona.top_p,
+            output_schema=persona.output_schema,
+            timeout=persona.timeout,
+            label=self.services.label,
+        )
+
+    def _response(self, persona: Persona, completion: Completion) -> AgentResponse:
+        match completion.stop_reason:
+            case "max_tokens":
+                return failed(
+                    FailureType.ANSWER_TRUNCATED,
+                    f"task {self.unique_name!r}: the answer of {completion.model} was cut at "
+                    f"max_tokens ({persona.max_tokens}); raise max_tokens in the persona or ask "
+                    "for less",
+                    completion,
+                )
+            case "refusal":
+                return failed(
+                    FailureType.ANSWER_REFUSED,
+                    f"task {self.unique_name!r}: {completion.model} declined to answer",
+                    completion,
+                )
+            case "other" if persona.output_schema is None:
+                # A whole JSON value proves itself complete; of plain text nobody can tell.
+                result: JsonValue | AnswerProblem = AnswerProblem(
+                    "the answer ended for a reason that its provider does not explain, "
+                    "so it may be cut"
+                )
+            case "end" | "other":
+                result = parse_answer(completion.text, persona.output_schema)
+        if isinstance(result, AnswerProblem):
+            return failed(
+                FailureType.ANSWER_UNUSABLE, result.message, completion, answer=completion.text
+            )
+        return AgentResponse(
+            success=True, data=result, usage=completion.usage, model=completion.model
+        )
+
+
+def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple[Message, ...]:
+    """The messages of a turn; of a re-ask, with the unusable answer and what is wrong with it."""
+    asked = Message("user", prompt)
+    if reask is None:
+        return (asked,)
+    again = [f"Your answer could not be used: {reask.problem}"]
+    if schema is None:
+        again.append("Answer again, in full.")
+    else:  # the provider tells the model the schema, in every call
+        again.append("Answer again, in full, with one JSON value and nothing else.")
+    if not reask.answer.strip():  # no provider takes an empty message
+        return (Message("user", "\n\n".join([prompt, *again])),)
+    return (asked, Message("assistant", reask.answer), Message("user", "\n\n".join(again)))
+
+
+def failed(
+    type: str, message: str, completion: Completion | None = None, answer: str | None = None
+) -> AgentResponse:
+    """An expected failure; what the call used is kept."""
+    return AgentResponse(
+        success=False,
+        error=AgentError(type=type, message=message),
+        usage=completion.usage if completion else None,
+        model=completion.model if completion else None,
+        answer=None if answer is None else answer.encode(errors="replace").decode(),
+    )

@@ -1,0 +1,160 @@
+"""What crosses between the interpreter and the world: requests, results, names, retry rules.
+
+One frozen type per arrow. Nothing here imports an SDK or anything else of `activities`, so
+the workflow may import it. These models lie in histories: only ever add optional fields.
+"""
+
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import Field, JsonValue
+from temporalio.common import RetryPolicy
+
+from dsl.capabilities import Effect
+from dsl.plan import Persona, Plan
+from dsl.values import Frozen, Json
+
+RUN_AGENT = "run_agent"
+CALL_SKILL = "call_skill"
+COMPILE_TEAM = "compile_team"
+
+HEARTBEAT_TIMEOUT = timedelta(seconds=10)
+"""How long a worker may be silent about a call before Temporal gives the call to another."""
+
+
+class FailureType:
+    """The `type` strings of ApplicationErrors: raiser and catcher use the same constant."""
+
+    PROVIDER_UNAVAILABLE = "ProviderUnavailable"  # 5xx, 529, no connection: tried again
+    RATE_LIMITED = "RateLimited"  # 429: tried again after Retry-After
+    PROVIDER_REFUSED = "ProviderRefused"  # 4xx: never tried again
+    MISSING_SECRET = "MissingSecret"  # an API key that the worker has not
+    ANSWER_TRUNCATED = "AnswerTruncated"  # the model stopped at max_tokens
+    ANSWER_REFUSED = "AnswerRefused"  # the model declined
+    ANSWER_UNUSABLE = "AnswerUnusable"  # not what the output schema asks for, after all re-asks
+    ANSWER_TOO_LARGE = "AnswerTooLarge"  # more than may travel in a run
+    REQUEST_TOO_LARGE = "RequestTooLarge"  # the same, or no JSON: never sent
+    AGENT_REFUSED = "AgentRefused"  # agent_class or agent_type outside what the worker allows
+    AGENT_FAILED = "AgentFailed"  # a legacy agent raised
+    SKILL_REFUSED = "SkillRefused"  # input against the contract, or outside the workspace
+    SKILL_FAILED = "SkillFailed"  # the skill ran and could not do it
+    OUTCOME_UNKNOWN = "OutcomeUnknown"  # a `once` skill whose first attempt was lost
+    COMPILE_REFUSED = "CompileRefused"  # a named or inline document that does not compile
+
+
+class TokenUsage(Frozen):
+    """What one model call used, in tokens; `input_tokens` includes the cached ones."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        """The sum of two usages."""
+        return TokenUsage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+        )
+
+
+class Reask(Frozen):
+    """A turn that asks again: the unusable answer and what was wrong with it."""
+
+    number: int
+    answer: str
+    problem: str
+
+
+class AgentRequest(Frozen):
+    """One model turn. It carries the persona and the inputs that its prompts name, no more."""
+
+    team: str
+    task: str
+    """The agent's unique name: the task's name."""
+    visit: int
+    """The team's visit in this run, from 1."""
+    agent_type: str | None = "generic_single_shot"
+    """None for a legacy agent. What is usual is the default here: defaults are not sent."""
+    agent_class: str | None = None
+    persona_key: str
+    persona: Persona | None = None
+    """None for a legacy agent."""
+    legacy_config: Json | None = None
+    """`llm_config.agents` for a legacy agent."""
+    inputs: Json = Field(default_factory=dict[str, JsonValue])
+    """The slice of the facts that the prompts name, nested as they name it."""
+    reask: Reask | None = None
+
+
+class AgentError(Frozen):
+    """Why an agent's answer is a failure, for routing and for people."""
+
+    type: str
+    message: str
+
+
+class AgentResponse(Frozen):
+    """What an agent's turn came to (seed c4h: `AgentResponse.success`, `.data`, `.error`)."""
+
+    success: bool = True
+    data: JsonValue = None
+    error: AgentError | None = None
+    usage: TokenUsage | None = None
+    model: str | None = None
+    answer: str | None = None
+    """The raw answer, only when it was unusable and a re-ask needs it."""
+
+
+class SkillRequest(Frozen):
+    """One call of a skill."""
+
+    skill: str
+    input: JsonValue = None
+    key: str
+    """Names this call for ever: run, visit and step. A skill may use it to recognise a repeat."""
+
+
+class SkillResult(Frozen):
+    """What a skill returned, after its output schema was checked."""
+
+    data: JsonValue = None
+
+
+class CompileRequest(Frozen):
+    """A team to compile on the worker: by the name of a document it has, or inline YAML."""
+
+    team: str | None = None
+    document: str | None = None
+
+
+class CompileResult(Frozen):
+    """The plan, or why there is none."""
+
+    plan: Plan | None = None
+    refused: str | None = None
+
+
+class CallOptions(Frozen):
+    """How Temporal runs one call."""
+
+    timeout: float
+    """Seconds for one attempt."""
+    retries: int
+    """Additional attempts."""
+    effect: Effect = "read"
+    interval: float = 1.0
+    """Seconds before the first retry; doubles up to a minute."""
+
+    def retry_policy(self) -> RetryPolicy:
+        """A `once` call has one attempt: its outcome may be unknown, never repeated."""
+        attempts = 1 if self.effect == "once" else self.retries + 1
+        return RetryPolicy(
+            initial_interval=timedelta(seconds=self.interval),
+            maximum_interval=timedelta(minutes=1),
+            maximum_attempts=attempts,
+            non_retryable_error_types=["PayloadsTooLarge"],
+        )
+
+
+StopReason = Literal["end", "max_tokens", "refusal", "other"]

@@ -1,0 +1,156 @@
+"""The agent factory: from a task's configuration to an agent (seed c4h 3.3)."""
+
+import inspect
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from activities.agents.base import AgentServices, BaseAgent
+from activities.agents.legacy import LegacyAgent, load_agent_class
+from activities.agents.orchestrating import GenericOrchestratingAgent
+from activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
+from activities.agents.single_shot import GenericSingleShotAgent
+from dsl.errors import listed, nearest
+from dsl.merge import deep_merge
+from dsl.values import Json
+
+AgentTypes = Mapping[str, type[BaseAgent]]
+
+BUILT_IN: AgentTypes = MappingProxyType(
+    {
+        "generic_single_shot": GenericSingleShotAgent,
+        "generic_orchestrating": GenericOrchestratingAgent,
+    }
+)
+"""Every agent type of the product; a worker may add its own."""
+
+
+class AgentFactory:
+    """Builds agents: `agent_type` picks the class, `persona_key` the behaviour."""
+
+    def __init__(
+        self,
+        full_system_config: Json,
+        agent_types: AgentTypes | None = None,
+        *,
+        agent_packages: Collection[str] = (),
+        skills: Collection[str] = (),
+        services: AgentServices | None = None,
+    ) -> None:
+        """Keep the configuration; it is read and never changed.
+
+        Args:
+            full_system_config: `{"llm_config": {"personas": {...}, "agents": {...}}}`.
+            agent_types: The worker's own types, beside the built-in ones.
+            agent_packages: Packages that a legacy `agent_class` may be imported from.
+            skills: Names of known skills, `Name.method`, to explain a mistaken agent type.
+            services: The live collaborators that every agent gets.
+
+        Raises:
+            AgentRefused: an own type has a built-in name, or is no subclass of BaseAgent.
+        """
+        self.full_system_config = full_system_config
+        self._agent_types = {**BUILT_IN, **_checked(agent_types or {})}
+        self._agent_packages = tuple(agent_packages)
+        self._skills = tuple(skills)
+        self._services = services or AgentServices()
+
+    def create_agent(self, task_config: Json) -> BaseAgent:
+        """The agent of a task.
+
+        Args:
+            task_config: The task as it is written: `name`, and either `agent_type`,
+                `persona_key` and optionally `config` and `prompt`, or the legacy `agent_class`.
+
+        Raises:
+            AgentRefused: the task does not say which agent, or names one that there is not.
+        """
+        if task_config.get("agent_class") is not None:
+            return self._create_legacy_agent(task_config)
+        name = _required(task_config, "name")
+        agent_type = _required(task_config, "agent_type")
+        persona_key = _required(task_config, "persona_key")
+        overrides = _mapping(task_config.get("config"), f"`config` of task {name!r}")
+        if task_config.get("prompt") is not None:
+            overrides = {**overrides, "prompt": task_config["prompt"]}
+        agent_class = self._get_agent_class(agent_type)
+        persona_config = self._get_persona_config(persona_key)
+        merged_config = deep_merge(persona_config, overrides)
+        agent = agent_class(
+            persona_config=merged_config,
+            unique_name=name,
+            full_config=self.full_system_config,
+        )
+        agent.attach(self._services)
+        return agent
+
+    def _get_agent_class(self, agent_type: str) -> type[BaseAgent]:
+        found = self._agent_types.get(agent_type)
+        if found is not None:
+            return found
+        if self._is_skill(agent_type):
+            raise UnknownAgentType(
+                f"{agent_type!r} is a skill, not an agent type: an agent takes part in a team "
+                "and works through a model, a skill is an operation that an agent's "
+                "execution_plan calls, as a step with `skill:`"
+            )
+        hint = nearest(agent_type, self._agent_types)
+        raise UnknownAgentType(
+            f"unknown agent_type {agent_type!r}; known are {listed(self._agent_types)}"
+            + (f": {hint}" if hint else "")
+        )
+
+    def _get_persona_config(self, persona_key: str) -> Json:
+        llm_config = _mapping(self.full_system_config.get("llm_config"), "`llm_config`")
+        personas = _mapping(llm_config.get("personas"), "`llm_config.personas`")
+        if persona_key not in personas:
+            hint = nearest(persona_key, personas)
+            raise UnknownPersona(
+                f"unknown persona_key {persona_key!r}; `llm_config.personas` has "
+                f"{listed(personas)}" + (f": {hint}" if hint else "")
+            )
+        return _mapping(personas[persona_key], f"`llm_config.personas.{persona_key}`")
+
+    def _create_legacy_agent(self, task_config: Json) -> BaseAgent:
+        name = _required(task_config, "name")
+        for key in ("agent_type", "persona_key", "config"):
+            if task_config.get(key) is not None:
+                raise AgentRefused(
+                    f"task {name!r} has both `agent_class` and `{key}`; a legacy agent reads "
+                    "its section of `llm_config.agents`, a new one has `agent_type`, "
+                    "`persona_key` and `config`: use one of the two"
+                )
+        agent_class = load_agent_class(_required(task_config, "agent_class"), self._agent_packages)
+        agent = LegacyAgent(agent_class, unique_name=name, full_config=self.full_system_config)
+        agent.attach(self._services)
+        return agent
+
+    def _is_skill(self, name: str) -> bool:
+        return "." in name or any(name in (skill, skill.split(".")[0]) for skill in self._skills)
+
+
+def _checked(agent_types: AgentTypes) -> AgentTypes:
+    for name, agent_type in agent_types.items():
+        if name in BUILT_IN:
+            raise AgentRefused(f"agent type {name!r} is built in; give yours another name")
+        if not (isinstance(agent_type, type) and issubclass(agent_type, BaseAgent)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise AgentRefused(f"agent type {name!r} must be a subclass of BaseAgent")
+        if inspect.isabstract(agent_type):
+            raise AgentRefused(f"agent type {name!r} must implement process(context)")
+    return agent_types
+
+
+def _required(task_config: Json, key: str) -> str:
+    value = task_config.get(key)
+    if isinstance(value, str) and value:
+        return value
+    task = task_config.get("name")
+    where = f"task {task!r}" if task and key != "name" else "a task"
+    raise AgentRefused(f"{where} needs `{key}`, a text")
+
+
+def _mapping(value: object, what: str) -> Json:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise AgentRefused(f"{what} must be a mapping, not a {type(value).__name__}")
+    return value  # pyright: ignore[reportUnknownVariableType]  # a part of a JSON value

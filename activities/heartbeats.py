@@ -1,0 +1,43 @@
+"""Signs of life while something slow is awaited.
+
+Temporal tells an activity of its cancellation in answer to a heartbeat, and takes a call away
+from a worker that is silent for too long: so whatever may take long runs inside
+`heartbeating`. An async activity is then cancelled where it awaits; nothing more is needed.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from temporalio import activity
+
+
+@asynccontextmanager
+async def heartbeating() -> AsyncGenerator[None]:
+    """Beat from the background, three times within the activity's heartbeat timeout.
+
+    Outside an activity, and in one without a heartbeat timeout, it does nothing.
+    """
+    interval = _interval()
+    if interval is None:
+        yield
+        return
+    beats = asyncio.create_task(_beat(interval))
+    try:
+        yield
+    finally:
+        beats.cancel()
+        await asyncio.wait([beats])
+
+
+def _interval() -> float | None:
+    if not activity.in_activity():
+        return None
+    timeout = activity.info().heartbeat_timeout
+    return timeout.total_seconds() / 3 if timeout else None
+
+
+async def _beat(interval: float) -> None:
+    while True:
+        activity.heartbeat()
+        await asyncio.sleep(interval)

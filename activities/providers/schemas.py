@@ -1,0 +1,123 @@
+"""A JSON Schema as the structured-output features of the APIs take it.
+
+They take a subset: objects are closed, any value goes nowhere, most bounds are unknown. The
+answer is checked against the whole schema afterwards, so narrowing is harmless and a dropped
+bound is moved into the description for the model to read.
+"""
+
+import json
+from typing import cast
+
+from dsl.values import Json, JsonValue
+
+_KEPT = ("title", "description", "type", "enum", "const", "required")
+_MEANS_NOTHING = ("$schema", "$id", "$comment", "default", "examples", "$defs", "definitions")
+
+
+class _Inexpressible(Exception):
+    """The subset has no word for this schema."""
+
+
+def strict_schema(schema: Json) -> Json | None:
+    """A copy that a strict feature takes, or None when the schema cannot be said in its subset.
+
+    None for schemas that allow any value or any key somewhere, and for recursive ones.
+    """
+    try:
+        return _Copier(schema).root()
+    except _Inexpressible:
+        return None
+
+
+def requires_every_key(schema: JsonValue) -> bool:
+    """Whether no object in a strict schema has an optional property."""
+    if isinstance(schema, list):
+        return all(requires_every_key(item) for item in schema)
+    if not isinstance(schema, dict):
+        return True
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and _has_type(schema, "object"):
+        required = schema.get("required")
+        if set(properties) != set(required if isinstance(required, list) else ()):
+            return False
+    return all(requires_every_key(value) for value in schema.values())
+
+
+def in_words(schema: Json) -> str:
+    """What to tell a model where its API has no feature for the schema."""
+    return (
+        "Answer with one JSON value that meets this JSON Schema, and with nothing else:\n"
+        + json.dumps(schema, ensure_ascii=False)
+    )
+
+
+class _Copier:
+    """Copies one schema; `$ref`s are copied once, and must not lead back to themselves."""
+
+    def __init__(self, schema: Json) -> None:
+        self._schema = schema
+        self._copied: Json = {}
+        self._open: set[str] = set()
+
+    def root(self) -> Json:
+        copy = self._node(self._schema)
+        return {**copy, "$defs": self._copied} if self._copied else copy
+
+    def _node(self, schema: JsonValue) -> Json:
+        if not isinstance(schema, dict):
+            raise _Inexpressible  # true: any value
+        if "$ref" in schema:
+            return {"$ref": self._reference(schema["$ref"])}
+        rest = {key: value for key, value in schema.items() if key not in _MEANS_NOTHING}
+        copy: Json = {key: rest.pop(key) for key in _KEPT if key in rest}
+        if any(isinstance(value, dict | list) for value in _literals(copy)):
+            raise _Inexpressible
+        options = rest.pop("anyOf", None) or rest.pop("oneOf", None)
+        if isinstance(options, list):
+            copy["anyOf"] = [self._node(option) for option in options]
+        elif not any(key in copy for key in ("type", "enum", "const")):
+            raise _Inexpressible
+        self._object(copy, rest)
+        self._array(copy, rest)
+        if rest:
+            known = str(copy["description"]) + " " if "description" in copy else ""
+            copy["description"] = known + json.dumps(rest, ensure_ascii=False)
+        return copy
+
+    def _object(self, copy: Json, rest: Json) -> None:
+        if not _has_type(copy, "object"):
+            return
+        properties = rest.pop("properties", None)
+        closed = rest.pop("additionalProperties", False) is False
+        if not isinstance(properties, dict) or not closed or "patternProperties" in rest:
+            raise _Inexpressible
+        copy["properties"] = {key: self._node(value) for key, value in properties.items()}
+        copy["additionalProperties"] = False
+        copy.setdefault("required", [])
+
+    def _array(self, copy: Json, rest: Json) -> None:
+        if _has_type(copy, "array"):
+            copy["items"] = self._node(rest.pop("items", True))
+
+    def _reference(self, pointer: JsonValue) -> str:
+        room, _, name = str(pointer).removeprefix("#/").partition("/")
+        known = self._schema.get(room)
+        if room not in ("$defs", "definitions") or not isinstance(known, dict):
+            raise _Inexpressible
+        if name not in known or name in self._open:
+            raise _Inexpressible
+        if name not in self._copied:
+            self._open.add(name)
+            self._copied[name] = self._node(cast("Json", known)[name])
+            self._open.remove(name)
+        return f"#/$defs/{name}"
+
+
+def _literals(schema: Json) -> list[JsonValue]:
+    values = schema.get("enum")
+    return [*(values if isinstance(values, list) else ()), schema.get("const")]
+
+
+def _has_type(schema: Json, name: str) -> bool:
+    types = schema.get("type")
+    return types == name or (isinstance(types, list) and name in types)

@@ -1,0 +1,79 @@
+"""Reads a file of scripted answers; a mistake in it is one sentence with file and line."""
+
+from pathlib import Path
+
+from pydantic import Field, ValidationError, model_validator
+
+from activities.contracts import FailureType, StopReason, TokenUsage
+from activities.providers.failures import ProviderFailure
+from dsl.errors import InvalidDocument
+from dsl.source import Node, read
+from dsl.values import Frozen, JsonValue, Seconds
+
+
+class ScriptedError(Frozen):
+    """How a call fails for good, whatever was tried below."""
+
+    type: str = Field(default=FailureType.PROVIDER_UNAVAILABLE, min_length=1)
+    message: str
+
+
+class ScriptedAnswer(Frozen):
+    """One entry of a script; its fields are explained in `scripted.py`."""
+
+    task: str = Field(min_length=1)
+    visit: int | None = Field(default=None, ge=1)
+    reask: int | None = Field(default=None, ge=0)
+    contains: str | None = None
+    answer: JsonValue = None
+    error: ScriptedError | None = None
+    stop_reason: StopReason = "end"
+    seconds: Seconds = 0.0
+    usage: TokenUsage | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> "ScriptedAnswer":
+        if ("answer" in self.model_fields_set) is ("error" in self.model_fields_set):
+            raise ValueError("an entry has either an `answer` or an `error`")
+        return self
+
+
+def read_script(path: Path) -> tuple[ScriptedAnswer, ...]:
+    """The answers of a script, in its order.
+
+    Raises:
+        ProviderFailure: no file, no YAML, or an entry that is none; never retried.
+    """
+    try:
+        tree = read(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _refused(f"the script {path} cannot be read: {reason}") from None
+    except InvalidDocument as error:
+        first = error.problems[0]
+        raise _refused(f"{path}:{first.line}: {first.message}") from None
+    for key, node in tree.entries().items():
+        if key != "answers":
+            raise _refused(f"{path}:{node.at.line}: unknown key {key!r}; a script has `answers`")
+    answers = tree.child("answers")
+    if answers is None or not isinstance(answers.value, list):
+        raise _refused(f"{path}:{tree.mark.line}: a script needs `answers`, a list of entries")
+    return tuple(_entry(path, node) for node in answers.items())
+
+
+def _entry(path: Path, node: Node) -> ScriptedAnswer:
+    try:
+        return ScriptedAnswer.model_validate(node.plain())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        known = [part for part in first["loc"][:1] if isinstance(part, str)]
+        told = first["msg"].removeprefix("Value error, ")
+        what = f"{known[0]}: {told}" if known else told
+        fields = ", ".join(ScriptedAnswer.model_fields)
+        raise _refused(
+            f"{path}:{node.find(known).at.line}: wrong entry, {what}; an entry may have {fields}"
+        ) from None
+
+
+def _refused(message: str) -> ProviderFailure:
+    return ProviderFailure(FailureType.PROVIDER_REFUSED, message, retryable=False)

@@ -1,0 +1,193 @@
+"""Answers from a YAML file instead of a model: for tests, demos and first runs without keys.
+
+    answers:
+      - task: solution/design        # or `design` for every team
+        visit: 2                     # optional: from this visit of the team on
+        reask: 1                     # optional: from this re-ask on
+        contains: calculator.py      # optional: only where the prompt has this text
+        answer: {approved: true}     # text, or any value: sent as JSON
+        error: {type: RateLimited, message: Not today}   # instead: the call fails, for good
+        stop_reason: end             # optional: end, max_tokens, refusal, other
+        seconds: 0.5                 # optional: the time that a model would take
+        usage: {input_tokens: 900, output_tokens: 40}   # optional: else counted from the text
+
+A call is known by its label alone, never by how often the process was asked: after a crash the
+same call gets the same answer. The file is read once per process.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from activities.contracts import FailureType, TokenUsage
+from activities.providers.base import Completion, ModelRequest, ProviderSettings
+from activities.providers.failures import ProviderFailure
+from activities.providers.script import ScriptedAnswer, read_script
+from dsl.values import JsonValue
+
+
+class _Call(NamedTuple):
+    """A label, read: `team/task#visit.reask`."""
+
+    team: str
+    task: str
+    visit: int
+    reask: int
+
+
+class ScriptedProvider:
+    """Plays a model from a script."""
+
+    def __init__(self, script: Path, log: Path | None = None) -> None:
+        """Read the script.
+
+        Args:
+            script: The YAML file of answers.
+            log: Gets one JSON line before and one after each answer, `{"event": "asked" or
+                "answered", "label": ..., "at": ISO 8601}`, so that calls can be counted even
+                when the process is killed.
+
+        Raises:
+            ProviderFailure: the script cannot be read; says where.
+        """
+        self._script = script
+        self._log = log
+        self._answers = read_script(script)
+
+    @classmethod
+    def of(cls, settings: ProviderSettings) -> "ScriptedProvider":
+        """From a worker's settings."""
+        if settings.answers is None:
+            raise _refused(f"provider {settings.name!r} has no script: set `answers` to its path")
+        return cls(Path(settings.answers), Path(settings.log) if settings.log else None)
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """The scripted answer to the call that the request's label names.
+
+        Raises:
+            ProviderFailure: the script has no answer for it; says which entry to add.
+        """
+        entry = self._choose(request)
+        self._note("asked", request.label)
+        await asyncio.sleep(entry.seconds)
+        self._note("answered", request.label)
+        return played(entry, request)
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    def _choose(self, request: ModelRequest) -> ScriptedAnswer:
+        entry = choose(self._answers, request)
+        if entry is None:
+            raise _refused(
+                f"{self._script} has no answer for {request.label!r}: {missing(request)}"
+            )
+        return entry
+
+    def _note(self, event: Literal["asked", "answered"], label: str) -> None:
+        if self._log is None:
+            return
+        line = {"event": event, "label": label, "at": datetime.now(UTC).isoformat()}
+        # One write with O_APPEND: lines of several workers do not mix, and none is lost to a kill.
+        file = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            os.write(file, (json.dumps(line) + "\n").encode())
+        finally:
+            os.close(file)
+
+
+def choose(answers: Sequence[ScriptedAnswer], request: ModelRequest) -> ScriptedAnswer | None:
+    """The entry that fits the call best; of equals the first. None when none fits.
+
+    Raises:
+        ProviderFailure: the request has no label to choose by.
+    """
+    call = _call(request.label)
+    prompt = "\n".join([request.system or "", *(turn.text for turn in request.messages)])
+    fitting = [
+        (rank, -number, entry)
+        for number, entry in enumerate(answers)
+        if (rank := _rank(entry, call, prompt)) is not None
+    ]
+    return max(fitting, key=lambda fit: fit[:2])[2] if fitting else None
+
+
+def missing(request: ModelRequest) -> str:
+    """What to add to a script that has no answer for the call."""
+    call = _call(request.label)
+    return (
+        f"add an entry like `- {{task: {call.team}/{call.task}, visit: {call.visit}, answer: ...}}`"
+    )
+
+
+def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
+    """The entry as a model's answer.
+
+    Raises:
+        ProviderFailure: the entry is an error; never tried again.
+    """
+    if entry.error is not None:
+        raise ProviderFailure(entry.error.type, entry.error.message, retryable=False)
+    text = _text(entry.answer)
+    return Completion(
+        text=text,
+        stop_reason=entry.stop_reason,
+        model=request.model,
+        usage=entry.usage or _estimated(request, text),
+    )
+
+
+def _call(label: str) -> _Call:
+    name, _, numbers = label.rpartition("#")
+    team, _, task = name.partition("/")
+    visit, _, reask = numbers.partition(".")
+    if not (team and task and visit.isdecimal() and reask.isdecimal()):
+        raise _refused(f"a scripted answer is chosen by a label like team/task#1.0, not by "
+                       f"{label!r}")  # fmt: skip
+    return _Call(team, task, int(visit), int(reask))
+
+
+_Rank = tuple[int, ...]
+
+
+def _rank(entry: ScriptedAnswer, call: _Call, prompt: str) -> _Rank | None:
+    """How well an entry fits a call, greater is better; None when it does not.
+
+    The whole name before the task's alone, a fitting text before none, then the visit, then
+    the re-ask. Of equals the first entry is taken.
+    """
+    names = (call.task, f"{call.team}/{call.task}")
+    if entry.task not in names or (entry.contains or "") not in prompt:
+        return None
+    visit = _nearness(entry.visit, call.visit)
+    reask = _nearness(entry.reask, call.reask)
+    if visit is None or reask is None:
+        return None
+    return (names.index(entry.task), entry.contains is not None, *visit, *reask)
+
+
+def _nearness(given: int | None, wanted: int) -> tuple[int, int] | None:
+    """The exact number, else an entry without one, else the highest number below."""
+    if given is None:
+        return (1, 0)
+    if given > wanted:
+        return None
+    return (2, 0) if given == wanted else (0, given)
+
+
+def _text(answer: JsonValue) -> str:
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
+
+def _estimated(request: ModelRequest, text: str) -> TokenUsage:
+    """Four characters to a token: near enough, and the same each time."""
+    asked = len(request.system or "") + sum(len(turn.text) for turn in request.messages)
+    return TokenUsage(input_tokens=-(-asked // 4), output_tokens=-(-len(text) // 4))
+
+
+def _refused(message: str) -> ProviderFailure:
+    return ProviderFailure(FailureType.PROVIDER_REFUSED, message, retryable=False)

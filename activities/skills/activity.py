@@ -1,0 +1,82 @@
+"""The activity that runs skills: every rule that all skills share, in one place."""
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+from pydantic_core import to_json
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
+from activities.heartbeats import heartbeating
+from activities.skills.base import SkillContext, SkillFailure, SkillRefusal, Workspace
+from activities.skills.registry import SKILLS, AnySkill, find_skill
+
+LARGEST_RESULT = 1_500_000
+"""Bytes of JSON; Temporal takes 2 MiB a payload."""
+
+
+def _attempt() -> int:
+    return activity.info().attempt if activity.in_activity() else 1
+
+
+class SkillActivities:
+    """Runs skills on one workspace."""
+
+    def __init__(self, workspace: Workspace, skills: Mapping[str, AnySkill] = SKILLS) -> None:
+        self._workspace = workspace
+        self._skills = skills
+
+    @activity.defn(name=CALL_SKILL)
+    async def call_skill(self, request: SkillRequest) -> SkillResult:
+        """Run one skill: input checked, heartbeats while it runs, output checked.
+
+        Raises:
+            ApplicationError: its type is a FailureType; only what may pass is tried again.
+        """
+        try:
+            skill = find_skill(request.skill, self._skills)
+            if skill.effect == "once" and _attempt() > 1:
+                raise ApplicationError(
+                    f"whether {skill.name} was done is unknown: its first attempt was lost, and "
+                    "what may happen only once is not tried again",
+                    type=FailureType.OUTCOME_UNKNOWN,
+                    non_retryable=True,
+                )
+            async with heartbeating():
+                data = await skill.call(
+                    request.input, SkillContext(workspace=self._workspace, key=request.key)
+                )
+        except SkillRefusal as refusal:
+            raise ApplicationError(
+                str(refusal), type=FailureType.SKILL_REFUSED, non_retryable=True
+            ) from None
+        except SkillFailure as failure:
+            raise ApplicationError(
+                str(failure), type=FailureType.SKILL_FAILED, non_retryable=not failure.may_pass
+            ) from None
+        except OSError as error:
+            raise ApplicationError(
+                f"{request.skill} met an error of the system: {_told(error)}",
+                type=FailureType.SKILL_FAILED,
+            ) from None
+        _refuse_huge(request.skill, data)
+        return SkillResult(data=data)
+
+
+def _told(error: OSError) -> str:
+    """Reason and file name; not the directories above it, which are the machine's affair."""
+    reason = error.strerror or type(error).__name__
+    name = str(error.filename).rpartition("/")[2] if error.filename else ""
+    return f"{reason}: {name!r}" if name else reason
+
+
+def _refuse_huge(skill: str, data: JsonValue) -> None:
+    size = len(to_json(data))
+    if size > LARGEST_RESULT:
+        raise ApplicationError(
+            f"the result of {skill} has {size} bytes, and at most {LARGEST_RESULT} fit into a "
+            "run's history; narrow the input (fewer files, a smaller max_bytes)",
+            type=FailureType.SKILL_FAILED,
+            non_retryable=True,
+        )

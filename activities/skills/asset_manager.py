@@ -1,0 +1,146 @@
+"""`AssetManager`: apply changes to the project's files.
+
+`apply_changes` takes a set, all or none; `process_action` takes one, for loops over changes.
+To apply the same again changes nothing, so an attempt that was lost may be repeated.
+"""
+
+import json
+import logging
+
+from pydantic import TypeAdapter
+
+from activities.skills.base import Skill, SkillContext, Workspace
+from activities.skills.change import Change
+from activities.skills.edits import Edit, plan_edits
+from activities.skills.journal import AppliedChange, Backup, backups, digest_of, locked
+from activities.skills.threads import finished_in_thread
+from activities.skills.writing import finish, stands, undo, write
+from dsl.values import Frozen
+
+logger = logging.getLogger(__name__)
+
+
+class ChangeSet(Frozen):
+    """Changes that belong together."""
+
+    changes: list[Change]
+
+
+class ChangeSetResult(Frozen):
+    """What became of a set of changes."""
+
+    applied: list[AppliedChange]
+    """One for each change, in order."""
+    backup: str | None
+    """Where the originals are, relative to the root; None when nothing had to be done."""
+    digest: str
+    """Of the set: equal sets, equal digests."""
+
+
+class ProcessedChange(AppliedChange):
+    """What became of a single change."""
+
+    backup: str | None
+    """Where the original is, relative to the root; None when nothing had to be done."""
+    digest: str
+
+
+async def apply_changes(value: list[Change] | ChangeSet, context: SkillContext) -> ChangeSetResult:
+    """Apply all changes of a set, or none.
+
+    Raises:
+        SkillRefusal: a change names a file that no skill may touch.
+        SkillFailure: with every change that does not fit its file.
+    """
+    changes = value if isinstance(value, list) else value.changes
+    # In a thread, and to its end: a cancelled call leaves nothing half written.
+    return await finished_in_thread(apply_set, context.workspace, changes, context.key)
+
+
+async def process_action(value: Change, context: SkillContext) -> ProcessedChange:
+    """Apply one change.
+
+    Raises:
+        SkillRefusal: it names a file that no skill may touch.
+        SkillFailure: it does not fit its file.
+    """
+    result = await finished_in_thread(apply_set, context.workspace, [value], context.key)
+    fields = result.applied[0].model_dump()
+    return ProcessedChange(**fields, backup=result.backup, digest=result.digest)
+
+
+def apply_set(workspace: Workspace, changes: list[Change], key: str) -> ChangeSetResult:
+    """Apply all changes of a set, or none; blocking.
+
+    A set that an earlier call left half written is completed if it is this one, and undone if
+    it is another.
+    """
+    digest = _set_digest(changes)
+    with locked(workspace):
+        for backup in backups(workspace):
+            journal = backup.journal
+            if journal.state == "writing" and journal.digest == digest:
+                return _result(workspace, finish(workspace, backup))
+            if journal.state == "writing":
+                logger.warning("undoing the interrupted set of changes of %s", journal.key)
+                undo(workspace, backup)
+            elif journal.digest == digest and stands(workspace, journal):
+                return _result(workspace, backup, already=True)
+        edits = plan_edits(workspace, changes)
+        report = tuple(_report(edit) for edit in edits)
+        work = [edit for edit in edits if edit.changes]
+        if not work:
+            return ChangeSetResult(applied=list(report), backup=None, digest=digest)
+        return _result(workspace, write(workspace, work, report, digest, key))
+
+
+def _result(workspace: Workspace, backup: Backup, already: bool = False) -> ChangeSetResult:
+    report = [
+        change.model_copy(update={"status": "already_applied", "added": 0, "removed": 0})
+        if already
+        else change
+        for change in backup.journal.report
+    ]
+    place = backup.directory
+    inside = place.is_relative_to(workspace.root)
+    return ChangeSetResult(
+        applied=report,
+        backup=place.relative_to(workspace.root).as_posix() if inside else place.name,
+        digest=backup.journal.digest,
+    )
+
+
+def _report(edit: Edit) -> AppliedChange:
+    return AppliedChange(
+        file_path=edit.file_path,
+        type=edit.type,
+        status="applied" if edit.changes else "already_applied",
+        added=edit.added if edit.changes else 0,
+        removed=edit.removed if edit.changes else 0,
+    )
+
+
+def _set_digest(changes: list[Change]) -> str:
+    values = [change.model_dump(mode="json") for change in changes]
+    return digest_of(json.dumps(values, sort_keys=True, ensure_ascii=True).encode())
+
+
+APPLY_CHANGES = Skill[list[Change] | ChangeSet, ChangeSetResult](
+    name="AssetManager.apply_changes",
+    description="Applies a set of changes to the project's files, all of them or none.",
+    effect="idempotent",
+    input=TypeAdapter(list[Change] | ChangeSet),
+    output=TypeAdapter(ChangeSetResult),
+    run=apply_changes,
+    timeout=120.0,
+)
+
+PROCESS_ACTION = Skill[Change, ProcessedChange](
+    name="AssetManager.process_action",
+    description="Applies one change to a file of the project.",
+    effect="idempotent",
+    input=TypeAdapter(Change),
+    output=TypeAdapter(ProcessedChange),
+    run=process_action,
+    timeout=120.0,
+)

@@ -1,0 +1,40 @@
+"""Keep the beginning and the end of an output of any length."""
+
+
+class BoundedOutput:
+    """Takes bytes as they come; gives text of bounded size that says what was cut."""
+
+    def __init__(self, head: int = 8_000, tail: int = 24_000) -> None:
+        """Keep `head` bytes of the beginning and `tail` bytes of the end."""
+        self._head_limit, self._tail_limit = head, tail
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.total = 0
+        """Bytes taken."""
+
+    @property
+    def cut(self) -> bool:
+        """Is something missing from the text?"""
+        return self.total > self._head_limit + self._tail_limit
+
+    def take(self, chunk: bytes) -> None:
+        """Add what was written next."""
+        self.total += len(chunk)
+        room = self._head_limit - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        if len(self._tail) > 2 * self._tail_limit:  # not at every chunk
+            del self._tail[: -self._tail_limit]
+
+    def text(self) -> str:
+        """Head and tail as text; what is no UTF-8 is replaced."""
+        if not self.cut:
+            return (self._head + self._tail).decode(errors="replace")
+        head, tail = bytes(self._head), bytes(self._tail[-self._tail_limit :])
+        # Cut at line ends, so that no line is shown in part, if there are any.
+        head = head[: head.rfind(b"\n") + 1] or head
+        tail = tail[tail.find(b"\n") + 1 :] or tail
+        missing = self.total - len(head) - len(tail)
+        gap = f"[... {missing} of {self.total} bytes cut ...]\n"
+        between = "" if head.endswith(b"\n") else "\n"
+        return head.decode(errors="replace") + between + gap + tail.decode(errors="replace")

@@ -1,0 +1,185 @@
+"""`Discovery.collect`: the files of the project as a manifest and their contents.
+
+What a budget leaves out is named with its size and the reason, never dropped silently.
+"""
+
+import hashlib
+from pathlib import Path
+
+from pydantic import Field, TypeAdapter
+
+from activities.skills.base import Skill, SkillContext, SkillFailure
+from activities.skills.globs import Globs
+from activities.skills.threads import finished_in_thread
+from activities.skills.walking import Entry, walk
+from dsl.values import Frozen
+
+
+class DiscoveryInput(Frozen):
+    """What to collect."""
+
+    path: str = "."
+    """A directory or file, relative to the root."""
+    include: tuple[str, ...] = ()
+    """Globs as in a .gitignore; empty for all files."""
+    exclude: tuple[str, ...] = ()
+    """Globs as in a .gitignore."""
+    max_bytes: int = Field(default=200_000, ge=1)
+    """Bytes of content altogether."""
+    max_file_bytes: int = Field(default=100_000, ge=1)
+    """Bytes of one file; bigger ones are left out."""
+
+
+class FoundFile(Frozen):
+    """A file of the project."""
+
+    path: str
+    """Relative to the root."""
+    bytes: int
+    lines: int
+    """0 for a binary file."""
+    sha256: str
+    content: str | None = None
+    """None for a binary file, which is every file that is not UTF-8 text."""
+
+
+class LeftOut(Frozen):
+    """A file that is not in `files`, and why."""
+
+    path: str
+    bytes: int
+    why: str
+
+
+class DiscoveryResult(Frozen):
+    """What was found."""
+
+    root: str
+    """What was collected, relative to the project's root."""
+    files: list[FoundFile]
+    """By path."""
+    manifest: str
+    """One line for each file, also for those left out."""
+    included_bytes: int
+    """Of all contents in `files`."""
+    left_out: list[LeftOut]
+    complete: bool
+    """No file was left out for its size, for the budget or for being unreadable."""
+
+
+async def collect(value: DiscoveryInput | None, context: SkillContext) -> DiscoveryResult:
+    """Collect files.
+
+    Raises:
+        SkillRefusal: the path leads out of the project, or a glob is none.
+        SkillFailure: there is nothing at the path.
+    """
+    wanted = value or DiscoveryInput()
+    top = context.workspace.inside(wanted.path)
+    if not top.exists():
+        raise SkillFailure(f"the project has nothing at {wanted.path!r}")
+    globs = Globs.of(wanted.include, wanted.exclude)
+    return await finished_in_thread(_collect, wanted, top, context.workspace.root, globs, context)
+
+
+def _collect(
+    wanted: DiscoveryInput, top: Path, root: Path, globs: Globs, context: SkillContext
+) -> DiscoveryResult:
+    collection = _Collection(wanted)
+    for entry in walk(root, top, globs, never=context.workspace.state_dir):
+        collection.take(entry)
+    return collection.result()
+
+
+class _Collection:
+    """Takes entries in order, as long as the budget lasts for each of them."""
+
+    def __init__(self, wanted: DiscoveryInput) -> None:
+        self._wanted = wanted
+        self._files: list[FoundFile] = []
+        self._left_out: list[LeftOut] = []
+        self._used = 0
+        self._complete = True
+
+    def take(self, entry: Entry) -> None:
+        if entry.why_not:
+            self._leave(entry, entry.why_not, is_gap=entry.is_gap)
+            return
+        if entry.bytes > self._wanted.max_file_bytes:
+            limit = self._wanted.max_file_bytes
+            self._leave(entry, f"bigger than max_file_bytes ({limit})")
+            return
+        try:
+            content = entry.file.read_bytes()
+        except OSError as error:
+            self._leave(entry, f"cannot be read: {error.strerror}")
+            return
+        text = _text(content)
+        if text is not None and self._used + len(content) > self._wanted.max_bytes:
+            left = self._wanted.max_bytes - self._used
+            limit = self._wanted.max_bytes
+            self._leave(entry, f"over the budget: {left} of max_bytes ({limit}) were left")
+            return
+        self._used += len(content) if text is not None else 0
+        self._files.append(
+            FoundFile(
+                path=entry.path,
+                bytes=len(content),
+                lines=_count_lines(text),
+                sha256=hashlib.sha256(content).hexdigest(),
+                content=text,
+            )
+        )
+
+    def result(self) -> DiscoveryResult:
+        return DiscoveryResult(
+            root=self._wanted.path,
+            files=self._files,
+            manifest=self._manifest(),
+            included_bytes=self._used,
+            left_out=self._left_out,
+            complete=self._complete,
+        )
+
+    def _leave(self, entry: Entry, why: str, is_gap: bool = True) -> None:
+        self._left_out.append(LeftOut(path=entry.path, bytes=entry.bytes, why=why))
+        self._complete = self._complete and not is_gap
+
+    def _manifest(self) -> str:
+        lines = {
+            file.path: f"{file.path}: {file.lines} lines, {file.bytes} bytes"
+            if file.content is not None
+            else f"{file.path}: binary, {file.bytes} bytes"
+            for file in self._files
+        }
+        lines |= {
+            file.path: f"{file.path}: {file.bytes} bytes, left out: {file.why}"
+            for file in self._left_out
+        }
+        return "\n".join(lines[path] for path in sorted(lines))
+
+
+def _text(content: bytes) -> str | None:
+    if b"\0" in content:
+        return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _count_lines(text: str | None) -> int:
+    if not text:
+        return 0
+    return text.count("\n") + (not text.endswith("\n"))
+
+
+COLLECT = Skill[DiscoveryInput | None, DiscoveryResult](
+    name="Discovery.collect",
+    description="Collects files of the project: a manifest and their contents.",
+    effect="read",
+    input=TypeAdapter(DiscoveryInput | None),
+    output=TypeAdapter(DiscoveryResult),
+    run=collect,
+    timeout=120.0,
+)

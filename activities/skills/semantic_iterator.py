@@ -1,0 +1,178 @@
+"""`SemanticIterator.initialize`: a model's answer as a list of changes, all of them or none.
+
+Deterministic reading, no model asked: either every change of the answer is understood, or the
+failure names everything that is not.
+"""
+
+import json
+import re
+from typing import Literal
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    TypeAdapter,
+    ValidationError,
+)
+
+from activities.skills.base import Skill, SkillContext, SkillFailure, SkillRefusal, faults
+from activities.skills.change import Change, repeated
+from activities.skills.change_blocks import BEGIN, Found, has_blocks, parse_blocks
+from activities.skills.diff import parse_diff, parse_new_file
+from activities.skills.diff_header import DiffProblem
+
+Format = Literal["auto", "change_blocks", "json"]
+
+_LINE_BEGINS_JSON = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
+_JSON = re.compile(r"[{\[]")
+_FENCED = re.compile(r"^```(?:json)?[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+class ModelOutput(BaseModel):
+    """A model's answer, or the data object of an agent that carries one.
+
+    Other keys of the object are its own affair and are not looked at.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    content: JsonValue = Field(validation_alias=AliasChoices("content", "changes", "text"))
+    """Text in one of the formats, or changes as JSON; also taken as `changes` or `text`."""
+    format: Format = "auto"
+    """`auto`: change blocks if there are any, else JSON."""
+
+
+IteratorInput = str | list[JsonValue] | Change | ModelOutput
+
+
+async def initialize(value: IteratorInput, context: SkillContext) -> list[Change]:
+    """Read the changes.
+
+    Raises:
+        SkillRefusal: a change names a file that no skill may touch.
+        SkillFailure: with every problem of the answer, by block or change.
+    """
+    found = _found(value)
+    changes = [change for _, change in found.changes]
+    problems = [
+        *found.problems,
+        *_unusable(found.changes),
+        *(f"{path} has more than one change; give one with all its hunks"
+          for path in repeated(changes)),
+    ]  # fmt: skip
+    if problems:
+        raise SkillFailure(f"the answer cannot be used: {'; '.join(problems)}")
+    _refuse_outside(found.changes, context)
+    return changes
+
+
+def _found(value: IteratorInput) -> Found:
+    match value:
+        case Change():
+            return Found(changes=[(f"the change ({value.file_path})", value)])
+        case ModelOutput():
+            return _read(value.content, value.format)
+        case str() | list():
+            return _read(value, "auto")
+
+
+def _read(content: JsonValue, format: Format) -> Found:
+    match content:
+        case str() if format != "json" and has_blocks(content):
+            return parse_blocks(content)
+        case str() if format == "change_blocks":
+            raise SkillFailure(
+                f"the answer has no change block: no line is {BEGIN}; it begins {content[:80]!r}"
+            )
+        case str():
+            return _read_list(_json_in(content))
+        case list():
+            return _read_list(content)
+        case {"changes": list() as changes}:
+            return _read_list(changes)
+        case dict():
+            return _read_list([content])
+        case _:
+            raise SkillFailure(
+                "the answer holds no changes: expected text with change blocks, or JSON "
+                f'{{"changes": [...]}}, but got {json.dumps(content)[:80]}'
+            )
+
+
+def _json_in(text: str) -> list[JsonValue]:
+    """The changes in a JSON text, which may stand in a fence or amid talk."""
+    text = text.replace("\r\n", "\n")
+    fenced = [part for part in _FENCED.findall(text) if part.lstrip().startswith(("{", "["))]
+    candidate: str = fenced[0] if fenced else text
+    begin = _LINE_BEGINS_JSON.search(candidate) or _JSON.search(candidate)
+    if begin is None:
+        raise SkillFailure(
+            f"the answer holds neither a change block (a line {BEGIN}) nor JSON; "
+            f"it begins {text[:80]!r}"
+        )
+    try:
+        value: JsonValue = json.JSONDecoder().raw_decode(candidate, begin.end() - 1)[0]
+    except json.JSONDecodeError as error:
+        raise SkillFailure(
+            f"the answer's JSON is broken or cut at its line {error.lineno}, "
+            f"column {error.colno}: {error.msg}"
+        ) from None
+    match value:
+        case {"changes": list() as changes}:
+            return changes
+        case list():
+            return value
+        case _:
+            return [value]
+
+
+def _read_list(items: list[JsonValue]) -> Found:
+    found = Found()
+    for number, item in enumerate(items, start=1):
+        try:
+            change = Change.model_validate(item)
+        except ValidationError as error:
+            found.problems.append(f"change {number}: {faults(error)}")
+        else:
+            found.changes.append((f"change {number} ({change.file_path})", change))
+    return found
+
+
+def _unusable(changes: list[tuple[str, Change]]) -> list[str]:
+    """Diffs that could never be applied, whatever the files hold."""
+    problems: list[str] = []
+    for name, change in changes:
+        if change.diff is None:
+            continue
+        try:
+            if change.type == "create":
+                parse_new_file(change.diff, change.file_path)
+            else:
+                parse_diff(change.diff, change.file_path)
+        except DiffProblem as problem:
+            problems.append(f"{name}: {problem}")
+    return problems
+
+
+def _refuse_outside(changes: list[tuple[str, Change]], context: SkillContext) -> None:
+    refusals: list[str] = []
+    for name, change in changes:
+        try:
+            context.workspace.inside(change.file_path)
+        except SkillRefusal as refusal:
+            refusals.append(f"{name}: {refusal}")
+    if refusals:
+        raise SkillRefusal("; ".join(refusals))
+
+
+INITIALIZE = Skill[IteratorInput, list[Change]](
+    name="SemanticIterator.initialize",
+    description="Reads a model's answer as a list of changes to files.",
+    effect="read",
+    input=TypeAdapter(IteratorInput),
+    output=TypeAdapter(list[Change]),
+    run=initialize,
+)

@@ -1,0 +1,83 @@
+"""Pause, resume, amend: what people may do to a run while it runs. Pure functions over RunState.
+
+Paused means quiet: nothing new starts, running calls finish, queries answer, decisions are
+taken, and no deadline runs (design 5).
+"""
+
+from datetime import datetime, timedelta
+
+from dsl.context import apply
+from dsl.errors import ContextConflict
+from workflows.messages import AmendInput, Control, Paused, TrailKind
+from workflows.state import Noted, RunState
+
+
+def pause(state: RunState, asked: Control, now: datetime) -> None:
+    """Start nothing new from here on; a second pause changes nothing."""
+    if state.paused is None:
+        since = now.isoformat(timespec="milliseconds")
+        state.paused = Paused(by=asked.by, why=asked.why, since=since)
+        note(state, "control", _told("paused", asked.by, asked.why), now)
+
+
+def resume(state: RunState, asked: Control, now: datetime) -> None:
+    """Go on; deadlines move by as long as the run was paused."""
+    if state.paused is None:
+        return
+    away = now - datetime.fromisoformat(state.paused.since)
+    for key, request in state.pending.items():
+        if request.deadline is not None:
+            moved = _moved(request.deadline, away)
+            state.pending[key] = request.model_copy(update={"deadline": moved})
+    state.paused = None
+    note(state, "control", _told("resumed", asked.by, asked.why), now)
+
+
+def _moved(deadline: str, by: timedelta) -> str:
+    return (datetime.fromisoformat(deadline) + by).isoformat(timespec="milliseconds")
+
+
+def refusal(state: RunState, asked: AmendInput) -> str | None:
+    """Why the context cannot be changed so, or None."""
+    if not asked.updates:
+        return "an amendment changes at least one path of the context"
+    try:
+        apply(state.main.context, asked.updates)
+    except ContextConflict as error:
+        return str(error)
+    return None
+
+
+def amend(state: RunState, now: datetime) -> None:
+    """Apply the amendments that wait, in the order in which they came."""
+    for asked in state.amendments:
+        because = _told(f"amended {', '.join(asked.updates)}", asked.by, asked.why)
+        try:
+            state.main.context = apply(state.main.context, asked.updates)
+        except ContextConflict as error:
+            note(state, "refused", f"{because}: {error}", now)
+            continue
+        note(state, "control", because, now, tuple(asked.updates))
+    state.amendments.clear()
+
+
+def note(
+    state: RunState, kind: TrailKind, because: str, now: datetime, updated: tuple[str, ...] = ()
+) -> None:
+    """Keep in the trail what people did to the run, where the run was."""
+    main = state.main
+    state.note(
+        Noted(
+            number=state.trail_length + 1,
+            at=now.timestamp(),
+            kind=kind,
+            team=main.team or "",
+            visit=main.visit,
+            because=because,
+            updated=updated,
+        )
+    )
+
+
+def _told(what: str, by: str, why: str) -> str:
+    return f"{what} by {by}: {why}" if why else f"{what} by {by}"

@@ -1,0 +1,187 @@
+"""Fan-out: branches that follow their own routing, and the place where they meet again.
+
+A branch is a track of its own with a copy of the context. What the branches set is applied in
+written order when they meet; two that set the same path without a merge policy are an error.
+"""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+
+from pydantic import JsonValue
+
+from dsl.context import apply
+from dsl.errors import ContextConflict, InvalidPlan, LimitExceeded, TeamError, TeamFailed
+from dsl.merge import deep_merge, merged_by
+from dsl.outcomes import Failure
+from dsl.paths import parse
+from dsl.plan import Collect
+from dsl.routing import Route
+from dsl.values import Json
+from workflows.place import Interpreter, Place
+from workflows.scope import Scope
+from workflows.state import Fork, Routed, Track
+
+
+def fork(name: str, track: Track, route: Route, scope: Scope) -> None:
+    """Begin the branches; the track waits for them."""
+    branches = route.next_team if isinstance(route.next_team, tuple) else ()
+    rule = route.rule
+    track.fork = Fork(
+        branches=branches,
+        concentrator=rule.concentrator if rule else None,
+        merge=rule.merge if rule else {},
+    )
+    for branch in branches:
+        scope.state.tracks[_child(name, branch)] = Track(
+            context=track.context, team=branch, routed=track.routed, latest=dict(track.latest),
+            branch=True,
+        )  # fmt: skip
+
+
+def _child(name: str, branch: str) -> str:
+    return f"{name}>{branch}"
+
+
+async def join(
+    name: str, track: Track, forked: Fork, scope: Scope, interpreter: Interpreter
+) -> None:
+    """Wait for the branches as the concentrator says, and go on with what they came to."""
+    collects = _collects(forked, scope)
+    state = scope.state
+    children = {branch: state.tracks[_child(name, branch)] for branch in forked.branches}
+
+    async def follow(branch: str) -> None:
+        await _follow(branch, name, children[branch], interpreter)
+
+    def enough(finished: frozenset[str]) -> bool:
+        good = sum(child.end == "done" for child in children.values())
+        ended = sum(child.end != "running" for child in children.values())
+        return good >= (collects.count or len(children)) or ended == len(children)
+
+    jobs: dict[str, Callable[[], Coroutine[None, None, None]]] = {
+        branch: partial(follow, branch)
+        for branch, child in children.items()
+        if child.end == "running"
+    }
+    signal = collects.signal
+    await scope.together(
+        jobs, enough=enough, seconds=collects.timeout,
+        wake=None if signal is None else lambda: bool(state.signals.get(signal)),
+    )  # fmt: skip
+    if signal is not None and state.signals.get(signal):
+        state.signals[signal].pop(0)
+    _meet(name, track, forked, children, scope)
+
+
+def _collects(forked: Fork, scope: Scope) -> Collect:
+    if forked.concentrator is None:
+        return Collect()
+    team = scope.plan.teams.get(forked.concentrator)
+    if team is None or team.collects is None:
+        raise InvalidPlan(f"{forked.concentrator!r} is no concentrator of the plan")
+    return team.collects
+
+
+async def _follow(branch: str, parent: str, child: Track, interpreter: Interpreter) -> None:
+    """One branch to its end; its failure is its own, a limit is the run's."""
+    try:
+        await interpreter.follow(_child(parent, branch))
+    except LimitExceeded:
+        raise
+    except TeamError as error:
+        child.end = "failed"
+        child.error = Failure(type=type(error).__name__, message=str(error))
+    else:
+        child.end = "done"
+
+
+def _meet(name: str, track: Track, forked: Fork, children: dict[str, Track], scope: Scope) -> None:
+    place = Place(name, track.routed.from_team or "", 0, "", "")
+    for branch, child in children.items():
+        if child.end == "running":
+            child.end = "cancelled"
+        because = child.error.message if child.error else child.routed.because
+        place.at(branch).note(scope, "step", because, status=child.end)
+        if child.arrived not in (None, forked.concentrator):
+            raise InvalidPlan(f"the branch {branch!r} came to {child.arrived!r}, where nobody "
+                              f"waits: its fan-out meets at {forked.concentrator!r}")  # fmt: skip
+        scope.state.forget(f"{_child(name, branch)}:")
+        del scope.state.tracks[_child(name, branch)]
+    updates = _updates(forked, children)
+    track.context = apply(track.context, updates)
+    if track.branch:
+        track.updates.extend(updates.items())
+    for child in children.values():
+        if child.end == "done":
+            track.latest.update(child.latest)
+    track.fork = None
+    if forked.concentrator is None:
+        _ended(children)
+        return
+    track.gathered = {branch: _gathered(child) for branch, child in children.items()}
+    counts = ", ".join(f"{branch} {child.end}" for branch, child in children.items())
+    track.routed = Routed(reason="gathered", because=f"branches: {counts}",
+                          from_team=track.routed.from_team)  # fmt: skip
+    track.team = forked.concentrator
+
+
+def _ended(children: dict[str, Track]) -> None:
+    for branch, child in children.items():
+        if child.error is not None:
+            raise TeamFailed(f"the branch {branch!r} failed: {child.error.message}")
+
+
+def _gathered(child: Track) -> JsonValue:
+    last = child.latest.get(child.routed.from_team or "", {}) if child.end == "done" else {}
+    error = child.error
+    return {
+        "status": child.end,
+        "data": {task: outcome.data for task, outcome in last.items() if outcome.success},
+        "error": None if error is None else {"type": error.type, "message": error.message},
+    }
+
+
+def _updates(forked: Fork, children: dict[str, Track]) -> Json:
+    """`{path: value}` of all branches, in written order."""
+    written: dict[str, dict[str, JsonValue]] = {}
+    for branch, child in children.items():
+        if child.end == "done":
+            for path, value in child.updates:
+                written.setdefault(path, {})[branch] = value
+    updates: Json = {}
+    for path, values in written.items():
+        policy = forked.merge.get(path)
+        others = [other for other in written if _overlap(path, other)]
+        writers = {branch for other in others for branch in written[other]}
+        if len(writers) > 1 and policy is None:
+            raise ContextConflict(
+                f"the branches {', '.join(sorted(writers))} all set the context's {path!r}; say "
+                f"in the rule that fans out: `merge: {{{path}: replace | append | merge}}`"
+            )
+        updates[path] = merged_by(policy or "replace", list(values.values()))
+    return updates
+
+
+def _overlap(one: str, other: str) -> bool:
+    left, right = parse(one), parse(other)
+    shorter = min(len(left), len(right))
+    return left[:shorter] == right[:shorter]
+
+
+def gathered(collects: Collect, track: Track) -> dict[str, JsonValue]:
+    """The variables of a concentrator: `branches`, and `aggregate` of their data."""
+    branches = track.gathered or {}
+    data = [entry["data"] for entry in branches.values()
+            if isinstance(entry, dict) and entry["status"] == "done"]  # fmt: skip
+    variables: dict[str, JsonValue] = {"branches": dict(branches)}
+    match collects.aggregate:
+        case "merge_dict":
+            merged: Json = {}
+            for value in data:
+                merged = deep_merge(merged, value if isinstance(value, dict) else {})
+            variables["aggregate"] = merged
+        case "list":
+            variables["aggregate"] = data
+        case _:  # a skill: the compiler put a step before the team's tasks
+            variables["data"] = data
+    return variables

@@ -1,0 +1,155 @@
+"""The interpreter: teams, their steps, the route to the next, until the run ends.
+
+Deterministic by construction: it knows nothing but the plan, the state and the Scope.
+"""
+
+import json
+from collections.abc import Sequence
+
+from dsl.context import apply
+from dsl.errors import InvalidPlan, LimitExceeded, TeamError
+from dsl.limits import check, fingerprint, non_progressing
+from dsl.outcomes import Outcome
+from dsl.plan import Plan, Team
+from dsl.routing import Route, choose, failed_task
+from dsl.steps import Step
+from workflows.approvals import ask
+from workflows.fan_out import fork, gathered, join
+from workflows.messages import TeamResult
+from workflows.place import Place, Returned
+from workflows.results import RunFailed, failed_result, result
+from workflows.scope import Scope
+from workflows.sequence import run_steps
+from workflows.state import MAIN, Frame, Routed, Track
+
+
+async def run(scope: Scope) -> TeamResult:
+    """Run the plan to its end, from wherever the state stands.
+
+    Raises:
+        RunFailed: a limit, no route, a failed team without a route, a template in routing.
+    """
+    main = scope.state.main
+    try:
+        await TeamInterpreter(scope).follow(MAIN)
+    except TeamError as error:
+        place = Place(MAIN, main.team or "", main.visit, "", "")
+        place.note(scope, "route", str(error), status=type(error).__name__)
+        raise RunFailed(failed_result(scope, error), error) from error
+    return result(scope, "completed", main.routed.because)
+
+
+class TeamInterpreter:
+    """Follows tracks and runs steps; all that it remembers is in the Scope's state."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    async def run_steps(
+        self, steps: Sequence[Step], place: Place, *, part: str = "", stop: bool = True
+    ) -> Outcome:
+        """Run the steps in order, from where the block stands."""
+        return await run_steps(steps, place, self.scope, self, part=part, stop=stop)
+
+    async def follow(self, track: str) -> None:
+        """Follow a track from team to team until its end, or to where its branches meet."""
+        here = self.scope.state.tracks[track]
+        while here.team is not None or here.fork is not None:
+            if here.fork is not None:
+                await join(track, here, here.fork, self.scope, self)
+                continue
+            team = _team(self.scope.plan, here.team or "")
+            if team.collects is not None and here.branch and here.gathered is None:
+                here.arrived = team.id
+                return
+            await self._visit(team, track, here)
+
+    async def _visit(self, team: Team, name: str, track: Track) -> None:
+        """One visit: limits, steps, route, context; nothing of it is done twice when resumed."""
+        scope = self.scope
+        fresh = track.visit == 0
+        if fresh:
+            await scope.checkpoint()
+            track.visit = await _enter(team, name, track, scope)
+        place = Place(name, team.id, track.visit, f"{name}:{team.id}#{track.visit}", "")
+        frame = place.frame(scope)
+        if fresh and team.collects is not None:
+            frame.variables |= gathered(team.collects, track)
+        try:
+            await self.run_steps(team.steps, place, part="tasks", stop=team.stop_on_failure)
+        except Returned:
+            _skip_the_rest(team, frame)
+        route = choose(team, place.facts(scope))
+        _leave(team, place, track, route, frame)
+        failed = failed_task(team, frame.tasks) is not None
+        place.note(
+            scope, "route", route.because,
+            status="failure" if failed else "success",
+            next_team=_told(route.next_team),
+            updated=tuple(route.updates),
+            fingerprint=json.dumps(route.updates, sort_keys=True) if route.updates else "",
+        )  # fmt: skip
+        scope.state.forget(f"{name}:{team.id}#{track.visit}")
+        track.visit = 0
+        if isinstance(route.next_team, tuple):
+            fork(name, track, route, scope)
+
+
+def _team(plan: Plan, team_id: str) -> Team:
+    team = plan.teams.get(team_id)
+    if team is None:
+        raise InvalidPlan(f"the plan has no team {team_id!r}")
+    return team
+
+
+def _skip_the_rest(team: Team, frame: Frame) -> None:
+    for step in team.steps:
+        frame.tasks.setdefault(step.name, Outcome.skipped())
+
+
+def _leave(team: Team, place: Place, track: Track, route: Route, frame: Frame) -> None:
+    """Put the track where the route leads, with the context that the route makes."""
+    track.context = apply(track.context, route.updates)
+    if track.branch:
+        track.updates.extend(route.updates.items())
+    track.latest[team.id] = frame.tasks
+    name, outcome = failed_task(team, frame.tasks) or (None, None)
+    track.routed = Routed(
+        reason=route.reason, because=route.because, from_team=team.id,
+        error=outcome.error if outcome else None, failed_task=name,
+    )  # fmt: skip
+    track.team = None if isinstance(route.next_team, tuple) else route.next_team
+    track.gathered = None
+
+
+def _told(next_team: str | tuple[str, ...] | None) -> str | None:
+    return ", ".join(next_team) if isinstance(next_team, tuple) else next_team
+
+
+async def _enter(team: Team, name: str, track: Track, scope: Scope) -> int:
+    """Check every limit before the team starts, then count the start (checklist C-01, C-02)."""
+    state = scope.state
+    limits = scope.plan.limits
+    check(limits, team, state.teams_run, state.visits)
+    if limits.no_progress != "ignore":
+        await _progress(team, name, track, scope, ask_first=limits.no_progress == "ask")
+    state.teams_run += 1
+    state.visits[team.id] = visit = state.visits.get(team.id, 0) + 1
+    Place(name, team.id, visit, "", "").note(scope, "team", track.routed.because)
+    return visit
+
+
+async def _progress(team: Team, name: str, track: Track, scope: Scope, *, ask_first: bool) -> None:
+    state = scope.state
+    mark = fingerprint(team, track.context, track.latest)
+    seen = state.seen.setdefault(team.id, [])
+    if mark in seen:
+        problem: LimitExceeded = non_progressing(team)
+        if not ask_first:
+            raise problem
+        place = Place(name, team.id, state.visits[team.id], "", "no_progress")
+        decision = await ask(scope, place, f"{problem}. Shall it run all the same?")
+        if decision is None or decision.verdict == "rejected":
+            raise problem
+    else:
+        seen.append(mark)

@@ -1,0 +1,177 @@
+"""What people and programs say to a run, and what it answers.
+
+Payloads of signals, updates and queries; plain and small, so that the `temporal` CLI shows
+them whole.
+"""
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from activities.contracts import TokenUsage
+from dsl.outcomes import End, Failure
+from dsl.plan import Plan
+from dsl.values import Frozen, Json
+
+Verdict = Literal["approved", "rejected"]
+TrailKind = Literal["team", "step", "route", "approval", "refused", "control"]
+
+
+class TeamInput(Frozen):
+    """How a run is started: a team the worker knows, inline YAML, or a compiled plan."""
+
+    team: str | None = None
+    """The name of a document in the worker's catalog."""
+    document: str | None = None
+    """Inline YAML; compiled on the worker, which trusts none of it."""
+    plan: Plan | None = None
+    context: Json = Field(default_factory=dict[str, JsonValue])
+    carried: Json | None = None
+    """The state of a run that continues as new; only the run itself writes this."""
+
+
+class Control(Frozen):
+    """The payload of the signals `pause` and `resume`."""
+
+    by: str = "unknown"
+    why: str = ""
+
+
+class AmendInput(Frozen):
+    """The payload of the update `amend`: changes to the context at the next boundary."""
+
+    updates: Json
+    """`{dotted path: value}`."""
+    by: str = "unknown"
+    why: str = ""
+
+
+class Paused(Frozen):
+    """Why a run starts nothing new."""
+
+    by: str
+    why: str
+    since: str
+    """ISO 8601, UTC."""
+
+
+class Answer(Frozen):
+    """The payload of the signals `approve` and `reject`."""
+
+    id: str
+    """Which request: as the query `pending` gives it, `team/step#visit`."""
+    by: str = "unknown"
+    comment: str = ""
+
+
+class DecideInput(Answer):
+    """The payload of the update `decide`."""
+
+    decision: Literal["approve", "reject"]
+
+
+class Pending(Frozen):
+    """A request that waits for a person."""
+
+    id: str
+    prompt: str
+    show: JsonValue = None
+    approvers: tuple[str, ...] = ()
+    since: str
+    """ISO 8601, UTC."""
+    deadline: str | None = None
+    """ISO 8601, UTC."""
+    on_timeout: str | None = None
+
+
+class Decision(Frozen):
+    """A decided request, as it stays on record."""
+
+    id: str
+    verdict: Verdict
+    by: str
+    comment: str = ""
+    at: str
+    """ISO 8601, UTC."""
+    how: Literal["update", "signal", "deadline"]
+
+
+class TrailEntry(Frozen):
+    """One event of a run, told with its reason."""
+
+    number: int
+    """From 1, without gaps."""
+    at: str
+    kind: TrailKind
+    team: str
+    visit: int
+    step: str | None = None
+    """Path of the step within the team: `coder/apply`."""
+    status: str | None = None
+    because: str = ""
+    next_team: str | None = None
+    updated: tuple[str, ...] = ()
+    """Context paths that a route changed."""
+    seconds: float | None = None
+    tokens: int | None = None
+
+
+class Activity(Frozen):
+    """What a run is doing now."""
+
+    step: str
+    since: str
+
+
+class RunStatus(Frozen):
+    """Where a run is: the answer of the query `status`."""
+
+    plan: str
+    digest: str
+    state: Literal["running", "waiting", "paused", "done"]
+    paused: Paused | None = None
+    team: str | None
+    visit: int | None
+    doing: tuple[Activity, ...] = ()
+    """Steps in progress, outermost first."""
+    waiting_for: tuple[str, ...] = ()
+    """Ids of pending requests."""
+    teams_run: int
+    """Team visits so far, of `max_total_teams`."""
+    max_total_teams: int
+    visits: dict[str, int]
+    model_calls: int
+    skill_calls: int
+    usage: TokenUsage
+    last_because: str = ""
+    events: int
+    """Trail entries so far."""
+
+
+class TrailPage(Frozen):
+    """Trail entries after `since`, oldest first; ask again from the last number."""
+
+    entries: tuple[TrailEntry, ...]
+    more: bool
+
+
+class TeamResult(Frozen):
+    """The result of a run, also of a failed one (as the failure's first detail)."""
+
+    end: End
+    because: str
+    plan: str
+    digest: str
+    context: Json
+    output: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    """`{task: data}` of the last team."""
+    visits: dict[str, int]
+    teams_run: int
+    model_calls: int
+    skill_calls: int
+    usage: TokenUsage
+    decisions: tuple[Decision, ...] = ()
+    trail_length: int
+    trail_digest: str
+    """Chained over every decision of the run: equal digests, equal decisions."""
+    error: Failure | None = None

@@ -1,0 +1,148 @@
+"""Place: where in a run a step stands, and what is seen from there."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from pydantic import JsonValue
+
+from dsl.facts import Facts
+from dsl.outcomes import Outcome
+from dsl.steps import Step
+from workflows.messages import TrailKind
+from workflows.scope import Scope
+from workflows.state import Block, Frame, Noted
+
+
+class Place(NamedTuple):
+    """A step's surroundings: track, team, visit, the frame that it writes to, its path.
+
+    A tuple, since the sandbox makes each class anew for each run, and a dataclass takes longer.
+    """
+
+    track: str
+    team: str
+    visit: int
+    frame_path: str
+    path: str
+    """`coder/process_changes_loop/apply_change`; empty for the team itself."""
+
+    def at(self, name: str) -> "Place":
+        """The place of a step within this one."""
+        return self._replace(path=f"{self.path}/{name}" if self.path else name)
+
+    def own_frame(self) -> "Place":
+        """This place as the root of a plan with a frame of its own."""
+        return self._replace(frame_path=self.key)
+
+    def branched(self, name: str, scope: Scope) -> "Place":
+        """This place with a frame that begins as a copy, for one of several ways at once."""
+        path = f"{self.key}|{name}"
+        if path not in scope.state.frames:
+            scope.state.frames[path] = self.frame(scope).model_copy(deep=True)
+        return self._replace(frame_path=path)
+
+    @property
+    def name(self) -> str:
+        """The last part of the path: the step's own name."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def key(self) -> str:
+        """What the blocks and frames at and below this place begin with."""
+        return f"{self.track}:{self.team}#{self.visit}/{self.path}"
+
+    def frame(self, scope: Scope) -> Frame:
+        """The frame, made anew or carried over."""
+        frames = scope.state.frames
+        if self.frame_path not in frames:
+            frames[self.frame_path] = Frame()
+        return frames[self.frame_path]
+
+    def block(self, scope: Scope, part: str = "") -> Block:
+        """How far the block at this place has come."""
+        blocks, key = scope.state.blocks, self.block_key(part)
+        if key not in blocks:
+            blocks[key] = Block()
+        return blocks[key]
+
+    def block_key(self, part: str = "") -> str:
+        """The key of the block at this place."""
+        return f"{self.key}:{part}"
+
+    def close_block(self, scope: Scope, part: str = "") -> None:
+        """Forget the block at this place: it is finished."""
+        scope.state.blocks.pop(self.block_key(part), None)
+
+    def facts(self, scope: Scope) -> Facts:
+        """What templates and conditions see from here."""
+        state = scope.state
+        track = state.tracks[self.track]
+        frame = self.frame(scope)
+        return Facts(
+            context=track.context,
+            tasks=frame.tasks,
+            teams=track.latest,
+            run={
+                "id": scope.run_id,
+                "plan": scope.plan.name,
+                "team": self.team,
+                "visit": self.visit,
+                "teams_run": state.teams_run,
+            },
+            routing=track.routed.seen(),
+            variables=frame.variables,
+            input=frame.input,
+        )
+
+    def note(
+        self,
+        scope: Scope,
+        kind: TrailKind,
+        because: str = "",
+        *,
+        status: str | None = None,
+        next_team: str | None = None,
+        updated: tuple[str, ...] = (),
+        fingerprint: str = "",
+        since: float | None = None,
+        tokens: int | None = None,
+    ) -> None:
+        """Add an entry to the run's trail; `since` is the clock when it began, in seconds."""
+        now = scope.now().timestamp()
+        entry = Noted(
+            number=scope.state.trail_length + 1,
+            at=now,
+            kind=kind,
+            team=self.team,
+            visit=self.visit,
+            step=self.path or None,
+            status=status,
+            because=because,
+            next_team=next_team,
+            updated=updated,
+            seconds=None if since is None else round(now - since, 3),
+            tokens=tokens,
+        )
+        scope.state.note(entry, fingerprint)
+
+
+class Interpreter(Protocol):
+    """What kinds that hold other steps, or name another team, run them with."""
+
+    async def run_steps(
+        self, steps: Sequence[Step], place: Place, *, part: str = "", stop: bool = True
+    ) -> Outcome:
+        """Run the steps in order, from where the block stands."""
+        ...
+
+    async def follow(self, track: str) -> None:
+        """Follow a track from team to team until its end."""
+        ...
+
+
+class Returned(Exception):
+    """A `return` step ended its plan, or its team's tasks, with this value."""
+
+    def __init__(self, value: JsonValue) -> None:
+        self.value = value
+        super().__init__("a plan returned")

@@ -1,0 +1,58 @@
+"""How a run ends: its result, also when it failed, with all that there is by then."""
+
+from dsl.errors import LimitExceeded, TeamError
+from dsl.outcomes import End, Failure
+from workflows.messages import TeamResult
+from workflows.scope import Scope
+from workflows.state import MAIN
+
+
+class RunFailed(TeamError):
+    """A run that ended otherwise than completed; `result` keeps what there is."""
+
+    def __init__(self, result: TeamResult, cause: TeamError) -> None:
+        self.result = result
+        self.type = type(cause).__name__
+        super().__init__(str(cause))
+
+
+def failed_result(scope: Scope, error: TeamError) -> TeamResult:
+    """The result of a run that an error ended; what was done stays readable."""
+    return result(scope, _end_of(error), str(error), type(error).__name__)
+
+
+def _end_of(error: TeamError) -> End:
+    if isinstance(error, LimitExceeded):
+        match error.limit:
+            case "max_total_teams":
+                return "max_total_teams"
+            case "max_recursion_depth":
+                return "max_recursion_depth"
+            case _:
+                return "no_progress"
+    return "failed"
+
+
+def result(scope: Scope, end: End, because: str, error: str | None = None) -> TeamResult:
+    """What a run came to; `output` is of the team it is in, or was in last."""
+    state = scope.state
+    main = state.main
+    open_frame = state.frames.get(f"{MAIN}:{main.team}#{main.visit}")
+    last = open_frame.tasks if open_frame else main.latest.get(main.routed.from_team or "", {})
+    return TeamResult(
+        end=end,
+        because=because,
+        plan=scope.plan.name,
+        digest=scope.plan.digest,
+        context=main.context,
+        output={name: outcome.data for name, outcome in last.items() if outcome.success},
+        visits=state.visits,
+        teams_run=state.teams_run,
+        model_calls=state.model_calls,
+        skill_calls=state.skill_calls,
+        usage=state.usage,
+        decisions=tuple(state.decisions.values()),
+        trail_length=state.trail_length,
+        trail_digest=state.trail_digest,
+        error=None if error is None else Failure(type=error, message=because),
+    )

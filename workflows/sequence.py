@@ -1,0 +1,178 @@
+"""A list of steps, one after the other: conditions, attempts, outcomes, variables, the trail."""
+
+from collections.abc import Sequence
+
+from dsl.deciding import holds, told
+from dsl.errors import TemplateFailed
+from dsl.outcomes import Outcome
+from dsl.steps import AgentStep, SkillStep, Step, ToolStep
+from dsl.values import LONGEST
+from workflows.place import Interpreter, Place
+from workflows.scope import Scope
+from workflows.state import Block
+from workflows.steps import execute
+from workflows.steps.agent import ORCHESTRATING
+
+NEVER_AGAIN = ("Rejected", "NotDecided", "OutcomeUnknown")
+"""Failures that no `retry` repeats: a person's word, and what may have happened already."""
+
+
+async def run_steps(
+    steps: Sequence[Step],
+    place: Place,
+    scope: Scope,
+    interpreter: Interpreter,
+    *,
+    part: str,
+    stop: bool,
+) -> Outcome:
+    """Run the steps in order, from where the block stands.
+
+    Their outcomes go into the frame. With `stop`, the steps after a failed one are skipped,
+    unless that step says `on_failure: continue`. Every step has run, or is skipped, at the end.
+
+    Returns:
+        The first failure that is not passed over; else what the last step came to.
+    """
+    block = place.block(scope, part)
+    frame = place.frame(scope)
+    failed: Outcome | None = None
+    outcome = Outcome.skipped()
+    for step in steps[: block.next]:
+        outcome = frame.tasks.get(step.name, outcome)
+        if _stops(step, outcome):
+            failed = failed or outcome
+    for step in steps[block.next :]:
+        if failed is not None and stop:
+            outcome = Outcome.skipped()
+            place.at(step.name).note(scope, "step", "an earlier step failed", status="skipped")
+        else:
+            outcome = await _run_step(step, place.at(step.name), scope, interpreter, block)
+        frame.tasks[step.name] = outcome
+        if step.output_variable is not None and outcome.success:
+            frame.variables[step.output_variable] = outcome.data
+        if _stops(step, outcome):
+            failed = failed or outcome
+        block.next += 1
+        block.began = None
+    place.close_block(scope, part)
+    if failed is None and outcome.status == "failure":
+        return Outcome.succeeded(outcome.data)  # passed over, so it fails nothing around it
+    return failed or outcome
+
+
+def _stops(step: Step, outcome: Outcome) -> bool:
+    return outcome.status == "failure" and step.on_failure != "continue"
+
+
+async def _run_step(
+    step: Step, place: Place, scope: Scope, interpreter: Interpreter, block: Block
+) -> Outcome:
+    """One step with its condition and its attempts; the trail tells how it ended.
+
+    The block remembers that the step has begun: one that is resumed in the middle is not asked
+    again whether it may begin.
+    """
+    state = scope.state
+    key = f"{place.team}/{place.path}"
+    state.doing[key] = block.began or scope.now().timestamp()
+    try:
+        if block.began is None:
+            await scope.checkpoint()
+            block.because, refused = _condition(step, place, scope)
+            if refused is not None:
+                place.note(scope, "step", f"when: {block.because}", status=refused.status)
+                return refused
+            block.began = scope.now().timestamp()
+            block.tokens = state.tokens
+        outcome = await _attempts(step, place, scope, interpreter)
+    finally:
+        state.doing.pop(key, None)
+    error = outcome.error
+    because = block.because if error is None else f"{error.type}: {error.message}"
+    place.note(
+        scope,
+        "step",
+        because,
+        status=outcome.status,
+        since=block.began,
+        tokens=state.tokens - block.tokens or None,
+    )
+    return outcome
+
+
+def _condition(step: Step, place: Place, scope: Scope) -> tuple[str, Outcome | None]:
+    """What the step's `when` found, and what the step comes to when it does not hold."""
+    if step.when is None:
+        return "", None
+    try:
+        facts = place.facts(scope)
+        because = told(step.when, facts)
+        return because, None if holds(step.when, facts) else Outcome.skipped()
+    except TemplateFailed as error:
+        return str(error), Outcome.failed("TemplateFailed", str(error))
+
+
+async def _attempts(step: Step, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """The step, again and again as its `retry` says."""
+    retry = step.retry
+    if retry is None:
+        return await _attempt(step, place, scope, interpreter)
+    block = place.block(scope, "attempts")
+    while True:
+        outcome = await _attempt(step, place, scope, interpreter)
+        scope.state.blocks[place.block_key("attempts")] = block  # a failed attempt forgets much
+        error = outcome.error
+        again = (
+            error is not None
+            and block.next < retry.retries
+            and error.type not in NEVER_AGAIN
+            and (not retry.errors or error.type in retry.errors)
+        )
+        if not again or error is None:
+            place.close_block(scope, "attempts")
+            return outcome
+        place.note(scope, "step", f"{error.type}: {error.message}", status="retried")
+        seconds = min(retry.interval * retry.backoff**block.next, LONGEST)
+        block.next += 1
+        if seconds > 0:
+            summary = f"attempt {block.next + 1} of {place.team}/{place.path}"
+            await scope.wait_until(lambda: False, seconds, summary)
+
+
+async def _attempt(step: Step, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """One attempt; what templates cannot fill is the step's own failure."""
+    try:
+        if step.timeout is None or _is_call(step):
+            return await execute(step, place, scope, interpreter)  # a call has its own timeout
+        return await _within(step.timeout, step, place, scope, interpreter)
+    except TemplateFailed as error:
+        scope.state.forget(place.key)
+        return Outcome.failed("TemplateFailed", str(error))
+
+
+def _is_call(step: Step) -> bool:
+    """Whether the step is one call of the world, and not made of other steps."""
+    match step:
+        case AgentStep(agent_type=agent_type):
+            return agent_type != ORCHESTRATING
+        case SkillStep() | ToolStep():
+            return True
+        case _:
+            return False
+
+
+async def _within(
+    seconds: float, step: Step, place: Place, scope: Scope, interpreter: Interpreter
+) -> Outcome:
+    """The step as a whole, stopped when its time is up."""
+    ended: list[Outcome] = []
+
+    async def job() -> None:
+        ended.append(await execute(step, place, scope, interpreter))
+
+    await scope.together({step.name: job}, enough=lambda finished: bool(finished), seconds=seconds)
+    if ended:
+        return ended[0]
+    scope.state.forget(place.key)
+    return Outcome.failed("Timeout", f"{step.name!r} did not end within {seconds:g} s")

@@ -1,0 +1,232 @@
+"""RunState: all that a run remembers. Queries read it; continue-as-new will carry it.
+
+Whatever is in the middle of its work keeps its place here, by path: a team visit and a plan
+have a Frame, a block of steps has a Block. So the interpreter, started anew with the same
+state, goes on where it was (decision 0007).
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Literal, cast
+
+from pydantic import BaseModel, Field, JsonValue
+
+from activities.contracts import TokenUsage
+from dsl.outcomes import Failure, Outcome
+from dsl.steps import MergePolicy
+from dsl.values import Json
+from workflows.messages import (
+    AmendInput,
+    Decision,
+    Paused,
+    Pending,
+    TrailEntry,
+    TrailKind,
+)
+
+_TRAIL_KEPT = 1000
+_TRAIL_CARRIED = 100
+
+
+class _Memory(BaseModel):
+    """A part of the state, as cheap to write to as any class.
+
+    Nothing in it comes from outside but once, when a run continues as new, and is checked then.
+    """
+
+    __setattr__ = object.__setattr__  # pydantic's own costs more per step than routing does
+
+
+@dataclass(slots=True)
+class Noted:
+    """One event of a run, as it is remembered; `told` makes the TrailEntry that people get."""
+
+    number: int
+    at: float
+    """Seconds of Unix time."""
+    kind: TrailKind
+    team: str
+    visit: int
+    step: str | None = None
+    status: str | None = None
+    because: str = ""
+    next_team: str | None = None
+    updated: tuple[str, ...] = ()
+    seconds: float | None = None
+    tokens: int | None = None
+
+    def told(self) -> TrailEntry:
+        """The entry with its time as people read it."""
+        at = datetime.fromtimestamp(self.at, UTC).isoformat(timespec="milliseconds")
+        return TrailEntry(
+            number=self.number, at=at, kind=self.kind, team=self.team, visit=self.visit,
+            step=self.step, status=self.status, because=self.because, next_team=self.next_team,
+            updated=self.updated, seconds=self.seconds, tokens=self.tokens,
+        )  # fmt: skip
+
+
+class Frame(_Memory):
+    """The memory of one team visit, or of one plan in progress."""
+
+    tasks: dict[str, Outcome] = Field(default_factory=dict[str, Outcome])
+    """Outcomes so far, in the order of their ends."""
+    variables: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    input: JsonValue = None
+
+
+class Block(_Memory):
+    """How far a list of steps or a loop has come."""
+
+    next: int = 0
+    """The next step of a list; the current round of a loop."""
+    items: list[JsonValue] | None = None
+    """What a loop goes over."""
+    results: list[JsonValue] = Field(default_factory=list[JsonValue])
+    """One entry per finished round."""
+    chosen: int | None = None
+    """The way that a branch took, -1 is `otherwise`; the clause that caught a failure."""
+    began: float | None = None
+    """Unix time at which the step at `next` began; None before it does."""
+    because: str = ""
+    """What its `when` found."""
+    tokens: int = 0
+    """What the run had used by then."""
+    outcome: Outcome | None = None
+    """What came of the work, while something else of the step is still to be done."""
+
+
+class Routed(_Memory):
+    """Why the run came to its current team."""
+
+    reason: str = "entry"
+    because: str = "the run began"
+    from_team: str | None = None
+    error: Failure | None = None
+    """Why that team failed, when it did."""
+    failed_task: str | None = None
+
+    def seen(self) -> Json:
+        """What templates see as `routing`."""
+        error = self.error
+        told: JsonValue = None
+        if error is not None:
+            told = {"task": self.failed_task, "type": error.type, "message": error.message}
+        return {"reason": self.reason, "from": self.from_team, "error": told}
+
+
+class Fork(_Memory):
+    """Branches of a fan-out that a track waits for."""
+
+    branches: tuple[str, ...]
+    """The teams that the branches began with, in written order."""
+    concentrator: str | None = None
+    merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
+
+
+class Track(_Memory):
+    """One way through the teams: the run's own, a branch of a fan-out, a team as a step."""
+
+    context: Json = Field(default_factory=dict[str, JsonValue])
+    team: str | None = None
+    """The current team; None before the plan is known and after the end."""
+    visit: int = 0
+    """The current team's visit in this run; 0 before it is entered."""
+    routed: Routed = Field(default_factory=Routed)
+    latest: dict[str, dict[str, Outcome]] = Field(default_factory=dict[str, dict[str, Outcome]])
+    """`{team: {task: Outcome}}` of each team's latest visit, as seen from this track."""
+    updates: list[tuple[str, JsonValue]] = Field(default_factory=list[tuple[str, JsonValue]])
+    """What this track set in the context since it was forked, in order."""
+    branch: bool = False
+    """It is a branch of a fan-out."""
+    fork: Fork | None = None
+    arrived: str | None = None
+    """The concentrator where this branch waits for the others."""
+    end: Literal["running", "done", "failed", "cancelled"] = "running"
+    error: Failure | None = None
+    gathered: dict[str, JsonValue] | None = None
+    """`{branch: {status, data, error}}` for the concentrator that this track visits next."""
+
+
+MAIN = "main"
+
+
+def _within(key: str, place: str) -> bool:
+    if not place.startswith(key):
+        return False
+    return len(place) == len(key) or key.endswith(":") or place[len(key)] in ":/|!"
+
+
+class RunState(_Memory):
+    """All that a run remembers."""
+
+    tracks: dict[str, Track] = Field(default_factory=lambda: {MAIN: Track()})
+    teams_run: int = 0
+    visits: dict[str, int] = Field(default_factory=dict[str, int])
+    """`{team: starts in this run}`, over all tracks."""
+    seen: dict[str, list[str]] = Field(default_factory=dict[str, list[str]])
+    """Context fingerprints by team, where no-progress detection is on."""
+    frames: dict[str, Frame] = Field(default_factory=dict[str, Frame])
+    blocks: dict[str, Block] = Field(default_factory=dict[str, Block])
+    executions: dict[str, int] = Field(default_factory=dict[str, int])
+    """How often each step has run in this run, by `team/path`."""
+    calls: int = 0
+    """Activities so far; numbers their ids."""
+    model_calls: int = 0
+    skill_calls: int = 0
+    usage: TokenUsage = TokenUsage()
+    pending: dict[str, Pending] = Field(default_factory=dict[str, Pending])
+    decisions: dict[str, Decision] = Field(default_factory=dict[str, Decision])
+    paused: Paused | None = None
+    amendments: list[AmendInput] = Field(default_factory=list[AmendInput])
+    """Changes to the context that wait for the next boundary."""
+    signals: dict[str, list[JsonValue]] = Field(default_factory=dict[str, list[JsonValue]])
+    """Payloads of named signals that nobody has waited for yet."""
+    doing: dict[str, float] = Field(default_factory=dict[str, float])
+    """`{step: Unix time of its begin}` of the steps in progress, outermost first."""
+    trail: list[Noted] = Field(default_factory=list[Noted])
+    """The latest entries; all of them can be told from history."""
+    trail_length: int = 0
+    trail_digest: str = ""
+
+    @property
+    def main(self) -> Track:
+        """The run's own track."""
+        return self.tracks[MAIN]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in and out, over the whole run."""
+        return self.usage.input_tokens + self.usage.output_tokens
+
+    def note(self, entry: Noted, fingerprint: str = "") -> None:
+        """Add to the trail; the digest chains what was decided, not when."""
+        self.trail_length += 1
+        self.trail.append(entry)
+        if len(self.trail) > 2 * _TRAIL_KEPT:
+            del self.trail[:_TRAIL_KEPT]
+        line = (
+            f"{self.trail_digest}|{entry.kind}|{entry.team}|{entry.visit}|{entry.step}|"
+            f"{entry.status}|{entry.because}|{entry.next_team}|{fingerprint}"
+        )
+        self.trail_digest = sha256(line.encode()).hexdigest()[:16]
+
+    def carried(self) -> Json:
+        """What a run takes along when it continues as new; of the trail, the latest entries."""
+        kept = self.model_copy(update={"trail": self.trail[-_TRAIL_CARRIED:]})
+        return cast("Json", kept.model_dump(mode="json", exclude_defaults=True))
+
+    def forget(self, key: str) -> None:
+        """Drop the places of everything at and below a key: it was left in the middle.
+
+        Only of that key: `main:a#1/code` says nothing of `main:a#1/code_review`.
+        """
+        for kept in (self.frames, self.blocks, self.tracks):
+            for place in [place for place in kept if _within(key, place)]:
+                del kept[place]
+
+    def executed(self, key: str) -> int:
+        """Count one more execution of a step; the how-manieth this is, from 1."""
+        count = self.executions.get(key, 0) + 1
+        self.executions[key] = count
+        return count

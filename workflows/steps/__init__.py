@@ -1,0 +1,76 @@
+"""The one dispatch over the kinds of steps; one file for each.
+
+Kinds that hold other steps are handed the interpreter and so need not import what imports them.
+"""
+
+from typing import assert_never
+
+from dsl.outcomes import Outcome
+from dsl.steps import (
+    AgentStep,
+    ApprovalStep,
+    BranchStep,
+    FailStep,
+    LoopStep,
+    ParallelStep,
+    ReturnStep,
+    SetStep,
+    SkillStep,
+    Step,
+    TeamStep,
+    ToolStep,
+    TryStep,
+    WaitStep,
+)
+from workflows.place import Interpreter, Place
+from workflows.scope import Scope
+from workflows.steps import (
+    agent,
+    approval,
+    branch,
+    fail,
+    loop,
+    parallel,
+    return_value,
+    set_values,
+    skill,
+    team_call,
+    tool,
+    try_steps,
+    wait,
+)
+
+
+async def execute(  # noqa: C901  # one case a kind: that is the point
+    step: Step, place: Place, scope: Scope, interpreter: Interpreter
+) -> Outcome:
+    """Run one step of any kind; an expected failure is an Outcome."""
+    match step:
+        case AgentStep():
+            return await agent.execute(step, place, scope, interpreter)
+        case SkillStep():
+            return await skill.execute(step, place, scope)
+        case ToolStep():
+            return await tool.execute(step, place, scope)
+        case LoopStep():
+            return await loop.execute(step, place, scope, interpreter)
+        case BranchStep():
+            return await branch.execute(step, place, scope, interpreter)
+        case ParallelStep():
+            return await parallel.execute(step, place, scope, interpreter)
+        case SetStep():
+            return await set_values.execute(step, place, scope)
+        case ApprovalStep():
+            return await approval.execute(step, place, scope)
+        case WaitStep():
+            return await wait.execute(step, place, scope)
+        case TeamStep():
+            return await team_call.execute(step, place, scope, interpreter)
+        case TryStep():
+            return await try_steps.execute(step, place, scope, interpreter)
+        case ReturnStep():
+            return await return_value.execute(step, place, scope)
+        case FailStep():
+            return await fail.execute(step, place, scope)
+        case _:
+            assert_never(step)

@@ -1,0 +1,165 @@
+"""An agent at work: one model turn an activity, or its execution plan, step by step."""
+
+from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType, Reask
+from dsl.errors import InvalidPlan
+from dsl.outcomes import Outcome
+from dsl.plan import Persona
+from dsl.slices import slice_for, snapshot
+from dsl.steps import AgentStep
+from dsl.templates import fill
+from dsl.values import Json
+from workflows.approvals import ask, rejected
+from workflows.place import Interpreter, Place, Returned
+from workflows.scope import Call, CallFailed, Scope
+from workflows.state import Block
+
+ORCHESTRATING = "generic_orchestrating"
+_LEGACY_TIMEOUT = 600.0
+_LEGACY_RETRIES = 2
+
+
+async def execute(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """Run the agent, with a person's consent before or after where the step asks for it."""
+    if step.requires_approval is False:
+        return await _work(step, place, scope, interpreter)
+    block = place.block(scope, "agent")
+    if step.requires_approval == "after":
+        outcome = await _accepted(step, place, scope, interpreter, block)
+    else:
+        outcome = await _allowed(step, place, scope, interpreter, block)
+    place.close_block(scope, "agent")
+    return outcome
+
+
+async def _allowed(
+    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, block: Block
+) -> Outcome:
+    """Ask once, then work: a plan that is resumed in its middle was allowed before."""
+    if block.chosen is None:
+        shown = fill(step.input, place.facts(scope).names())
+        decision = await ask(scope, place, f"May {step.name!r} start?", show=shown)
+        if decision is None or decision.verdict == "rejected":
+            return rejected(decision)
+        block.chosen = 1
+    return await _work(step, place, scope, interpreter)
+
+
+async def _accepted(
+    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, block: Block
+) -> Outcome:
+    """Work once, then ask: who is resumed while a person thinks has the answer already."""
+    if block.outcome is None:
+        block.outcome = await _work(step, place, scope, interpreter)
+    outcome = block.outcome
+    if not outcome.success:
+        return outcome
+    prompt = f"Is the answer of {step.name!r} accepted?"
+    decision = await ask(scope, place, prompt, show=outcome.data)
+    if decision is None or decision.verdict == "rejected":
+        return rejected(decision)
+    return outcome
+
+
+async def _work(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    if step.agent_type == ORCHESTRATING:
+        return await _plan(step, place, scope, interpreter)
+    return await _turns(step, place, scope)
+
+
+def _persona(step: AgentStep, scope: Scope) -> Persona:
+    persona = scope.plan.personas.get(step.persona_key or "")
+    if persona is None:
+        raise InvalidPlan(f"step {step.name!r} names the persona {step.persona_key!r}, which the "
+                          "plan does not have")  # fmt: skip
+    return persona
+
+
+async def _plan(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """Interpret the persona's execution plan in a frame of its own; its variables are the data."""
+    persona = _persona(step, scope)
+    given = fill(step.input, place.facts(scope).names())
+    inner = place.own_frame()
+    frame = inner.frame(scope)
+    frame.input = given
+    try:
+        outcome = await interpreter.run_steps(persona.execution_plan or (), inner, part="plan")
+    except Returned as returned:
+        scope.state.forget(inner.key)
+        return Outcome.succeeded(returned.value)
+    variables = dict(frame.variables)
+    scope.state.forget(inner.key)
+    if outcome.status == "failure" and outcome.error is not None:
+        return Outcome.failed(outcome.error.type, outcome.error.message, variables)
+    return Outcome.succeeded(variables)
+
+
+async def _turns(step: AgentStep, place: Place, scope: Scope) -> Outcome:
+    """One model turn, and a bounded number of re-asks after an unusable answer."""
+    request, options, reasks = _request(step, place, scope)
+    number = 0
+    while True:
+        try:
+            response = await scope.run_agent(request, _call(step, place, scope, options, number))
+        except CallFailed as error:
+            return Outcome.failed(error.type, error.message)
+        if response.usage is not None:
+            scope.state.usage += response.usage
+        if not _worth_a_reask(response) or number == reasks:
+            return _outcome(response)
+        number += 1
+        problem = response.error.message if response.error else ""
+        reask = Reask(number=number, answer=response.answer or "", problem=problem)
+        request = request.model_copy(update={"reask": reask})
+
+
+def _request(step: AgentStep, place: Place, scope: Scope) -> tuple[AgentRequest, CallOptions, int]:
+    """The request, with just what the prompts name, and how to run it."""
+    facts = place.facts(scope)
+    count = scope.state.executed(f"{place.team}/{place.path}")
+    if step.agent_class is not None:
+        given: Json = (
+            {"context": facts.context}
+            if step.input is None
+            else {"input": fill(step.input, facts.names())}
+        )
+        request = AgentRequest(
+            team=place.team, task=step.name, visit=count, agent_type=None,
+            agent_class=step.agent_class,
+            persona_key=step.name, legacy_config=scope.plan.legacy_agents, inputs=given,
+        )  # fmt: skip
+        options = CallOptions(timeout=step.timeout or _LEGACY_TIMEOUT, retries=_LEGACY_RETRIES)
+        return request, options, 0
+    persona = snapshot(_persona(step, scope), step)
+    request = AgentRequest(
+        team=place.team, task=step.name, visit=count, agent_type=step.agent_type,
+        persona_key=step.persona_key or "", persona=persona,
+        inputs=slice_for(persona, step, facts),
+    )  # fmt: skip
+    options = CallOptions(timeout=step.timeout or persona.timeout, retries=persona.retries)
+    return request, options, persona.max_reasks
+
+
+def _call(step: AgentStep, place: Place, scope: Scope, options: CallOptions, reask: int) -> Call:
+    state = scope.state
+    state.calls += 1
+    state.model_calls += 1
+    again = f".r{reask}" if reask else ""
+    return Call(
+        id=f"{state.calls:04}.{place.team}.{step.name}{again}",
+        summary=f"{place.team}/{place.path}{again}",
+        options=options,
+    )
+
+
+def _worth_a_reask(response: AgentResponse) -> bool:
+    return response.error is not None and response.error.type == FailureType.ANSWER_UNUSABLE
+
+
+def _outcome(response: AgentResponse) -> Outcome:
+    if response.success:
+        return Outcome.succeeded(response.data)
+    error = response.error
+    if error is None:
+        return Outcome.failed("AgentFailed", "the agent reports a failure without a word",
+                              response.data)  # fmt: skip
+    return Outcome.failed(error.type, error.message, response.data)

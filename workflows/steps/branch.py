@@ -1,0 +1,36 @@
+"""A branch: the first way whose condition holds, or `otherwise`."""
+
+from dsl.deciding import holds, told
+from dsl.outcomes import Outcome
+from dsl.steps import BranchStep, Step
+from workflows.place import Interpreter, Place
+from workflows.scope import Scope
+
+
+async def execute(
+    step: BranchStep, place: Place, scope: Scope, interpreter: Interpreter
+) -> Outcome:
+    """Choose once, then run the way that was chosen."""
+    block = place.block(scope, "branch")
+    if block.chosen is None:
+        block.chosen = _choose(step, place, scope)
+    steps: tuple[Step, ...] = (
+        step.otherwise if block.chosen < 0 else step.branches[block.chosen].steps
+    )
+    outcome = await interpreter.run_steps(steps, place, part=f"way {block.chosen}")
+    chosen = block.chosen
+    place.close_block(scope, "branch")
+    if outcome.status == "failure":
+        return outcome
+    return Outcome.succeeded({"chosen": None if chosen < 0 else chosen + 1, "data": outcome.data})
+
+
+def _choose(step: BranchStep, place: Place, scope: Scope) -> int:
+    facts = place.facts(scope)
+    for number, way in enumerate(step.branches):
+        if holds(way.condition, facts):
+            place.note(scope, "step", f"way {number + 1}: {told(way.condition, facts)}",
+                       status="chosen")  # fmt: skip
+            return number
+    place.note(scope, "step", "otherwise: no condition holds", status="chosen")
+    return -1

@@ -1,0 +1,96 @@
+"""A loop: its body over a list, or while or until a condition holds."""
+
+from functools import partial
+
+from pydantic import JsonValue
+
+from dsl.deciding import holds
+from dsl.outcomes import Outcome
+from dsl.steps import LoopStep
+from dsl.templates import fill
+from workflows.place import Interpreter, Place
+from workflows.scope import Scope
+from workflows.state import Block
+
+
+async def execute(step: LoopStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """Run the body round by round; `results` holds the data of each round's last step."""
+    block = place.block(scope, "loop")
+    frame = place.frame(scope)
+    if step.iterate_on is not None and block.items is None:
+        items = fill(step.iterate_on, place.facts(scope).names())
+        if not isinstance(items, list):
+            kind = type(items).__name__
+            place.close_block(scope, "loop")
+            return Outcome.failed("NotAList", f"iterate_on of {step.name!r} gives a {kind}")
+        block.items = items
+    if step.concurrency > 1 and block.items is not None:
+        return await _at_once(step, block, place, scope, interpreter)
+    failure: Outcome | None = None
+    while failure is None and _goes_on(step, block, place, scope):
+        if step.loop_variable is not None:
+            frame.variables[step.loop_variable] = _item(block)
+        outcome = await interpreter.run_steps(step.body, place, part=f"round {block.next}")
+        block.results.append(outcome.data)
+        block.next += 1
+        if outcome.status == "failure":
+            failure = outcome
+        elif _breaks(step, place, scope):
+            break
+    place.close_block(scope, "loop")
+    if step.loop_variable is not None:
+        frame.variables.pop(step.loop_variable, None)
+    data: JsonValue = {"rounds": block.next, "results": block.results}
+    if failure is not None and failure.error is not None:
+        return Outcome.failed(failure.error.type, failure.error.message, data)
+    return Outcome.succeeded(data)
+
+
+async def _at_once(
+    step: LoopStep, block: Block, place: Place, scope: Scope, interpreter: Interpreter
+) -> Outcome:
+    """Several rounds at once, each with variables of its own; results stand in the list's order."""
+    items = (block.items or [])[: step.max_iterations]
+    outcomes: dict[str, Outcome] = {}
+
+    async def one(name: str, item: JsonValue) -> None:
+        inner = place.at(name).branched(name, scope)
+        if step.loop_variable is not None:
+            inner.frame(scope).variables[step.loop_variable] = item
+        outcomes[name] = await interpreter.run_steps(step.body, inner, part="round")
+
+    def enough(finished: frozenset[str]) -> bool:
+        failed = any(outcomes[name].status == "failure" for name in finished)
+        return failed or len(finished) == len(items)
+
+    jobs = {str(number): partial(one, str(number), item) for number, item in enumerate(items)}
+    await scope.together(jobs, enough=enough, at_once=step.concurrency)
+    results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in jobs]
+    for name in jobs:
+        inner = place.at(name).branched(name, scope)
+        del scope.state.frames[inner.frame_path]
+        scope.state.forget(inner.key)
+    place.close_block(scope, "loop")
+    data: JsonValue = {"rounds": len(outcomes), "results": results}
+    failures = (outcomes[name] for name in jobs if name in outcomes)
+    failure = next((outcome for outcome in failures if outcome.status == "failure"), None)
+    if failure is not None and failure.error is not None:
+        return Outcome.failed(failure.error.type, failure.error.message, data)
+    return Outcome.succeeded(data)
+
+
+def _goes_on(step: LoopStep, block: Block, place: Place, scope: Scope) -> bool:
+    if step.max_iterations is not None and block.next >= step.max_iterations:
+        return False
+    if block.items is not None and block.next >= len(block.items):
+        return False
+    return step.while_ is None or holds(step.while_, place.facts(scope))
+
+
+def _item(block: Block) -> JsonValue:
+    return block.next if block.items is None else block.items[block.next]
+
+
+def _breaks(step: LoopStep, place: Place, scope: Scope) -> bool:
+    asked = [asked for asked in (step.break_when, step.until) if asked is not None]
+    return bool(asked) and any(holds(one, place.facts(scope)) for one in asked)

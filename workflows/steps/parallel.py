@@ -1,0 +1,93 @@
+"""Parallel: named ways at the same time, until enough of them have ended."""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+
+from pydantic import JsonValue
+
+from dsl.errors import ContextConflict
+from dsl.merge import merged_by
+from dsl.outcomes import Outcome
+from dsl.steps import ParallelStep
+from workflows.place import Interpreter, Place
+from workflows.scope import Scope
+
+
+async def execute(
+    step: ParallelStep, place: Place, scope: Scope, interpreter: Interpreter
+) -> Outcome:
+    """Run the ways; what they set is merged in written order; each one's fate is in the data."""
+    outcomes: dict[str, Outcome] = {}
+
+    async def way(name: str) -> None:
+        inner = place.at(name).branched(name, scope)
+        outcomes[name] = await interpreter.run_steps(step.branches[name], inner, part="way")
+
+    wanted = len(step.branches) if step.join == "all" else 1 if step.join == "any" else step.join
+
+    def enough(finished: frozenset[str]) -> bool:
+        good = sum(outcomes[name].status != "failure" for name in finished)
+        if step.join == "all":
+            return len(finished) == wanted
+        return good >= wanted or len(finished) == len(step.branches)
+
+    jobs: dict[str, Callable[[], Coroutine[None, None, None]]] = {
+        name: partial(way, name) for name in step.branches
+    }
+    if step.losers == "finish":
+        await scope.together(jobs, enough=lambda finished: len(finished) == len(jobs))
+    else:
+        await scope.together(jobs, enough=enough)
+    return _joined(step, place, scope, outcomes, wanted)
+
+
+def _joined(
+    step: ParallelStep, place: Place, scope: Scope, outcomes: dict[str, Outcome], wanted: int
+) -> Outcome:
+    frame = place.frame(scope)
+    before = dict(frame.variables)
+    written: dict[str, list[tuple[str, JsonValue]]] = {}
+    data: dict[str, JsonValue] = {}
+    for name in step.branches:
+        inner = place.at(name).branched(name, scope)
+        ended = inner.frame(scope)
+        outcome = outcomes.get(name)
+        if outcome is not None:
+            frame.tasks.update(ended.tasks)
+            for variable, value in ended.variables.items():
+                if variable not in before or before[variable] != value:
+                    written.setdefault(variable, []).append((name, value))
+        status = "cancelled" if outcome is None else outcome.status
+        because = ("enough other ways have ended" if outcome is None else
+                   outcome.error.message if outcome.error else "")  # fmt: skip
+        place.at(name).note(scope, "step", because, status=status)
+        data[name] = {"status": status, "data": None if outcome is None else outcome.data}
+        del scope.state.frames[inner.frame_path]
+        scope.state.forget(inner.key)
+    for variable, values in written.items():
+        frame.variables[variable] = _merged(step, variable, values)
+    return _verdict(step, outcomes, data, wanted)
+
+
+def _merged(step: ParallelStep, variable: str, values: list[tuple[str, JsonValue]]) -> JsonValue:
+    policy = step.merge.get(variable)
+    if len(values) > 1 and policy is None:
+        writers = " and ".join(repr(name) for name, _ in values)
+        raise ContextConflict(
+            f"the ways {writers} of {step.name!r} both set the variable {variable!r}; say which "
+            f"with `merge: {{{variable}: replace | append | merge}}`"
+        )
+    return merged_by(policy or "replace", [value for _, value in values])
+
+
+def _verdict(
+    step: ParallelStep, outcomes: dict[str, Outcome], data: dict[str, JsonValue], wanted: int
+) -> Outcome:
+    failures = {n: o for n, o in outcomes.items() if o.status == "failure"}
+    good = len(outcomes) - len(failures)
+    if (step.join == "all" and not failures) or (step.join != "all" and good >= wanted):
+        return Outcome.succeeded(data)
+    told = "; ".join(f"{n}: {o.error.message}" for n, o in failures.items() if o.error)
+    first = next((o.error.type for o in failures.values() if o.error), "Failed")
+    need = "" if step.join == "all" else f"{good} of {wanted} needed ways succeeded; "
+    return Outcome.failed(first, f"{need}{told}", data)

@@ -1,0 +1,23 @@
+"""Return: the end of this plan, or of this team's tasks, with a value."""
+
+from dsl.outcomes import Outcome
+from dsl.steps import ReturnStep
+from dsl.templates import fill
+from workflows.place import Place, Returned
+from workflows.scope import Scope
+
+
+async def execute(step: ReturnStep, place: Place, scope: Scope) -> Outcome:
+    """Leave every block up to the plan or team.
+
+    Raises:
+        Returned: always.
+    """
+    tasks = place.frame(scope).tasks
+    earlier = tasks.get(step.name)
+    if earlier is not None and earlier.success:  # resumed in a `finally` on the way out
+        raise Returned(earlier.data)
+    value = fill(step.value, place.facts(scope).names())
+    tasks[step.name] = Outcome.succeeded(value)
+    place.note(scope, "step", "the plan ends here", status="success")
+    raise Returned(value)

@@ -1,0 +1,50 @@
+"""A team as a step: it runs on a track of its own, within the same limits."""
+
+from dsl.errors import LimitExceeded, TeamError
+from dsl.merge import deep_merge
+from dsl.outcomes import Outcome
+from dsl.steps import TeamStep
+from dsl.templates import fill
+from workflows.place import Interpreter, Place
+from workflows.scope import Interrupted, Scope
+from workflows.state import Routed, Track
+
+MOST_NESTED = 20
+"""A team in a team in a team takes Python's stack, which is not endless."""
+
+
+async def execute(step: TeamStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """Run the team to its own end; its context is a copy, its outputs are the data."""
+    tracks = scope.state.tracks
+    name = f"{place.key}!"
+    if name.count("!") > MOST_NESTED:
+        raise LimitExceeded(
+            f"Teams within teams are nested more than {MOST_NESTED} deep: {step.name!r} of team "
+            f"{place.team!r} would be the next",
+            limit="max_recursion_depth",
+            allowed=MOST_NESTED,
+        )
+    if name not in tracks:
+        parent = tracks[place.track]
+        given = fill(step.input, place.facts(scope).names())
+        context = deep_merge(parent.context, given if isinstance(given, dict) else {})
+        routed = Routed(reason="called", because=f"called by {place.team}/{place.path}",
+                        from_team=place.team)  # fmt: skip
+        tracks[name] = Track(
+            context=context, team=step.team, routed=routed, latest=dict(parent.latest)
+        )
+    track = tracks[name]
+    failed: Outcome | None = None
+    try:
+        await interpreter.follow(name)
+    except (Interrupted, LimitExceeded):
+        raise  # the run comes back to the middle of the called team, or ends here
+    except TeamError as error:
+        failed = Outcome.failed(type(error).__name__, str(error))
+    del tracks[name]
+    scope.state.forget(f"{name}:")
+    if failed is not None:
+        return failed
+    last = track.latest.get(track.routed.from_team or "", {})
+    output = {task: outcome.data for task, outcome in last.items() if outcome.success}
+    return Outcome.succeeded({"output": output, "context": track.context})

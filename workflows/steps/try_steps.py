@@ -1,0 +1,65 @@
+"""Try: steps, what to do when one of them fails, and what to do in any case."""
+
+from pydantic import JsonValue
+
+from dsl.outcomes import Outcome
+from dsl.steps import Catch, TryStep
+from workflows.place import Interpreter, Place
+from workflows.scope import Interrupted, Scope
+from workflows.state import Block
+
+
+async def execute(step: TryStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """The outcome of the steps, or of the clause that caught their failure.
+
+    `finally` runs in any case, also when the run is cancelled or returns; its own failure is
+    the step's failure.
+    """
+    block = place.block(scope, "try")
+    if block.outcome is None:
+        try:
+            block.outcome = await _tried(step, block, place, interpreter, scope)
+        except (Interrupted, GeneratorExit):
+            raise  # the run comes back to this very place, here or in another worker
+        except BaseException:
+            await interpreter.run_steps(step.finally_, place, part="finally")
+            raise
+    last = await interpreter.run_steps(step.finally_, place, part="finally")
+    place.close_block(scope, "try")
+    return last if last.status == "failure" else block.outcome
+
+
+async def _tried(
+    step: TryStep, block: Block, place: Place, interpreter: Interpreter, scope: Scope
+) -> Outcome:
+    frame = place.frame(scope)
+    if block.chosen is None:
+        outcome = await interpreter.run_steps(step.steps, place, part="steps")
+        chosen = _clause(step, outcome)
+        if chosen is None or outcome.error is None:
+            return outcome
+        block.chosen = chosen
+        failed = next((n for n, o in frame.tasks.items() if o.error is outcome.error), None)
+        frame.variables["error"] = {
+            "type": outcome.error.type, "message": outcome.error.message, "step": failed,
+        }  # fmt: skip
+        place.note(scope, "step", f"{outcome.error.type}: {outcome.error.message}", status="caught")
+    caught: JsonValue = frame.variables.get("error")
+    outcome = await interpreter.run_steps(step.catch[block.chosen].steps, place, part="catch")
+    if outcome.status == "failure":
+        return outcome
+    return Outcome.succeeded({"caught": caught, "data": outcome.data})
+
+
+def _clause(step: TryStep, outcome: Outcome) -> int | None:
+    if outcome.status != "failure" or outcome.error is None:
+        return None
+    for number, clause in enumerate(step.catch):
+        if _catches(clause, outcome.error.type):
+            return number
+    return None
+
+
+def _catches(clause: Catch, error: str) -> bool:
+    wanted = (clause.error,) if isinstance(clause.error, str) else clause.error
+    return "*" in wanted or error in wanted

@@ -1,0 +1,72 @@
+"""Wait: for a while, for a time, or for a named signal with its payload."""
+
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+
+from dsl.outcomes import Outcome
+from dsl.steps import WaitStep
+from dsl.templates import fill
+from dsl.values import LONGEST, seconds
+from workflows.place import Place
+from workflows.scope import Scope
+
+
+async def execute(step: WaitStep, place: Place, scope: Scope) -> Outcome:
+    """Wait; what was waited for does not come twice when the run is resumed in between."""
+    if step.signal is not None:
+        return await _signal(step, step.signal, place, scope)
+    block = place.block(scope, "wait")
+    if not block.results:
+        until = _until(step, place, scope)
+        if isinstance(until, Outcome):
+            place.close_block(scope, "wait")
+            return until
+        block.results.append(until)
+    until = _number(block.results[0])
+    left = until - scope.now().timestamp()
+    if left > 0:
+        await scope.wait_until(lambda: False, left, f"{place.team}/{place.path}")
+    place.close_block(scope, "wait")
+    return Outcome.succeeded({"until": datetime.fromtimestamp(until, UTC).isoformat()})
+
+
+def _number(value: JsonValue) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _until(step: WaitStep, place: Place, scope: Scope) -> float | Outcome:
+    """When the wait ends, in seconds of Unix time."""
+    names = place.facts(scope).names()
+    if step.time is not None:
+        written = fill(step.time, names)
+        try:
+            moment = datetime.fromisoformat(str(written))
+            until = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+            datetime.fromtimestamp(until, UTC)  # what it is told as afterwards
+        except (ValueError, OverflowError):
+            return Outcome.failed("NotATime", f"{written!r} is no time like 2026-01-31T09:00")
+        if until - scope.now().timestamp() > LONGEST:
+            return Outcome.failed("NotATime", f"{written!r} is more than a hundred years away")
+        return until
+    written = fill(step.duration, names)
+    try:
+        length = seconds(written)
+    except ValueError as error:
+        return Outcome.failed("NotADuration", f"{written!r}: {error}")
+    if not isinstance(length, int | float) or isinstance(length, bool):
+        return Outcome.failed("NotADuration", f"{written!r} is no duration like 90 or 5m")
+    if not 0 <= length <= LONGEST:
+        return Outcome.failed("NotADuration", f"{written!r} is not between 0 and a hundred years")
+    return scope.now().timestamp() + length
+
+
+async def _signal(step: WaitStep, name: str, place: Place, scope: Scope) -> Outcome:
+    signals = scope.state.signals
+    came = await scope.wait_until(
+        lambda: bool(signals.get(name)), step.deadline, f"signal {name} for {place.path}"
+    )
+    if not came:
+        return Outcome.failed("NotSignalled", f"the signal {name!r} did not come in time")
+    payload = signals[name].pop(0)
+    return Outcome.succeeded(payload)

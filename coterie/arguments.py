@@ -1,0 +1,160 @@
+"""Arguments that several commands have, and how their texts are read."""
+
+import argparse
+import getpass
+import json
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from coterie.failures import CommandError
+from coterie.render import counted
+from coterie.settings import Settings
+from coterie.terminal import note
+from dsl.errors import InvalidDocument, Problem
+from dsl.paths import parse, put
+from dsl.source import read
+from dsl.values import Json
+
+
+def add_target(parser: ArgumentParser) -> None:
+    """The document."""
+    parser.add_argument("target", metavar="TEAM_OR_FILE", help="a file, or the name of a team")
+
+
+def add_run(parser: ArgumentParser) -> None:
+    """The run."""
+    parser.add_argument("run", metavar="RUN", help="the run's id")
+
+
+def add_model(parser: ArgumentParser) -> None:
+    """The model for everyone."""
+    parser.add_argument(
+        "--model", type=model_name, metavar="PROVIDER/MODEL",
+        help="for every persona, instead of its own",
+    )  # fmt: skip
+
+
+def add_context(parser: ArgumentParser) -> None:
+    """What a run begins with."""
+    parser.add_argument(
+        "--context", metavar="JSON|@FILE", help="the context: a JSON object, or a file of YAML"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings",
+        help="one value of the context; the key may be dotted, the value is JSON or a text",
+    )  # fmt: skip
+    parser.add_argument("--id", help="the run's id; made up unless given")
+
+
+def add_decision(parser: ArgumentParser) -> None:
+    """Who decides what."""
+    add_run(parser)
+    parser.add_argument(
+        "request", nargs="?", metavar="REQUEST",
+        help="which request; not needed when just one waits",
+    )  # fmt: skip
+    parser.add_argument("--by", default=None, help="who decides; the login name unless given")
+    parser.add_argument("--comment", default="", help="why")
+
+
+def login_name() -> str:
+    """Who sits here, as the system calls them."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def model_name(text: str) -> str:
+    """`provider/model`, both parts given."""
+    provider, _, model = text.partition("/")
+    if not provider or not model:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} does not read provider/model, like anthropic/claude-sonnet-5-5"
+        )
+    return text
+
+
+def tell_warnings(target: str, warnings: Sequence[Problem]) -> None:
+    """That there are some; a run does not wait for them."""
+    if warnings:
+        note(f"{target}: {counted(len(warnings), 'warning')}, see `coterie validate {target}`")
+
+
+def read_context(settings: Settings, given: str | None, values: Sequence[str]) -> Json:
+    """The context that `--context` and then each `--set` give.
+
+    Raises:
+        CommandError: a text is not what it should be.
+        InvalidDocument: the file is not YAML of ours.
+    """
+    context = _base(settings, given)
+    for text in values:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise CommandError(f"--set {text!r} does not read key=value")
+        try:
+            context = put(context, parse(key), _value(value))
+        except ValueError as error:
+            raise CommandError(f"--set {text!r} cannot be set: {error}") from None
+    return context
+
+
+def read_updates(values: Sequence[str]) -> Json:
+    """`{dotted path: value}` of each `--set`.
+
+    Raises:
+        CommandError: a text is not what it should be.
+    """
+    updates: Json = {}
+    for text in values:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise CommandError(f"--set {text!r} does not read key=value")
+        updates[key] = _value(value)
+    return updates
+
+
+def _base(settings: Settings, given: str | None) -> Json:
+    if given is None:
+        return {}
+    if given.startswith("@"):
+        return _file_context(settings, given[1:])
+    try:
+        value: JsonValue = json.loads(given)
+    except ValueError as error:
+        raise CommandError(f"--context is not JSON ({error}); a file is named as @FILE") from None
+    if not isinstance(value, dict):
+        raise CommandError('--context is a JSON object, like {"topic": "rain"}')
+    return value
+
+
+def _file_context(settings: Settings, name: str) -> Json:
+    value = read(read_text(settings.cwd / name, name), name).plain()
+    assert isinstance(value, dict)  # a document's root is a mapping, or it is refused
+    return value
+
+
+def read_text(file: Path, name: str) -> str:
+    """A file's text.
+
+    Raises:
+        InvalidDocument: it cannot be read.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        problem = Problem("E001", name, 1, 1, "", f"{name} cannot be read: {reason}")
+        raise InvalidDocument([problem]) from None
+
+
+def _value(text: str) -> JsonValue:
+    try:
+        value: JsonValue = json.loads(text)
+    except ValueError:
+        return text
+    return value

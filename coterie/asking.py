@@ -1,0 +1,135 @@
+"""What the short commands do with a server: ask runs, decide for them, tell how they ended."""
+
+import asyncio
+import json
+from typing import Literal
+
+from temporalio.client import Client, WorkflowExecutionStatus
+
+from coterie.connection import open_connection
+from coterie.failures import CommandError, ExitCode
+from coterie.logs import quietly
+from coterie.render import counted
+from coterie.render_run import PendingOfRun, end_text, pending_text, status_text, trail_text
+from coterie.runs import Run, RunEnd, Unanswered, json_of, open_runs
+from coterie.settings import Settings
+from coterie.terminal import note, say
+from dsl.errors import listed
+
+_ASKED_AT_ONCE = 20
+
+
+async def _client(settings: Settings) -> Client:
+    """A client whose library keeps its remarks to a file."""
+    quietly(settings)
+    return (await open_connection(settings)).client
+
+
+async def show_status(settings: Settings, id: str, *, trail: bool, as_json: bool) -> ExitCode:
+    """Where a run is; of one that has ended, how."""
+    run = Run(await _client(settings), id)
+    description = await run.describe()
+    if description.status != WorkflowExecutionStatus.RUNNING and not trail:
+        _show_end(run, await run.end(), as_json=as_json)
+        return ExitCode.DONE
+    status = await run.status()
+    entries = await run.trail() if trail else []
+    if as_json:
+        told = status.model_dump(mode="json")
+        if trail:
+            told["trail"] = [entry.model_dump(mode="json") for entry in entries]
+        say(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        say(status_text(id, status))
+        if entries:
+            say(trail_text(entries))
+    return ExitCode.DONE
+
+
+async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> ExitCode:
+    """What waits in a run, or in all open ones."""
+    client = await _client(settings)
+    silent: list[str] = []
+    if id is not None:
+        run = Run(client, id)
+        await run.describe()
+        found = [PendingOfRun(id, request) for request in await run.pending()]
+    else:
+        runs = [run async for run in open_runs(client)]
+        found = await _pending_of(runs, silent)
+    if as_json:
+        requests = [{"run": one.run, **one.request.model_dump(mode="json")} for one in found]
+        say(json.dumps(requests, indent=2, ensure_ascii=False))
+    elif found:
+        say(pending_text(found))
+    else:
+        note("nothing waits for a person")
+    if silent:
+        note(f"no worker answers for {counted(len(silent), 'open run')}: {listed(silent)}")
+    return ExitCode.DONE
+
+
+async def _pending_of(runs: list[Run], silent: list[str]) -> list[PendingOfRun]:
+    """The requests of many runs, a few asked at once; those that nobody answers for are noted."""
+    places = asyncio.Semaphore(_ASKED_AT_ONCE)
+
+    async def pending_of(run: Run) -> list[PendingOfRun]:
+        async with places:
+            try:
+                return [PendingOfRun(run.id, request) for request in await run.pending()]
+            except Unanswered:
+                silent.append(run.id)
+                return []
+
+    found = await asyncio.gather(*(pending_of(run) for run in runs))
+    return [one for of_run in found for one in of_run]
+
+
+async def decide(
+    settings: Settings,
+    id: str,
+    request: str | None,
+    decision: Literal["approve", "reject"],
+    by: str,
+    comment: str,
+) -> ExitCode:
+    """Decide one request; which one is looked up when just one waits."""
+    run = Run(await _client(settings), id)
+    description = await run.describe()
+    if description.status != WorkflowExecutionStatus.RUNNING:
+        raise CommandError(
+            f"the run {id!r} has ended; there is nothing left to decide", ExitCode.RUN_FAILED
+        )
+    taken = await run.decide(request or await _only_request(run), decision, by, comment)
+    why = f": {taken.comment}" if taken.comment else ""
+    say(f"{taken.id} {taken.verdict} by {taken.by}{why}")
+    return ExitCode.DONE
+
+
+async def _only_request(run: Run) -> str:
+    ids = [request.id for request in await run.pending()]
+    if not ids:
+        raise CommandError(f"nothing waits for a person in the run {run.id!r}", ExitCode.RUN_FAILED)
+    if len(ids) > 1:
+        raise CommandError(f"several requests wait in {run.id!r}; name one: {listed(ids)}")
+    return ids[0]
+
+
+async def show_result(settings: Settings, id: str, *, as_json: bool) -> ExitCode:
+    """How a run ended; waits for it as long as it takes."""
+    run = Run(await _client(settings), id)
+    description = await run.describe()
+    if description.status == WorkflowExecutionStatus.RUNNING:
+        note(f"the run {id} goes on; waiting for its end (Ctrl-C stops only the waiting)")
+    end = await run.end()
+    _show_end(run, end, as_json=as_json)
+    return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
+
+
+def _show_end(run: Run, end: RunEnd, *, as_json: bool) -> None:
+    if not as_json:
+        say(end_text(run.id, end))
+    elif end.result is not None:
+        say(json_of(end.result))
+    else:
+        say(json.dumps({"end": "failed", "because": end.message}, indent=2))

@@ -1,0 +1,42 @@
+"""What happens to an exception that nobody expected: a log file, and one line about it."""
+
+import tempfile
+import traceback
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings, state_folder
+from coterie.terminal import note
+from coterie.version import versions
+
+
+def report(error: Exception, words: Sequence[str], settings: Settings | None) -> ExitCode:
+    """Write the traceback to a file, tell the person where it is.
+
+    Args:
+        error: what was not expected.
+        words: the command line; no argument of ours is a secret.
+        settings: None when even these could not be read.
+    """
+    lines = [
+        f"{datetime.now(UTC).isoformat(timespec='seconds')}  coterie {' '.join(words)}",
+        *(f"{name} {version}" for name, version in versions().items()),
+        "",
+        *traceback.format_exception(error),
+    ]
+    file = _log_file(settings)
+    file.write_text("\n".join(lines), encoding="utf-8")
+    note(f"coterie: a bug: {type(error).__name__}. What happened is in {file}; please report it")
+    return ExitCode.BUG
+
+
+def _log_file(settings: Settings | None) -> Path:
+    name = f"bug-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S-%f')}.log"
+    if settings is not None:
+        try:
+            return state_folder(settings) / name
+        except CommandError:
+            pass
+    return Path(tempfile.gettempdir()) / f"coterie-{name}"

@@ -1,0 +1,49 @@
+"""What this product offers to documents, told without loading what implements it."""
+
+from collections.abc import Iterable
+
+from dsl.capabilities import Capabilities
+from dsl.document import ProviderSection
+from dsl.values import Json
+
+AGENT_TYPES = ("generic_single_shot", "generic_orchestrating")
+"""The names that the agent factory knows; kept here because loading it takes half a second."""
+
+KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+"""Where each vendor's own tools look for the key."""
+
+BUILT_IN_PROVIDERS = {
+    kind: ProviderSection.model_validate({"kind": kind, "api_key_env": name})
+    for kind, name in KEY_NAMES.items()
+}
+"""Providers that need no configuration but a key."""
+
+
+def capabilities(
+    providers: Iterable[str] = (), commands: Iterable[str] | None = None
+) -> Capabilities:
+    """Agent types, skills and built-in providers, with what a worker adds.
+
+    Args:
+        providers: names of the worker's own providers.
+        commands: names of its commands; None when it is not known which it has.
+    """
+    from activities.skills.registry import contracts
+
+    return Capabilities(
+        agent_types=AGENT_TYPES,
+        skills=contracts(),
+        providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
+        commands=None if commands is None else tuple(commands),
+    )
+
+
+def schema_problem(schema: Json) -> str | None:
+    """What is wrong with a JSON Schema; the library is loaded for the first one."""
+    from activities.json_schema import SchemaFault, schema_errors
+
+    try:
+        schema_errors(None, schema)
+    except SchemaFault as fault:
+        return str(fault)
+    return None

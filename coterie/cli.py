@@ -1,0 +1,144 @@
+"""`coterie`: the parser, the dispatch to `coterie.commands`, and the one handler of errors.
+
+Only the chosen command's module is loaded, so that help and `validate` start fast.
+"""
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings, load
+from coterie.terminal import note
+from dsl.errors import InvalidDocument
+
+VERBS = {
+    "run": "run a team here and watch it",
+    "start": "start a run for a worker elsewhere, print its id",
+    "worker": "serve runs until interrupted",
+    "server": "start, show or stop the project's embedded Temporal server",
+    "validate": "tell every problem of documents",
+    "check": "prove what can be proved before a run, and bound what it costs",
+    "test": "run the tests of teams, with a played model and in no time",
+    "record": "make a file of tests from a run",
+    "plan": "show what a document compiles to",
+    "graph": "draw a team, or the path that a run took through it",
+    "explain": "show every effective value and the line that it came from",
+    "limits": "show every bound of a document and the line that it came from",
+    "schema": "print the JSON Schema of documents, for editors",
+    "status": "show where a run is",
+    "pending": "show what waits for a person",
+    "approve": "approve a request of a run",
+    "reject": "reject a request of a run",
+    "pause": "start nothing new in a run; its deadlines stand still",
+    "resume": "let a paused run go on",
+    "amend": "change a run's context at its next step",
+    "result": "show how a run ended, waiting for its end",
+    "replay": "check that this code decides a recorded run as it was decided",
+}
+"""Every command, with what it does; its module has the same name."""
+
+
+class Command(Protocol):
+    """What each module in `coterie.commands` has."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the command's arguments."""
+        ...
+
+    def run(self, args: Namespace, settings: Settings) -> ExitCode:
+        """Do it."""
+        ...
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The console script's entry."""
+    code = _outcome(list(sys.argv[1:] if argv is None else argv))
+    if argv is None and "temporalio.bridge.runtime" in sys.modules:
+        _leave(code)
+    return code
+
+
+def _leave(code: int) -> None:
+    """End without the interpreter's own clean-up.
+
+    Threads of Temporal's library may be about to take the interpreter's lock just when it is
+    taken down, and that ends in an abort instead of our exit code.
+    """
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
+def _outcome(words: Sequence[str]) -> int:
+    """Parse, run, turn every error into a sentence and a number."""
+    settings: Settings | None = None
+    try:
+        settings = load()
+        verb, args = _parsed(words)
+        return _command(verb).run(args, settings)
+    except CommandError as error:
+        note(f"coterie: {error}")
+        return error.exit_code
+    except InvalidDocument as error:
+        return _refused(error, settings)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough; keep the interpreter from failing to flush it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+    except Exception as error:
+        from coterie.bugs import report
+
+        return report(error, words, settings)
+
+
+def _refused(error: InvalidDocument, settings: Settings | None) -> ExitCode:
+    from coterie.render import lines_of_file, problems_text, summary
+
+    folder = settings.cwd if settings else Path.cwd()
+    note(problems_text(error.problems, lines_of_file(folder)))
+    note(f"coterie: {summary(error.problems)}")
+    return ExitCode.CALL_WRONG
+
+
+def _parsed(words: Sequence[str]) -> tuple[str, Namespace]:
+    parser = ArgumentParser(
+        prog="coterie",
+        description="Runs teams of LLM agents, written in YAML, as durable Temporal workflows.",
+        epilog="Exit codes: 0 done, 1 the run failed or was refused, 2 the document or the call "
+        "is wrong, 3 a bug, 130 interrupted.",
+    )
+    parser.add_argument("--version", action="store_true", help="show the version")
+    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    for verb, what in VERBS.items():
+        below = verbs.add_parser(verb, help=what, description=f"{what[0].upper()}{what[1:]}.")
+        if verb == chosen:
+            _command(verb).add_arguments(below)
+    args = parser.parse_args(words)
+    if args.version:
+        _show_version()
+        raise SystemExit(ExitCode.DONE)
+    if args.verb is None:
+        parser.print_help(sys.stderr)
+        raise SystemExit(ExitCode.CALL_WRONG)
+    return args.verb, args
+
+
+def _show_version() -> None:
+    from coterie.terminal import say
+    from coterie.version import versions
+
+    say("\n".join(f"{name} {version}" for name, version in versions().items()))
+
+
+def _command(verb: str) -> Command:
+    return cast("Command", import_module(f"coterie.commands.{verb}"))

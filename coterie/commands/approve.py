@@ -1,0 +1,21 @@
+"""`coterie approve`: approve what a run waits for."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_decision, login_name
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_decision(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Decide, and say what was recorded."""
+    from coterie.asking import decide
+    from coterie.interrupts import run_async
+
+    by = args.by or login_name()
+    return run_async(decide(settings, args.run, args.request, "approve", by, args.comment))

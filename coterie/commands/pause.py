@@ -1,0 +1,22 @@
+"""`coterie pause`: start nothing new in a run; what runs may finish, deadlines stand still."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run, login_name
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument("--by", default=None, help="who says so; the login name unless given")
+    parser.add_argument("--why", default="", help="the reason, kept in the trail")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Signal the run."""
+    from coterie.controlling import control
+    from coterie.interrupts import run_async
+
+    return run_async(control(settings, args.run, "pause", args.by or login_name(), args.why))

@@ -1,0 +1,31 @@
+"""`coterie plan`: what a document compiles to, which is all that a run ever sees of it."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.catalog import Catalog
+from coterie.compiling import compile_located
+from coterie.failures import ExitCode
+from coterie.render import lines_of_file, problems_text
+from coterie.render_plan import plan_text
+from coterie.settings import Settings
+from coterie.terminal import note, say
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("target", metavar="TEAM_OR_FILE", help="a file, or the name of a team")
+    parser.add_argument("--model", metavar="PROVIDER/MODEL", help="for every persona")
+    parser.add_argument("--json", action="store_true", help="print the plan itself")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Compile and show."""
+    catalog = Catalog(settings)
+    compiled = compile_located(catalog, catalog.locate(args.target), args.model)
+    if compiled.warnings:
+        note(problems_text(compiled.warnings, lines_of_file(settings.cwd)))
+    if args.json:
+        say(compiled.plan.model_dump_json(indent=2, exclude_defaults=True, by_alias=True))
+    else:
+        say(plan_text(compiled.plan))
+    return ExitCode.DONE

@@ -1,0 +1,25 @@
+"""`coterie worker`: serve the runs of the shared task queue until interrupted."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.catalog import Catalog
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+from coterie.trusted_catalog import trusted_catalog
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """What it may touch comes from the project's configuration alone."""
+    from coterie.interrupts import run_async
+    from coterie.serving import serve
+
+    trusted = trusted_catalog(settings, Catalog(settings), args.workspace)
+    try:
+        return run_async(serve(settings, trusted))
+    except KeyboardInterrupt:
+        return ExitCode.DONE

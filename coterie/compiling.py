@@ -1,0 +1,55 @@
+"""From what a person names to a plan, and to what the worker beside it may touch."""
+
+from dataclasses import dataclass
+
+from coterie.capabilities import capabilities, schema_problem
+from coterie.catalog import Catalog, Located
+from coterie.settings import Settings
+from coterie.trusted import TrustedConfig, resolved
+from dsl.compiler import Compiled, compile_sources
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledDocument:
+    """A document of this machine, compiled; here its own sections are trusted."""
+
+    located: Located
+    compiled: Compiled
+    trusted: TrustedConfig
+
+
+def compile_located(catalog: Catalog, located: Located, model: str | None = None) -> Compiled:
+    """The document and what it is laid over, compiled.
+
+    Raises:
+        InvalidDocument: with every problem.
+    """
+    return compile_sources(
+        catalog.sources(located),
+        capabilities(),
+        name=located.name,
+        model=model,
+        schema_problem=schema_problem,
+    )
+
+
+def compile_target(
+    settings: Settings, target: str, *, model: str | None = None, workspace: str | None = None
+) -> CompiledDocument:
+    """Find and compile what a person named.
+
+    Args:
+        settings: where they are.
+        target: a file's path or a team's name.
+        model: `provider/model` for every persona instead of its own.
+        workspace: the folder that skills may touch, instead of the document's.
+
+    Raises:
+        InvalidDocument: with every problem.
+        CommandError: the workspace is no folder.
+    """
+    catalog = Catalog(settings)
+    located = catalog.locate(target)
+    compiled = compile_located(catalog, located, model)
+    trusted = resolved(compiled.worker, compiled.providers, compiled.tree, settings, workspace)
+    return CompiledDocument(located, compiled, trusted)

@@ -1,0 +1,54 @@
+"""Commands that hold a run, let it go on, and change its context."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any, Literal, cast
+
+from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
+
+from coterie.connection import open_connection
+from coterie.failures import CommandError, ExitCode
+from coterie.runs import Run
+from coterie.settings import Settings
+from coterie.terminal import say
+from dsl.values import Json
+from workflows.messages import AmendInput, Control
+
+_ANSWER_SECONDS = timedelta(seconds=10)
+
+
+async def control(
+    settings: Settings, id: str, what: Literal["pause", "resume"], by: str, why: str
+) -> ExitCode:
+    """Signal the run; what it means there is told by `coterie status`."""
+    run = Run((await open_connection(settings)).client, id)
+    await run.describe()
+    try:
+        await run.handle.signal(what, Control(by=by, why=why))
+    except RPCError as error:
+        raise CommandError(f"the run {id!r} cannot be told: {error}") from None
+    say(f"{id}: {what} is asked for by {by}")
+    return ExitCode.DONE
+
+
+async def amend(settings: Settings, id: str, updates: Json, by: str, why: str) -> ExitCode:
+    """Change the run's context at its next step."""
+    run = Run((await open_connection(settings)).client, id)
+    await run.describe()
+    # The SDK's own overloads are partly untyped.
+    update: Callable[..., Awaitable[int]] = cast("Any", run.handle).execute_update
+    asked = AmendInput(updates=updates, by=by, why=why)
+    try:
+        await update("amend", asked, result_type=int, rpc_timeout=_ANSWER_SECONDS)
+    except WorkflowUpdateFailedError as error:
+        cause = error.cause
+        said = cause.message if isinstance(cause, ApplicationError) else str(cause)
+        raise CommandError(f"the run refuses this: {said}", ExitCode.RUN_FAILED) from None
+    except WorkflowUpdateRPCTimeoutOrCancelledError:
+        raise CommandError(f"no worker answers for the run {id!r}") from None
+    except RPCError as error:
+        raise CommandError(f"the run {id!r} cannot be told: {error}") from None
+    say(f"{id}: {', '.join(updates)} will be set at the next step")
+    return ExitCode.DONE

@@ -1,0 +1,94 @@
+"""Decides what waits for a person: by the file of decisions, by asking, or by telling how."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from coterie.arguments import login_name
+from coterie.decisions import WrittenDecision, decision_for
+from coterie.failures import CommandError
+from coterie.keyboard import ask, ask_yes_no
+from coterie.render_run import show_lines
+from coterie.runs import Run
+from coterie.views import View
+from workflows.messages import Pending
+
+
+class Decider:
+    """Looks at what is pending, again and again; deals with each request once."""
+
+    def __init__(
+        self, run: Run, view: View, written: Sequence[WrittenDecision], *, interactive: bool
+    ) -> None:
+        self._run = run
+        self._view = view
+        self._written = written
+        self._interactive = interactive
+        self._seen: set[str] = set()
+        self._asking: tuple[str, asyncio.Task[None]] | None = None
+
+    async def consider(self, pending: Sequence[Pending]) -> None:
+        """Decide what can be decided; withdraw a question that somebody else answered.
+
+        Raises:
+            CommandError: the run refuses a written decision.
+        """
+        await self._settle({request.id for request in pending})
+        for request in pending:
+            if request.id in self._seen:
+                continue
+            entry = decision_for(request.id, self._written)
+            if entry is not None:
+                self._seen.add(request.id)
+                await self._decide(request.id, entry.decision, entry.by, entry.comment)
+            elif not self._interactive:
+                self._seen.add(request.id)
+                self._view.say(self._how_to(request))
+            elif self._asking is None:
+                self._seen.add(request.id)
+                self._asking = (request.id, asyncio.create_task(self._ask(request)))
+
+    async def close(self) -> None:
+        """Withdraw the open question."""
+        await self._settle(set())
+
+    async def _settle(self, still_pending: set[str]) -> None:
+        if self._asking is None:
+            return
+        request, task = self._asking
+        if task.done():
+            self._asking = None
+            await task
+        elif request not in still_pending:
+            self._asking = None
+            task.cancel()
+            await asyncio.wait([task])
+            self._view.say(f"{request} was decided elsewhere")
+
+    async def _decide(
+        self, request: str, decision: Literal["approve", "reject"], by: str, comment: str
+    ) -> None:
+        try:
+            taken = await self._run.decide(request, decision, by, comment)
+        except CommandError as error:
+            self._view.say(f"{request}: {error}")
+            return
+        why = f": {taken.comment}" if taken.comment else ""
+        self._view.say(f"{request} {taken.verdict} by {taken.by}{why}")
+
+    async def _ask(self, request: Pending) -> None:
+        with self._view.suspended():
+            self._view.say("\n".join(["", request.id, request.prompt, *show_lines(request.show)]))
+            by = login_name()
+            if request.approvers and by not in request.approvers:
+                by = await ask(f"who are you ({', '.join(request.approvers)})? ") or by
+            approved = await ask_yes_no("approve?")
+            comment = None if approved is None else await ask("comment: ")
+            if approved is None or comment is None:
+                self._view.say(self._how_to(request))
+                return
+        await self._decide(request.id, "approve" if approved else "reject", by, comment)
+
+    def _how_to(self, request: Pending) -> str:
+        answers = f"`coterie approve {self._run.id} '{request.id}'` or `coterie reject ...`"
+        return f"waits for a person: {request.id}: {request.prompt}\n  decide it with {answers}"

@@ -1,0 +1,84 @@
+"""Decisions written down beforehand, for runs where no person sits.
+
+    - approval: "solution/*"       # which requests, as a pattern over their ids
+      decision: approve            # or reject
+      by: release-manager
+      comment: The design was agreed on beforehand.
+
+The first entry whose pattern fits decides; a request that none fits waits for a person.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from coterie.arguments import read_text
+from coterie.failures import CommandError
+from dsl.errors import InvalidDocument
+from dsl.source import Node, read
+from dsl.values import Frozen
+
+
+class WrittenDecision(Frozen):
+    """One entry of the file."""
+
+    approval: str = Field(default="*", min_length=1)
+    """A pattern with `*` and `?` over `team/step#visit`."""
+    decision: Literal["approve", "reject"]
+    by: str = Field(min_length=1)
+    comment: str = ""
+
+
+def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
+    """The entries of a file, in its order.
+
+    Args:
+        file: where it is.
+        name: what messages call it.
+
+    Raises:
+        CommandError: an entry is none; says where.
+        InvalidDocument: the file is not YAML of ours.
+    """
+    text = read_text(file, name)
+    moved = _is_bare_list(text)
+    try:
+        # A bare list is put under a key, since the root of what we read is a mapping.
+        tree = read(f"decisions:\n{text}" if moved else text, name)
+    except InvalidDocument as error:
+        raise InvalidDocument(
+            [replace(problem, line=max(1, problem.line - moved)) for problem in error.problems]
+        ) from None
+    entries = tree.child("decisions")
+    if entries is None or not isinstance(entries.value, list) or len(tree.entries()) > 1:
+        raise CommandError(f"{name} holds a list of decisions: approval, decision, by, comment")
+    return tuple(_entry(node, name, moved=moved) for node in entries.items())
+
+
+def _is_bare_list(text: str) -> bool:
+    lines = (
+        line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")
+    )
+    return next(lines, "").startswith("-")
+
+
+def _entry(node: Node, name: str, *, moved: bool) -> WrittenDecision:
+    try:
+        return WrittenDecision.model_validate(node.plain())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        line = node.mark.line - moved
+        raise CommandError(
+            f"{name}:{line}: {field or 'the entry'}: {first['msg']}; an entry has approval (a "
+            "pattern), decision (approve or reject), by, and optionally comment"
+        ) from None
+
+
+def decision_for(request: str, decisions: Sequence[WrittenDecision]) -> WrittenDecision | None:
+    """The first entry whose pattern fits the request's id."""
+    return next((one for one in decisions if fnmatchcase(request, one.approval)), None)

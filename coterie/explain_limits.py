@@ -1,0 +1,105 @@
+"""Every bound of a document that counts, and where it came from (checklist C-20)."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from coterie.explain_origin import Effective, Origin
+from coterie.render_condition import duration
+
+_RUN = "the whole run"
+_SECONDS = ("timeout", "deadline", "interval")
+_BOUNDS = {
+    "Orchestration.max_total_teams": "team visits in one run",
+    "Orchestration.max_recursion_depth": "visits of any one team in one run",
+    "Orchestration.no_progress": "when a team is entered again with nothing new to look at",
+    "TeamDocument.max_recursion_depth": "visits of this team in one run",
+    "Collect.count": "successful branches that are enough",
+    "Collect.timeout": "for the branches of a fan-out",
+    "StepBase.timeout": "for one attempt of the step",
+    "Retry.retries": "more attempts of the step after a failure",
+    "Retry.interval": "before the next attempt",
+    "LoopStep.max_iterations": "rounds",
+    "LoopStep.concurrency": "rounds at once",
+    "ApprovalStep.deadline": "for a person to decide",
+    "WaitStep.deadline": "for the signal to come",
+    "Persona.timeout": "for one answer of the model",
+    "Persona.retries": "more attempts while the provider cannot answer",
+    "Persona.max_reasks": "times that an unusable answer is asked for again",
+    "Persona.max_tokens": "tokens in one answer",
+    "SkillContract.timeout": "for one call of the skill",
+    "SkillContract.retries": "more attempts of the call",
+    "CommandSection.timeout": "for one run of the command",
+}
+"""The fields of the language that bound something, and what they bound."""
+_UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
+
+
+_OWNERS = ("Collect", "Retry", "Persona", "SkillContract")
+"""Their fields are told with the key above: `agent.timeout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One bound."""
+
+    scope: str
+    """The run, a team, or a step as the trail names it."""
+    name: str
+    value: JsonValue
+    bounds: str
+    """What it bounds, in words."""
+    origin: Origin
+    path: str
+
+    def as_dict(self) -> dict[str, JsonValue]:
+        """The flat form that `--json` prints."""
+        origin = self.origin
+        return {
+            "scope": self.scope,
+            "name": self.name,
+            "value": self.value,
+            "bounds": self.bounds,
+            "path": self.path,
+            "origin": origin.kind,
+            "file": origin.file,
+            "line": origin.line,
+            "via": origin.via or None,
+        }
+
+    @property
+    def told(self) -> str:
+        """The value as people read it."""
+        last = self.name.rpartition(".")[2]
+        if self.value is None:
+            return _UNBOUNDED.get(last, "none")
+        if last in _SECONDS and isinstance(self.value, int | float):
+            return duration(self.value)
+        return f"{self.value:,}" if isinstance(self.value, int) else str(self.value)
+
+
+def limits(values: Iterable[Effective]) -> list[Limit]:
+    """The bounds among the values: the run's, then each team's before those of its steps."""
+    found = list(_found(values))
+    owners = list(dict.fromkeys(_owner(limit) for limit in found))
+    return sorted(found, key=lambda limit: (owners.index(_owner(limit)), "/" in limit.scope))
+
+
+def _owner(limit: Limit) -> str:
+    return limit.scope.partition("/")[0]
+
+
+def _found(values: Iterable[Effective]) -> Iterator[Limit]:
+    for value in values:
+        bounds = _BOUNDS.get(value.field)
+        if bounds is not None and value.path[0] != "llm_config":
+            below = 2 if value.field.startswith(_OWNERS) else 1
+            name = ".".join(str(part) for part in value.path[-below:])
+            yield Limit(_scope(value), name, value.value, bounds, value.origin, value.dotted)
+
+
+def _scope(value: Effective) -> str:
+    if value.field.startswith("CommandSection"):
+        return f"command {value.path[-2]}"
+    return value.step or _RUN

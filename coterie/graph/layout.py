@@ -1,0 +1,158 @@
+"""Where things stand in the picture: Graphviz's `dot`, as a library, decides.
+
+The condition of a route is a shape of its own on the arrow, so that it can neither lie beside the
+wrong arrow nor over another one. Ways back are laid out the other way round and turned again: what
+begins a run is on top.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from coterie.failures import CommandError
+
+Port = Literal["n", "s", ""]
+_INCH = 72
+_POINT = re.compile(r"(?:([es]),)?(-?[\d.]+(?:e-?\d+)?),(-?[\d.]+(?:e-?\d+)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Something that takes room; sizes in pixels."""
+
+    id: str
+    width: float
+    height: float
+    round: bool = False
+    """Arrows end at the circle, not at the box around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An arrow, or a part of one, from one shape to another."""
+
+    id: str
+    tail: str
+    head: str
+    tail_port: Port = ""
+    head_port: Port = ""
+    backwards: bool = False
+    """Leads up the picture."""
+    arrow: bool = True
+    """Has a head."""
+    weight: int = 1
+    """How much it wants to be short and straight."""
+    label: tuple[float, float] | None = None
+    """Width and height of what stands beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A place in the picture, in pixels from its upper left corner."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The course of a line: a Bezier curve's points (1 + 3n), and the tip of its head."""
+
+    points: tuple[Point, ...]
+    tip: Point | None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Everything in its place."""
+
+    width: float
+    height: float
+    centres: Mapping[str, Point]
+    curves: Mapping[str, Curve]
+    labels: Mapping[str, Point]
+    """Their centres, by the id of the line."""
+
+
+def laid_out(shapes: Sequence[Shape], lines: Sequence[Line]) -> Layout:
+    """Place the shapes and lead the lines around them.
+
+    Raises:
+        CommandError: the library is not there.
+    """
+    drawn = _drawn_by_graphviz(shapes, lines)
+    left, bottom, right, top = (float(part) for part in str(drawn["bb"]).split(","))
+
+    def placed(x: str, y: str) -> Point:
+        return Point(round(float(x) - left, 1), round(top - float(y), 1))
+
+    objects = cast("list[dict[str, str]]", drawn.get("objects", []))
+    edges = cast("list[dict[str, str]]", drawn.get("edges", []))
+    curves: dict[str, Curve] = {}
+    backwards = {line.id for line in lines if line.backwards}
+    for edge in edges:
+        name = edge["id"]
+        curves[name] = _curve(edge["pos"], placed, turned=name in backwards)
+    return Layout(
+        width=right - left,
+        height=top - bottom,
+        centres={one["name"]: placed(*one["pos"].split(",")) for one in objects},
+        curves=curves,
+        labels={edge["id"]: placed(*edge["lp"].split(",")) for edge in edges if "lp" in edge},
+    )
+
+
+def _drawn_by_graphviz(shapes: Sequence[Shape], lines: Sequence[Line]) -> dict[str, object]:
+    try:
+        from pygraphviz import AGraph  # pyright: ignore
+    except ImportError as error:
+        raise CommandError(
+            f"a picture as SVG needs the package pygraphviz, which does not load here ({error}); "
+            "install it, or use --format mermaid"
+        ) from None
+    graph = AGraph(directed=True, strict=False)  # pyright: ignore
+    graph.graph_attr.update(  # pyright: ignore
+        rankdir="TB", ranksep="0.42", nodesep="0.34", splines="true", newrank="true",
+        mclimit="8", nslimit="100", searchsize="200",
+    )  # fmt: skip
+    for shape in shapes:
+        graph.add_node(  # pyright: ignore
+            shape.id, label="", shape="circle" if shape.round else "box", fixedsize="true",
+            width=shape.width / _INCH, height=shape.height / _INCH,
+        )  # fmt: skip
+    for line in lines:
+        graph.add_edge(*_ends(line), key=line.id, **_attributes(line))  # pyright: ignore
+    text = graph.draw(format="json0", prog="dot")  # pyright: ignore
+    return cast("dict[str, object]", json.loads(cast("bytes", text)))
+
+
+def _ends(line: Line) -> tuple[str, str]:
+    return (line.head, line.tail) if line.backwards else (line.tail, line.head)
+
+
+def _attributes(line: Line) -> dict[str, str]:
+    ports = {"tailport": line.tail_port, "headport": line.head_port}
+    if line.backwards:
+        ports = {"tailport": line.head_port, "headport": line.tail_port}
+    direction = "none" if not line.arrow else "back" if line.backwards else "forward"
+    given = {"id": line.id, "dir": direction, "arrowsize": "0.75", "weight": str(line.weight)}
+    if line.label is not None:
+        wide, high = line.label
+        given["label"] = (
+            f'<<TABLE BORDER="0" FIXEDSIZE="TRUE" WIDTH="{wide:.0f}" HEIGHT="{high:.0f}">'
+            "<TR><TD></TD></TR></TABLE>>"
+        )
+    return given | {key: port for key, port in ports.items() if port}
+
+
+def _curve(text: str, placed: Callable[[str, str], Point], *, turned: bool) -> Curve:
+    points: list[Point] = []
+    tip: Point | None = None
+    for mark, x, y in cast("Iterator[tuple[str, str, str]]", _POINT.findall(text)):
+        if mark:
+            tip = placed(x, y)
+        else:
+            points.append(placed(x, y))
+    return Curve(tuple(reversed(points)) if turned else tuple(points), tip)

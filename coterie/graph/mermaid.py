@@ -1,0 +1,158 @@
+"""The picture as Mermaid text, which forges and editors draw wherever Markdown is."""
+
+import json
+import re
+from collections.abc import Iterator
+
+from coterie.graph.picture import Picture, Route, TeamBox
+from coterie.graph.tasks import TaskLine
+from coterie.graph.walked import Mark, Standing, Walk
+
+_MARKS: dict[Mark, str] = {
+    "success": "✓", "failure": "✗", "skipped": "-", "doing": "…", "waiting": "?",
+}  # fmt: skip
+_STANDING: dict[Standing, str] = {
+    "now": "now here", "waiting": "waits for a person",
+    "failed": "failed here", "stopped": "stopped here",
+}  # fmt: skip
+_CLASSES = {
+    "visited": "stroke:#1f5fd1,stroke-width:3px",
+    "unvisited": "opacity:0.5",
+    "now": "stroke:#1f7a4d,stroke-width:4px",
+    "waiting": "stroke:#a85a00,stroke-width:4px",
+    "failed": "stroke:#b3261e,stroke-width:4px",
+    "stopped": "stroke:#5c6878,stroke-width:4px",
+}
+"""Frames only: the text stays as the reader's theme has it, light or dark."""
+
+
+_HEADLESS = {"==>": "===", "-->": "---", "-.->": "-.-"}
+
+
+def mermaid_of(picture: Picture, walk: Walk | None = None) -> str:
+    """The whole picture, with the path of a run when there is one."""
+    return "\n".join(_Writing(picture, walk).lines()) + "\n"
+
+
+class _Writing:
+    """One picture being written."""
+
+    def __init__(self, picture: Picture, walk: Walk | None) -> None:
+        self.picture = picture
+        self.walk = walk
+        self.names = _names(picture)
+
+    def lines(self) -> Iterator[str]:
+        """The text, line by line."""
+        title = (self.picture.name, *self.picture.limits)
+        if self.walk is not None:
+            title = (self.picture.name, self.walk.run, self.walk.headline)
+        yield "---"
+        yield f"title: {_title(' · '.join(title))}"
+        yield from ("config:", "  flowchart:", "    wrappingWidth: 340", "---")
+        yield "flowchart TD"
+        yield "  start(( ))"
+        for box in self.picture.boxes:
+            yield f'  {self.names[box.id]}["{"<br/>".join(self._box(box))}"]'
+        yield f"  start --> {self.names[self.picture.entry]}"
+        for index, route in enumerate(self.picture.routes):
+            yield from (f"  {line}" for line in self._route(index, route))
+        yield from (f"  {line}" for line in self._classes())
+
+    def _box(self, box: TeamBox) -> Iterator[str]:
+        yield f"<b>{escaped(box.name)}</b>"
+        kind = () if box.type == "standard" else (box.type,)
+        yield f"<i>{escaped(' · '.join((box.id, *kind, *box.limits)))}</i>"
+        if self.walk is not None:
+            yield from self._stands(box.id, self.walk)
+        yield from (self._task(box.id, task) for task in box.tasks)
+
+    def _stands(self, team: str, walk: Walk) -> Iterator[str]:
+        visits, standing = walk.visits.get(team, 0), walk.standing.get(team)
+        told = () if not visits else ("1 visit",) if visits == 1 else (f"{visits} visits",)
+        shown = (*told, _STANDING[standing]) if standing else told
+        if shown:
+            yield " · ".join(shown)
+
+    def _task(self, team: str, task: TaskLine) -> str:
+        indent = "#nbsp;" * 4 * task.depth
+        mark = self.walk.marks.get((team, task.path)) if self.walk and task.path else None
+        shown = f"{_MARKS[mark]} " if mark else ""
+        if task.kind is None:
+            return f"{indent}{escaped(task.name)}"
+        detail = [*task.detail, task.approval] if task.approval else list(task.detail)
+        told = f": {escaped(' · '.join(detail))}" if detail else ""
+        return f"{indent}{shown}{task.kind} <b>{escaped(task.name)}</b>{told}"
+
+    def _route(self, index: int, route: Route) -> Iterator[str]:
+        tail = self.names[route.team]
+        orders = self._orders(route)
+        arrow = "==>" if orders else "-->" if route.kind in ("rule", "end") else "-.->"
+        words = "<br/>".join(self._words(route, orders))
+        label = f'|"{words}"|' if words else ""
+        if len(route.targets) > 1:
+            point = f"fan{index}"
+            meets = f", meet at {escaped(route.meets)}" if route.meets else ""
+            yield f'{point}(["{words}<br/>all at once{meets}"])'
+            yield f"{tail} {_HEADLESS[arrow]} {point}"
+            yield from (f"{point} {arrow} {self.names[target]}" for target in route.targets)
+        elif route.targets:
+            yield f"{tail} {arrow}{label} {self.names[route.targets[0]]}"
+        else:
+            text = "the run fails" if route.ending == "failure" else "end"
+            yield f'{tail} {arrow}{label} end{index}((("{text}")))'
+
+    def _orders(self, route: Route) -> tuple[int, ...]:
+        return () if self.walk is None else self.walk.orders(route)
+
+    def _words(self, route: Route, orders: tuple[int, ...]) -> Iterator[str]:
+        if orders:
+            yield f"taken {', '.join(str(order) for order in orders)}"
+        number = f"{route.number} · " if route.number is not None else ""
+        for part in route.words:
+            yield f"{number}{escaped(part)}"
+            number = "and "
+
+    def _classes(self) -> Iterator[str]:
+        if self.walk is None:
+            return
+        for css, style in _CLASSES.items():
+            members = [self.names[box.id] for box in self.picture.boxes if css == self._class(box)]
+            if members:
+                yield f"classDef {css} {style}"
+                yield f"class {','.join(members)} {css}"
+
+    def _class(self, box: TeamBox) -> str:
+        if self.walk is None:
+            return ""
+        visited = "visited" if self.walk.visits.get(box.id) else "unvisited"
+        return self.walk.standing.get(box.id, visited)
+
+
+def _title(text: str) -> str:
+    """A title, where Mermaid knows no escapes and takes what looks like markup away."""
+    shown = text.translate({ord("<"): "\u2039", ord(">"): "\u203a", ord("&"): "\uff06"})
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _names(picture: Picture) -> dict[str, str]:
+    """`{team: its name in the text}`: letters, digits, underscores, and no two the same."""
+    names: dict[str, str] = {}
+    for box in picture.boxes:
+        base = name = "team_" + re.sub(r"\W", "_", box.id, flags=re.ASCII)
+        number = 2
+        while name in names.values():
+            name, number = f"{base}_{number}", number + 1
+        names[box.id] = name
+    return names
+
+
+_ESCAPES = {
+    "#": "#35;", "&": "#amp;", "<": "#lt;", ">": "#gt;", '"': "#quot;", "`": "#96;",
+    "\\": "#92;", "\n": " ", "\r": " ",
+}  # fmt: skip
+
+
+def escaped(text: str) -> str:
+    """A text that Mermaid shows as it is."""
+    return "".join(_ESCAPES.get(character, character) for character in text)

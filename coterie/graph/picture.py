@@ -1,0 +1,174 @@
+"""The picture of a plan, before anybody draws it: boxes, what stands in them, arrows.
+
+Mermaid and SVG draw the same picture, so that they never tell different things.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from coterie.graph.tasks import TaskLine, called_teams, task_lines
+from coterie.graph.words import condition_words
+from coterie.render import counted
+from coterie.render_condition import duration
+from dsl.limits import depth_allowed
+from dsl.plan import Collect, Plan, Routing, Rule, Team
+from dsl.routes import targets
+from dsl.steps import ApprovalStep, LoopStep
+
+TeamType = Literal["standard", "loop", "approval", "concentrator"]
+RouteKind = Literal["rule", "default", "end", "call"]
+Ending = Literal["success", "failure"]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamBox:
+    """One team, with all that stands in its box."""
+
+    id: str
+    name: str
+    type: TeamType
+    is_entry: bool
+    limits: tuple[str, ...]
+    """What bounds this team, in words."""
+    tasks: tuple[TaskLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One way out of a team: an arrow, or several from one point when it fans out."""
+
+    team: str
+    number: int | None
+    """The rule's, from 1; None when it is no rule."""
+    kind: RouteKind
+    targets: tuple[str, ...]
+    """Teams; empty when the run ends."""
+    words: tuple[str, ...]
+    """What has to hold, part by part."""
+    ending: Ending | None = None
+    """How the run ends, when it does."""
+    updates: tuple[str, ...] = ()
+    """The context paths that it changes."""
+    meets: str | None = None
+    """The concentrator of a fan-out."""
+
+    @property
+    def key(self) -> tuple[str, int | None]:
+        """Tells it from every other route that a run can take."""
+        return self.team, self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A whole plan."""
+
+    name: str
+    digest: str
+    limits: tuple[str, ...]
+    """What bounds a whole run, in words."""
+    entry: str
+    boxes: tuple[TeamBox, ...]
+    routes: tuple[Route, ...]
+
+
+def picture(plan: Plan) -> Picture:
+    """What there is to draw of a plan, teams in written order."""
+    limits = plan.limits
+    run_limits = [
+        f"at most {counted(limits.max_total_teams, 'team visit')}",
+        f"{limits.max_recursion_depth} of any one team",
+    ]
+    if limits.no_progress != "ignore":
+        run_limits.append(f"no progress: {limits.no_progress}")
+    return Picture(
+        name=plan.name,
+        digest=plan.digest,
+        limits=tuple(run_limits),
+        entry=plan.entry_team,
+        boxes=tuple(_box(team, plan) for team in plan.teams.values()),
+        routes=tuple(route for team in plan.teams.values() for route in _routes(team)),
+    )
+
+
+def _box(team: Team, plan: Plan) -> TeamBox:
+    limits: list[str] = []
+    depth = depth_allowed(plan.limits, team)
+    if depth != plan.limits.max_recursion_depth:
+        limits.append(f"at most {counted(depth, 'visit')}")
+    if team.collects is not None:
+        limits += _collecting(team.collects)
+    if not team.stop_on_failure:
+        limits.append("goes on after a failed task")
+    return TeamBox(
+        id=team.id,
+        name=team.name,
+        type=_type(team),
+        is_entry=team.id == plan.entry_team,
+        limits=tuple(limits),
+        tasks=tuple(task_lines(team.steps, plan)),
+    )
+
+
+def _type(team: Team) -> TeamType:
+    """A plan keeps what a type means: a loop team is its step `loop`, an approval its last one."""
+    if team.collects is not None:
+        return "concentrator"
+    match team.steps:
+        case (LoopStep(name="loop"),):
+            return "loop"
+        case (*_, ApprovalStep(name="approval")):
+            return "approval"
+        case _:
+            return "standard"
+
+
+def _collecting(collects: Collect) -> Iterator[str]:
+    """When a concentrator goes on, and what it makes of the branches."""
+    if collects.count is None:
+        parts = ["all branches ended"]
+    else:
+        parts = [f"{collects.count} of the branches succeeded"]
+    if collects.timeout is not None:
+        parts.append(f"{duration(collects.timeout)} passed")
+    if collects.signal is not None:
+        parts.append(f"the signal {collects.signal} came")
+    yield f"until {' or '.join(parts)}"
+    yield f"aggregate: {collects.aggregate}"
+
+
+def _routes(team: Team) -> Iterator[Route]:
+    if team.routing is None:
+        yield Route(team.id, None, "end", (), (), ending="success")
+    else:
+        for number, rule in enumerate(team.routing.rules, 1):
+            yield _rule(team, rule, number)
+        yield from _otherwise(team, team.routing)
+    for called in called_teams(team.steps):
+        yield Route(team.id, None, "call", (called,), ("runs as a step",))
+
+
+def _rule(team: Team, rule: Rule, number: int) -> Route:
+    following = targets(rule.next_team)
+    return Route(
+        team=team.id,
+        number=number,
+        kind="rule",
+        targets=following,
+        words=condition_words(rule.condition),
+        ending=None if following else "success",
+        updates=tuple(rule.context_updates),
+        meets=rule.concentrator,
+    )
+
+
+def _otherwise(team: Team, routing: Routing) -> Iterator[Route]:
+    """The way that is left when no rule matches; none when one always does."""
+    if routing.default is not None:
+        yield Route(team.id, None, "default", (routing.default,), ("otherwise",))
+    elif any(rule.condition is None for rule in routing.rules):
+        return
+    elif routing.ends_by_default or not routing.rules:
+        yield Route(team.id, None, "default", (), ("otherwise",), ending="success")
+    else:
+        yield Route(team.id, None, "default", (), ("otherwise",), ending="failure")

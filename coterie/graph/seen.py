@@ -1,0 +1,124 @@
+"""A run as there is to draw of it: its own plan, and the path that it took."""
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import Client, WorkflowHistory
+
+from coterie.failures import CommandError
+from coterie.graph.rebuilding import rebuilt, recorded_plan
+from coterie.graph.walked import Walk, walk_of
+from coterie.runs import Run, Unanswered
+from dsl.plan import Plan
+from workflows.messages import RunStatus, TrailEntry
+
+_OVER = {
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: "completed",
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: "failed",
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: "was cancelled",
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: "was terminated",
+    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: "timed out",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRun:
+    """A run and its plan."""
+
+    plan: Plan
+    walk: Walk
+
+
+async def seen_run(client: Client, id: str) -> SeenRun:
+    """A run of a server, from its history, or from its worker when this code cannot follow it.
+
+    Raises:
+        CommandError: there is no such run, it has no plan, or nobody can tell its path.
+    """
+    run = Run(client, id)
+    history = await run.history()
+    earlier = [entry async for entries in _earlier(client, history) for entry in entries]
+    seen = await seen_history(history, earlier)
+    if seen is not None:
+        return seen
+    plan = recorded_plan(history)
+    if plan is None:
+        raise CommandError(f"the run {id!r} has no plan in its history; is it a run of ours?")
+    try:
+        trail, status = await run.trail(), await run.status()
+    except Unanswered as error:
+        raise CommandError(
+            f"another version of this code ran {id!r}, and only a worker of that version can tell "
+            f"its path: {error}"
+        ) from None
+    return _seen(plan, history, _joined(earlier, trail), status)
+
+
+async def seen_history(
+    history: WorkflowHistory, earlier: Iterable[TrailEntry] = ()
+) -> SeenRun | None:
+    """A run from its history alone; None when this code cannot follow it.
+
+    Args:
+        history: of the latest part of the run.
+        earlier: what the trails of its earlier parts tell.
+    """
+    run = await rebuilt(history)
+    if run is None:
+        return None
+    return _seen(run.plan, history, _joined(earlier, run.trail), run.status)
+
+
+async def _earlier(
+    client: Client, history: WorkflowHistory
+) -> AsyncIterator[tuple[TrailEntry, ...]]:
+    """The trails of the parts before one that continued as new, latest first."""
+    while earlier := _continued(history):
+        history = await client.get_workflow_handle(
+            history.workflow_id, run_id=earlier
+        ).fetch_history()
+        part = await rebuilt(history)
+        if part is None:
+            return
+        yield part.trail
+
+
+def _continued(history: WorkflowHistory) -> str:
+    """The id of the part that this one continues; empty for the first."""
+    started = history.events[0].workflow_execution_started_event_attributes
+    return started.continued_execution_run_id
+
+
+def _joined(*parts: Iterable[TrailEntry]) -> list[TrailEntry]:
+    """One trail of several that overlap."""
+    by_number = {entry.number: entry for part in parts for entry in part}
+    return [by_number[number] for number in sorted(by_number)]
+
+
+def _seen(
+    plan: Plan, history: WorkflowHistory, trail: list[TrailEntry], status: RunStatus
+) -> SeenRun:
+    ended = _OVER.get(history.events[-1].event_type)
+    headline = _headline(history.events[-1], ended, status)
+    if trail and trail[0].number > 1:
+        headline += f"; the path begins with event {trail[0].number}"
+    walk = walk_of(history.workflow_id, headline, trail, status, over=ended is not None)
+    return SeenRun(plan, walk)
+
+
+def _headline(last: HistoryEvent, ended: str | None, status: RunStatus) -> str:
+    visits = f"{status.teams_run} of {status.max_total_teams} team visits"
+    if ended is not None:
+        return f"{ended} after {visits}{_why(last)}"
+    if status.waiting_for:
+        return f"waits for a person: {', '.join(status.waiting_for)}; {visits}"
+    doing = status.doing[-1].step if status.doing else status.team or "the beginning"
+    return f"goes on at {doing}; {visits}"
+
+
+def _why(last: HistoryEvent) -> str:
+    message = last.workflow_execution_failed_event_attributes.failure.message
+    reason = last.workflow_execution_terminated_event_attributes.reason
+    return f": {message or reason}" if message or reason else ""

@@ -1,0 +1,191 @@
+"""The second Scope: the same interpreter in one process, without Temporal and without durability.
+
+For unit tests, dry runs and `GenericOrchestratingAgent.process`. Nothing survives the process;
+whoever wants reliability starts a workflow.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Protocol
+
+from pydantic import JsonValue
+from temporalio.exceptions import ApplicationError
+
+from activities.agents.base import PlanCall, PlanRunner
+from activities.contracts import (
+    AgentError,
+    AgentRequest,
+    AgentResponse,
+    SkillRequest,
+    SkillResult,
+)
+from dsl.plan import Plan
+from dsl.values import Json
+from workflows import approvals
+from workflows.beginning import begin
+from workflows.interpreter import TeamInterpreter, run
+from workflows.messages import DecideInput, Decision, TeamResult
+from workflows.place import Place, Returned
+from workflows.scope import Call, CallFailed, Job
+from workflows.state import RunState
+
+
+class World(Protocol):
+    """What the calls of a plan reach: the worker's own activities, called directly."""
+
+    async def run_agent(self, request: AgentRequest) -> AgentResponse:
+        """One model turn."""
+        ...
+
+    async def call_skill(self, request: SkillRequest) -> SkillResult:
+        """One skill."""
+        ...
+
+
+class Refused(Exception):
+    """A decision that cannot be taken."""
+
+
+class LocalScope:
+    """The effects of a run inside one process."""
+
+    def __init__(self, plan: Plan, state: RunState, world: World, *, run_id: str = "local") -> None:
+        self.plan = plan
+        self.state = state
+        self.run_id = run_id
+        self._world = world
+        self._stirred = asyncio.Event()
+
+    def now(self) -> datetime:
+        """The machine's clock, UTC."""
+        return datetime.now(UTC)
+
+    async def checkpoint(self) -> None:
+        """Let others go on."""
+        await asyncio.sleep(0)
+
+    async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
+        """One model turn; a failure that may pass is not tried again here."""
+        try:
+            async with asyncio.timeout(call.options.timeout):
+                return await self._world.run_agent(request)
+        except (ApplicationError, TimeoutError) as error:
+            raise _expected(error, call) from error
+
+    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+        """One skill, once."""
+        try:
+            async with asyncio.timeout(call.options.timeout):
+                return await self._world.call_skill(request)
+        except (ApplicationError, TimeoutError) as error:
+            raise _expected(error, call) from error
+
+    async def wait_until(
+        self, ready: Callable[[], bool], seconds: float | None, summary: str
+    ) -> bool:
+        """Wait until a decision or a signal makes it so."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not ready():
+                    self._stirred.clear()
+                    await self._stirred.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def together(
+        self,
+        jobs: Mapping[str, Job],
+        *,
+        enough: Callable[[frozenset[str]], bool],
+        at_once: int | None = None,
+        seconds: float | None = None,
+        wake: Callable[[], bool] | None = None,
+    ) -> frozenset[str]:
+        """Tasks of this event loop."""
+        waiting = dict(jobs)
+        running: dict[str, asyncio.Task[None]] = {}
+        finished: frozenset[str] = frozenset()
+        woken = asyncio.create_task(
+            self.wait_until(lambda: wake is not None and wake(), seconds, "")
+        )
+        try:
+            while (waiting or running) and not enough(finished):
+                while waiting and (at_once is None or len(running) < at_once):
+                    name = next(iter(waiting))
+                    running[name] = asyncio.create_task(waiting.pop(name)())
+                await asyncio.wait([woken, *running.values()], return_when=asyncio.FIRST_COMPLETED)
+                ended = [name for name, task in running.items() if task.done()]
+                for name in ended:
+                    running.pop(name).result()
+                    finished |= {name}
+                if not ended:
+                    break
+        finally:
+            woken.cancel()
+            for task in running.values():
+                task.cancel()
+            await asyncio.gather(woken, *running.values(), return_exceptions=True)
+        return finished
+
+    def decide(self, asked: DecideInput) -> Decision:
+        """Take a decision of this run.
+
+        Raises:
+            Refused: with why it cannot be taken.
+        """
+        refusal = approvals.refusal(self.state, asked)
+        if refusal is not None:
+            raise Refused(refusal)
+        decision = approvals.record(self.state, asked, self.now(), "update")
+        self._stirred.set()
+        return decision
+
+    def signal(self, name: str, payload: JsonValue = None) -> None:
+        """Give a named signal to whoever waits for it."""
+        self.state.signals.setdefault(name, []).append(payload)
+        self._stirred.set()
+
+
+def _expected(error: ApplicationError | TimeoutError, call: Call) -> CallFailed:
+    if isinstance(error, ApplicationError):
+        return CallFailed(error.type or "Error", error.message)
+    seconds = call.options.timeout
+    return CallFailed("Timeout", f"{call.summary} did not answer within {seconds:g} s")
+
+
+async def run_local(plan: Plan, context: Json, world: World) -> TeamResult:
+    """A whole plan in this process.
+
+    Raises:
+        RunFailed: as a durable run fails.
+    """
+    state = RunState()
+    state.main.context = context
+    begin(plan, state)
+    return await run(LocalScope(plan, state, world))
+
+
+def plan_runner(plan: Plan, world: World) -> PlanRunner:
+    """What `GenericOrchestratingAgent.process` is handed to interpret its execution plan."""
+
+    async def run_plan(call: PlanCall) -> AgentResponse:
+        state = RunState()
+        context = call.inputs.get("context")
+        state.main.context = context if isinstance(context, dict) else {}
+        scope = LocalScope(plan, state, world, run_id=call.key)
+        place = Place("main", call.name, 1, "main:plan", "")
+        frame = place.frame(scope)
+        frame.input = call.inputs.get("input")
+        try:
+            outcome = await TeamInterpreter(scope).run_steps(call.steps, place, part="plan")
+        except Returned as returned:
+            return AgentResponse(success=True, data=returned.value, usage=state.usage)
+        variables = dict(frame.variables)
+        if outcome.status == "failure" and outcome.error is not None:
+            error = AgentError(type=outcome.error.type, message=outcome.error.message)
+            return AgentResponse(success=False, data=variables, error=error, usage=state.usage)
+        return AgentResponse(success=True, data=variables, usage=state.usage)
+
+    return run_plan

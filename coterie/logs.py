@@ -1,0 +1,49 @@
+"""Where log lines go: to a file beside the runs, or to standard error for a worker's operator."""
+
+import logging
+import sys
+from logging.handlers import RotatingFileHandler
+
+from temporalio.runtime import (
+    LogForwardingConfig,
+    LoggingConfig,
+    Runtime,
+    TelemetryConfig,
+    TelemetryFilter,
+)
+
+from coterie.settings import Settings, state_folder
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+
+
+def to_file(settings: Settings) -> None:
+    """Keep the terminal for the run; logs go to `.coterie/coterie.log`."""
+    file = state_folder(settings) / "coterie.log"
+    _configure(RotatingFileHandler(file, maxBytes=5_000_000, backupCount=1, encoding="utf-8"))
+
+
+def quietly(settings: Settings) -> None:
+    """For a short command: to the file where there is a state folder; it makes none."""
+    if settings.state.is_dir():
+        to_file(settings)
+    else:
+        _configure(logging.NullHandler())
+
+
+def to_stderr() -> None:
+    """A worker's operator reads them where the process writes."""
+    _configure(logging.StreamHandler(sys.stderr))
+
+
+def _configure(handler: logging.Handler) -> None:
+    """Our handler for everything, Temporal's core included; once per process, before a client."""
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("coterie").setLevel(logging.INFO)
+    core = LogForwardingConfig(logger=logging.getLogger("temporalio.core"))
+    filter = TelemetryFilter(core_level="WARN", other_level="ERROR")
+    telemetry = TelemetryConfig(logging=LoggingConfig(filter=filter, forwarding=core))
+    Runtime.set_default(Runtime(telemetry=telemetry), error_if_already_set=False)

@@ -1,0 +1,189 @@
+"""A run as text: where it is, what it waits for, what happened and because of what."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from activities.contracts import TokenUsage
+from coterie.render import counted
+from coterie.render_condition import duration
+from coterie.runs import RunEnd
+from workflows.messages import Decision, Pending, RunStatus, TrailEntry
+
+_LONGEST_LINE = 160
+_LONGEST_SHOW = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class PendingOfRun:
+    """A request that waits, and the run that it belongs to."""
+
+    run: str
+    request: Pending
+
+
+def clock(moment: str) -> str:
+    """An ISO 8601 moment as the local time of day."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%H:%M:%S")
+
+
+def day_and_clock(moment: str) -> str:
+    """An ISO 8601 moment as local date and time."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def usage_text(usage: TokenUsage) -> str:
+    """Tokens as people count them: `1,204 tokens (1,000 in, 204 out)`."""
+    total = usage.input_tokens + usage.output_tokens
+    cached = f", {usage.cached_tokens:,} of them cached" if usage.cached_tokens else ""
+    parts = f"{usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out"
+    return f"{counted(total, 'token')} ({parts})"
+
+
+def work_text(model_calls: int, skill_calls: int, usage: TokenUsage) -> str:
+    """What was spent so far, on one line."""
+    calls = f"{counted(model_calls, 'model call')}, {counted(skill_calls, 'skill call')}"
+    return f"{calls}, {usage_text(usage)}"
+
+
+def status_text(run: str, status: RunStatus) -> str:
+    """The answer of the query `status`."""
+    lines = [f"{run}: {status.state}"]
+    lines.append(f"  plan     {status.plan} (digest {status.digest})")
+    if status.team is not None:
+        visit = f", visit {status.visit}" if status.visit else ""
+        lines.append(f"  team     {status.team}{visit}")
+    lines += [f"  doing    {doing.step}, since {clock(doing.since)}" for doing in status.doing]
+    lines += [f"  waits    for a person: {request}" for request in status.waiting_for]
+    lines.append(
+        f"  visits   {status.teams_run} of {status.max_total_teams}: {_visits(status.visits)}"
+    )
+    lines.append(f"  spent    {work_text(status.model_calls, status.skill_calls, status.usage)}")
+    if status.last_because:
+        lines.append(f"  because  {status.last_because}")
+    return "\n".join(lines)
+
+
+def pending_text(requests: Iterable[PendingOfRun]) -> str:
+    """Everything that waits for a person, with the words that answer it."""
+    return "\n\n".join(_request(one.run, one.request) for one in requests)
+
+
+def _request(run: str, request: Pending) -> str:
+    lines = [f"{run}  {request.id}", f"  {request.prompt}", *show_lines(request.show)]
+    lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
+    if request.approvers:
+        lines.append(f"  may decide: {', '.join(request.approvers)}")
+    lines.append(
+        f"  coterie approve {run} '{request.id}'   or   coterie reject {run} '{request.id}'"
+    )
+    return "\n".join(lines)
+
+
+def _deadline(request: Pending) -> str:
+    if request.deadline is None:
+        return ""
+    return f", until {day_and_clock(request.deadline)}, then: {request.on_timeout}"
+
+
+def show_lines(show: JsonValue) -> Iterator[str]:
+    """What a person is to look at, indented; shortened, never silently."""
+    if show is None:
+        return
+    text = show if isinstance(show, str) else json.dumps(show, indent=2, ensure_ascii=False)
+    if isinstance(show, Mapping):
+        text = "\n".join(_field(key, value) for key, value in show.items())
+    cut = len(text) - _LONGEST_SHOW
+    for line in text[:_LONGEST_SHOW].splitlines():
+        yield f"    {line}"
+    if cut > 0:
+        yield f"    [{counted(cut, 'character')} more: coterie pending --json]"
+
+
+def _field(key: str, value: JsonValue) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return f"{key}:\n{_indented(text)}" if "\n" in text else f"{key}: {text}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def trail_text(entries: Iterable[TrailEntry]) -> str:
+    """The whole trail, an entry a line."""
+    return "\n".join(trail_line(entry) for entry in entries)
+
+
+def trail_line(entry: TrailEntry, *, because: bool = True) -> str:
+    """One event: with its whole reason, or short and without it."""
+    line = f"{entry.number:>4}  {clock(entry.at)}  {_event(entry, because)}"
+    if because or len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE - 3]}..."
+
+
+def _event(entry: TrailEntry, because: bool) -> str:
+    where = f"{entry.team}#{entry.visit}" if entry.team else "run"
+    why = f", because {entry.because}" if entry.because and because else ""
+    match entry.kind:
+        case "team":
+            return f"{where} begins{why}"
+        case "step":
+            return f"  {where}/{entry.step}: {entry.status}{_cost(entry)}{why}"
+        case "approval":
+            return f"  {entry.because}{_cost(entry)}"
+        case "control":
+            return f"  {where}: {entry.because or entry.status}"
+        case "refused":
+            return f"  a decision was refused, because {entry.because}"
+        case "route":
+            failed = f" ({entry.status})" if entry.status not in (None, "success") else ""
+            sets = f", sets {', '.join(entry.updated)}" if entry.updated else ""
+            return f"{where}{failed} -> {entry.next_team or 'the end'}{sets}{why}"
+
+
+def _cost(entry: TrailEntry) -> str:
+    parts: list[str] = []
+    if entry.seconds is not None:
+        parts.append(duration(entry.seconds))
+    if entry.tokens:
+        parts.append(counted(entry.tokens, "token"))
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def end_text(run: str, end: RunEnd) -> str:
+    """How a run ended, by whose decisions, at what cost."""
+    result = end.result
+    if result is None:
+        return f"{run}: {end.message}"
+    how = "completed" if result.end == "completed" else f"ended with {result.end}"
+    lines = [f"{run}: {how}, because {result.because}"]
+    if result.error is not None:
+        lines.append(f"  error      {result.error.type}: {result.error.message}")
+    lines.append(
+        f"  visits     {counted(result.teams_run, 'team visit')}: {_visits(result.visits)}"
+    )
+    lines += [f"  decision   {_decision(decision)}" for decision in result.decisions]
+    lines.append(f"  spent      {work_text(result.model_calls, result.skill_calls, result.usage)}")
+    lines.append(
+        f"  trail      {counted(result.trail_length, 'event')}, digest {result.trail_digest}"
+    )
+    for name, data in result.output.items():
+        lines.append(f"  {name}:")
+        lines += show_lines(data)
+    return "\n".join(lines)
+
+
+def _decision(decision: Decision) -> str:
+    comment = f": {decision.comment}" if decision.comment else ""
+    return (
+        f"{decision.id} {decision.verdict} by {decision.by} at {day_and_clock(decision.at)} "
+        f"({decision.how}){comment}"
+    )
+
+
+def _visits(visits: Mapping[str, int]) -> str:
+    return ", ".join(f"{team} {count}" for team, count in visits.items()) or "none"

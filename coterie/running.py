@@ -1,0 +1,141 @@
+"""A run served and watched by one process: its own worker, the server looked after."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+from coterie.connection import Connection, Embedded, open_connection
+from coterie.decider import Decider
+from coterie.decisions import WrittenDecision
+from coterie.failures import CommandError, ExitCode
+from coterie.logs import to_file
+from coterie.records import RunRecord, kept
+from coterie.render_run import end_text, trail_text
+from coterie.runs import Run, RunEnd, start_run
+from coterie.server import supervise
+from coterie.settings import Settings
+from coterie.terminal import note, say
+from coterie.views import PlainView, View
+from coterie.watch import Watch
+from coterie.worker import working
+from dsl.plan import Plan
+from dsl.values import Json
+from workflows.messages import TeamInput, TrailEntry
+
+_GRACE = timedelta(seconds=10)
+"""After Ctrl-C, for calls in progress; a model call that takes longer is made again later."""
+
+_STICKY = timedelta(seconds=2)
+"""This worker has one run: whoever resumes it after a kill need not wait long for its memory."""
+
+
+async def serve_and_watch(
+    settings: Settings,
+    record: RunRecord,
+    begin: tuple[Plan, Json] | None,
+    written: Sequence[WrittenDecision],
+    *,
+    interactive: bool,
+) -> ExitCode:
+    """Serve the run until it ends, then tell everything about it.
+
+    Args:
+        settings: where we are.
+        record: what serving it takes.
+        begin: plan and context of a new run; None to go on with one.
+        written: decisions made beforehand.
+        interactive: a person can be asked.
+    """
+    to_file(settings)
+    connection = await open_connection(settings, start=True)
+    async with working(
+        connection.client, settings, record.trusted,
+        task_queue=record.task_queue, grace=_GRACE, sticky=_STICKY,
+    ):  # fmt: skip
+        run = await _begun(settings, connection, record, begin)
+        _announce(run, connection)
+        view = _view(run, settings, interactive=interactive)
+        watch = Watch(run, view, Decider(run, view, written, interactive=interactive))
+        try:
+            end = await _watched(watch, view, connection.embedded)
+        except asyncio.CancelledError:
+            view.close()
+            note(f"\nfinishing calls in progress, {_GRACE.seconds} s at most; Ctrl-C again to end "
+                 "at once")  # fmt: skip
+            raise
+        except CommandError as error:
+            raise CommandError(
+                f"{error}. The run is not over; go on with it: coterie run --resume {run.id}",
+                error.exit_code,
+            ) from None
+        finally:
+            view.close()
+    _tell(run, end, watch.trail, connection)
+    return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
+
+
+async def _begun(
+    settings: Settings,
+    connection: Connection,
+    record: RunRecord,
+    begin: tuple[Plan, Json] | None,
+) -> Run:
+    if begin is None:
+        run = Run(connection.client, record.id)
+        await run.describe()
+        return run
+    plan, context = begin
+    given = TeamInput(plan=plan, context=context)
+    with kept(settings, record):
+        return await start_run(
+            connection.client, record.id, given, task_queue=record.task_queue, summary=plan.name
+        )
+
+
+def _announce(run: Run, connection: Connection) -> None:
+    ui = connection.ui_of(run.id)
+    note(f"run {run.id}" + (f"  {ui}" if ui else ""))
+
+
+def _view(run: Run, settings: Settings, *, interactive: bool) -> View:
+    if not interactive:
+        return PlainView()
+    from coterie.live import LiveView
+
+    return LiveView(run.id, color=settings.color)
+
+
+async def _watched(watch: Watch, view: View, embedded: Embedded | None) -> RunEnd:
+    """Watch, and bring an embedded server back when it dies."""
+    watching = asyncio.create_task(watch.until_end())
+    supervising = asyncio.create_task(_supervised(view, embedded))
+    try:
+        await asyncio.wait({watching, supervising}, return_when=asyncio.FIRST_COMPLETED)
+        if supervising.done():
+            await supervising  # it only ever ends by an error
+        return await watching
+    finally:
+        for task in (watching, supervising):
+            task.cancel()
+        await asyncio.wait({watching, supervising})
+
+
+async def _supervised(view: View, embedded: Embedded | None) -> None:
+    if embedded is None:
+        await asyncio.Event().wait()
+    else:
+        await supervise(
+            embedded.server,
+            embedded.record,
+            lambda: view.say("the embedded server had died; it is back"),
+        )
+
+
+def _tell(run: Run, end: RunEnd, trail: Sequence[TrailEntry], connection: Connection) -> None:
+    if trail:
+        say(trail_text(trail))
+        say()
+    say(end_text(run.id, end))
+    ui = connection.ui_of(run.id)
+    if ui:
+        say(f"  seen at    {ui}")

@@ -1,0 +1,261 @@
+"""Runs, as a client sees them: start, ask, decide, wait for the end.
+
+Every failure of a call becomes one sentence here: no such run, no worker that answers, no server.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, TypeVar, cast
+
+from pydantic import BaseModel, ValidationError
+from temporalio.client import (
+    Client,
+    WorkflowExecutionDescription,
+    WorkflowFailureError,
+    WorkflowHandle,
+    WorkflowHistory,
+    WorkflowQueryFailedError,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.common import WorkflowIDReusePolicy
+from temporalio.exceptions import (
+    ApplicationError,
+    CancelledError,
+    TerminatedError,
+    WorkflowAlreadyStartedError,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from coterie.failures import CommandError, ExitCode
+from workflows.messages import (
+    DecideInput,
+    Decision,
+    Pending,
+    RunStatus,
+    TeamInput,
+    TeamResult,
+    TrailEntry,
+    TrailPage,
+)
+
+WORKFLOW = "TeamWorkflow"
+_ANSWER_SECONDS = timedelta(seconds=8)
+"""For a query or a decision: a worker that lives answers in a fraction of it."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended."""
+
+    completed: bool
+    result: TeamResult | None
+    """None when the run ended before it had any: refused, cancelled, terminated."""
+    message: str
+    """Why, when it did not complete."""
+
+
+class Unanswered(CommandError):
+    """Nobody answered in time: the server is away, or no worker serves the run."""
+
+
+class Run:
+    """One run on a server."""
+
+    def __init__(self, client: Client, id: str) -> None:
+        self.id = id
+        self.handle: WorkflowHandle[object, TeamResult] = client.get_workflow_handle(
+            id, result_type=TeamResult
+        )
+
+    async def describe(self) -> WorkflowExecutionDescription:
+        """What the server knows of it; no worker is needed."""
+        try:
+            return await self.handle.describe(rpc_timeout=_ANSWER_SECONDS)
+        except RPCError as error:
+            raise self._told(error) from None
+
+    async def status(self) -> RunStatus:
+        """Where it is."""
+        return await self._query("status", RunStatus)
+
+    async def pending(self) -> tuple[Pending, ...]:
+        """What waits for a person."""
+        return tuple(await self._query("pending", list[Pending]))
+
+    async def trail(self, since: int = 0) -> list[TrailEntry]:
+        """What happened after entry number `since`."""
+        entries: list[TrailEntry] = []
+        while True:
+            page = await self._query("trail", TrailPage, since)
+            entries += page.entries
+            if not page.more:
+                return entries
+            since = page.entries[-1].number
+
+    async def decide(
+        self, request: str, decision: Literal["approve", "reject"], by: str, comment: str
+    ) -> Decision:
+        """Decide a request.
+
+        Raises:
+            CommandError: the run refuses the decision, or nobody answers.
+        """
+        asked = DecideInput(id=request, decision=decision, by=by, comment=comment)
+        # The SDK's own overloads are partly untyped.
+        update: Callable[..., Awaitable[Decision]] = cast("Any", self.handle).execute_update
+        try:
+            return await update("decide", asked, result_type=Decision, rpc_timeout=_ANSWER_SECONDS)
+        except WorkflowUpdateFailedError as error:
+            cause = error.cause
+            said = cause.message if isinstance(cause, ApplicationError) else str(cause)
+            raise CommandError(
+                f"the run refuses this decision: {said}", ExitCode.RUN_FAILED
+            ) from None
+        except WorkflowUpdateRPCTimeoutOrCancelledError:
+            raise Unanswered(
+                f"{self._no_worker()}. Whether it will take this decision then, `coterie pending` "
+                "shows"
+            ) from None
+        except RPCError as error:
+            if error.status == RPCStatusCode.NOT_FOUND and "completed" in error.message:
+                raise CommandError(
+                    f"the run {self.id!r} has ended; there is nothing left to decide",
+                    ExitCode.RUN_FAILED,
+                ) from None
+            raise self._told(error) from None
+
+    async def end(self) -> RunEnd:
+        """Wait for its end, however long.
+
+        Raises:
+            Unanswered: the server went away meanwhile.
+        """
+        try:
+            result = await self.handle.result()
+        except WorkflowFailureError as error:
+            return _failed(error)
+        except RPCError as error:
+            raise self._told(error) from None
+        return RunEnd(True, result, "")
+
+    async def history(self) -> WorkflowHistory:
+        """All its events."""
+        try:
+            return await self.handle.fetch_history()
+        except RPCError as error:
+            raise self._told(error) from None
+
+    async def _query(self, name: str, result: type[T], *args: object) -> T:
+        try:
+            return await self.handle.query(
+                name, args=list(args), result_type=result, rpc_timeout=_ANSWER_SECONDS
+            )
+        except WorkflowQueryFailedError as error:
+            raise CommandError(f"{self.id!r} is not a run of ours: {error}") from None
+        except RPCError as error:
+            raise self._told(error) from None
+
+    def _told(self, error: RPCError) -> CommandError:
+        match error.status:
+            case RPCStatusCode.NOT_FOUND:
+                return CommandError(
+                    f"there is no run {self.id!r} on this server; `coterie pending` and the UI "
+                    "list those that there are"
+                )
+            case (
+                RPCStatusCode.PERMISSION_DENIED
+                | RPCStatusCode.UNAUTHENTICATED
+                | RPCStatusCode.INVALID_ARGUMENT
+            ):
+                return CommandError(f"the server refuses: {error.message}")
+            case RPCStatusCode.FAILED_PRECONDITION if "failed state" in error.message:
+                return Unanswered(
+                    f"the worker breaks down on the run {self.id!r} again and again: a bug, or the "
+                    "run was begun by other code; the worker's log says more"
+                )
+            case RPCStatusCode.FAILED_PRECONDITION if "closed" in error.message:
+                return CommandError(f"the run {self.id!r} ended before a worker took it")
+            case (
+                RPCStatusCode.DEADLINE_EXCEEDED
+                | RPCStatusCode.CANCELLED
+                | RPCStatusCode.FAILED_PRECONDITION
+            ):
+                return Unanswered(self._no_worker())
+            case _:
+                return Unanswered(f"the Temporal server does not answer ({error.message})")
+
+    def _no_worker(self) -> str:
+        return (
+            f"no worker answers for the run {self.id!r}; go on with `coterie worker`, or with "
+            f"`coterie run --resume {self.id}` where it was begun"
+        )
+
+
+def _failed(error: WorkflowFailureError) -> RunEnd:
+    cause = error.cause
+    match cause:
+        case ApplicationError():
+            result = _detail(cause)
+            kind = f"{cause.type}: " if cause.type else ""
+            return RunEnd(False, result, f"{kind}{cause.message}")
+        case CancelledError():
+            return RunEnd(False, None, "it was cancelled")
+        case TerminatedError():
+            return RunEnd(False, None, f"it was terminated: {cause.message}")
+        case _:
+            return RunEnd(False, None, str(cause))
+
+
+def _detail(cause: ApplicationError) -> TeamResult | None:
+    """The result that a failed run carries as its failure's first detail."""
+    try:
+        return TeamResult.model_validate(cause.details[0]) if cause.details else None
+    except ValidationError:
+        return None
+
+
+async def start_run(
+    client: Client, id: str, given: TeamInput, *, task_queue: str, summary: str
+) -> Run:
+    """Start a run under an id that was never used.
+
+    Raises:
+        CommandError: the id is taken, or the input is larger than Temporal takes.
+    """
+    try:
+        await client.start_workflow(
+            WORKFLOW,
+            given,
+            id=id,
+            task_queue=task_queue,
+            static_summary=summary,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+        )
+    except WorkflowAlreadyStartedError:
+        raise CommandError(
+            f"there is a run {id!r} already; see it with `coterie status {id}`, or use another id"
+        ) from None
+    except RPCError as error:
+        if "exceeds limit" in error.message or "larger than max" in error.message:
+            raise CommandError(
+                "the context and the plan are larger than the 2 MB that a run may begin with; put "
+                "large things into files of the workspace, which skills can read"
+            ) from None
+        raise CommandError(f"the server does not take this run: {error.message}") from None
+    return Run(client, id)
+
+
+async def open_runs(client: Client) -> AsyncIterator[Run]:
+    """Every run that has not ended, latest first."""
+    query = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
+    async for execution in client.list_workflows(query):
+        yield Run(client, execution.id)
+
+
+def json_of(value: BaseModel) -> str:
+    """A message as people and programs read it: every field, aliases as on the wire."""
+    return value.model_dump_json(indent=2, by_alias=True)

@@ -1,0 +1,164 @@
+"""What the environment says, read once; everything else is handed these values.
+
+The only reader of environment variables. A `.coterie/` folder in the project keeps the embedded
+server's data, what a started run needs to be gone on with, and the logs of failures.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from coterie.failures import CommandError
+
+STATE_FOLDER = ".coterie"
+OVERRIDE_FILE = "coterie.yml"
+"""The project's own word on what the worker decides; laid over every document."""
+SYSTEM_FILE = "system_config.yml"
+"""Marks a config root: providers, defaults and limits for the documents below it."""
+
+_PROJECT_MARKS = (STATE_FOLDER, OVERRIDE_FILE, SYSTEM_FILE, ".git")
+_TRUE = ("1", "true", "yes", "on")
+_FALSE = ("", "0", "false", "no", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """Paths of PEM files, for a server that asks for certificates."""
+
+    ca: Path | None = None
+    """Trusted to sign the server's certificate; the system's own when None."""
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The environment and the place where a command was called."""
+
+    cwd: Path
+    project: Path
+    """The nearest folder upwards with `.coterie`, `coterie.yml`, `system_config.yml` or `.git`;
+    else the current one."""
+    address: str | None = None
+    """`host:port` of a Temporal server; None means the project's embedded one."""
+    ui: str | None = None
+    """The base address of that server's UI, to print links; the embedded one's is known."""
+    namespace: str = "default"
+    task_queue: str = "coterie"
+    """Where `start` puts runs and `worker` takes them."""
+    api_key: str | None = field(default=None, repr=False)
+    tls: bool = False
+    tls_files: TlsFiles = TlsFiles()
+    config_roots: tuple[Path, ...] = ()
+    """Where documents are looked up by name, before the shipped ones."""
+    color: bool = True
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """For keys that a configuration names, and for the commands that skills run."""
+
+    @property
+    def state(self) -> Path:
+        """The project's `.coterie` folder; it may not exist yet."""
+        return self.project / STATE_FOLDER
+
+    def secret(self, name: str) -> str | None:
+        """The value under a name that a configuration gives; None when absent or empty."""
+        return self.environment.get(name) or None
+
+
+def load(environ: Mapping[str, str] | None = None, cwd: Path | None = None) -> Settings:
+    """Read the settings.
+
+    Args:
+        environ: the process's own environment unless given.
+        cwd: the current folder unless given.
+
+    Raises:
+        CommandError: a variable has a value that it cannot have.
+    """
+    env = dict(os.environ if environ is None else environ)
+    here = (cwd or Path.cwd()).resolve()
+    project = find_project(here)
+    api_key = env.get("COTERIE_API_KEY") or None
+    return Settings(
+        cwd=here,
+        project=project,
+        address=_address(env),
+        ui=(env.get("COTERIE_UI") or "").rstrip("/") or None,
+        namespace=env.get("COTERIE_NAMESPACE") or "default",
+        task_queue=env.get("COTERIE_TASK_QUEUE") or "coterie",
+        api_key=api_key,
+        tls=_flag(env, "COTERIE_TLS", default=api_key is not None),
+        tls_files=_tls_files(env),
+        config_roots=_config_roots(env, here, project),
+        color="NO_COLOR" not in env or env["NO_COLOR"] == "",
+        environment=env,
+    )
+
+
+def find_project(start: Path) -> Path:
+    """The nearest folder from `start` upwards that is a project; `start` when none is."""
+    for folder in (start, *start.parents):
+        if any((folder / mark).exists() for mark in _PROJECT_MARKS):
+            return folder
+    return start
+
+
+def state_folder(settings: Settings) -> Path:
+    """The `.coterie` folder, made when missing, kept out of version control by itself."""
+    folder = settings.state
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        raise CommandError(
+            f"the folder {folder} cannot be written ({error.strerror}); "
+            "call coterie in a folder that you may write to"
+        ) from None
+    return folder
+
+
+def _address(env: Mapping[str, str]) -> str | None:
+    address = env.get("COTERIE_ADDRESS") or None
+    if address is None:
+        return None
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise CommandError(f"COTERIE_ADDRESS is {address!r}; it reads host:port, like "
+                           "localhost:7233")  # fmt: skip
+    return address
+
+
+def _config_roots(env: Mapping[str, str], cwd: Path, project: Path) -> tuple[Path, ...]:
+    named = env.get("COTERIE_CONFIG")
+    if not named:
+        own = project / "config"
+        return (own,) if own.is_dir() else ()
+    roots = tuple((cwd / part).resolve() for part in named.split(os.pathsep) if part)
+    for root in roots:
+        if not root.is_dir():
+            raise CommandError(f"COTERIE_CONFIG names {root}, which is no folder")
+    return roots
+
+
+def _tls_files(env: Mapping[str, str]) -> TlsFiles:
+    ca, certificate, key = (
+        Path(value) if (value := env.get(f"COTERIE_TLS_{name}")) else None
+        for name in ("CA", "CERT", "KEY")
+    )
+    if (certificate is None) != (key is None):
+        raise CommandError("COTERIE_TLS_CERT and COTERIE_TLS_KEY belong together; set both")
+    return TlsFiles(ca, certificate, key)
+
+
+def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:
+    written = env.get(name)
+    if written is None:
+        return default
+    if written.lower() in _TRUE:
+        return True
+    if written.lower() in _FALSE:
+        return False
+    raise CommandError(f"{name} is {written!r}; allowed are true and false")

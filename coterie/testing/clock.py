@@ -1,0 +1,200 @@
+"""The clock of one run on a server that skips time: what the run is at, and going on in time.
+
+Nothing passes by itself. When a run has nothing in progress and only time would bring it on, its
+clock is put to the next moment at which something is due, once, and stands there again. So
+whoever acts at a given moment of a run acts exactly then, and days cost milliseconds.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+from uuid import uuid4
+
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.timestamp_pb2 import Timestamp
+from temporalio.api.common.v1 import FastForwardConfig, TimeSkippingConfig, WorkflowExecution
+from temporalio.api.enums.v1 import EventType, PendingActivityState, WorkflowExecutionStatus
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.api.workflow.v1 import PendingActivityInfo, WorkflowExecutionOptions
+from temporalio.api.workflowservice.v1 import (
+    DescribeWorkflowExecutionRequest,
+    DescribeWorkflowExecutionResponse,
+    UpdateWorkflowExecutionOptionsRequest,
+)
+from temporalio.client import Client
+
+_ENOUGH_FAILURES = 4
+"""So often has the interpreter failed on the same task when it is told."""
+
+
+_NOT_WORTH_IT = timedelta(milliseconds=50)
+"""What passes by itself sooner than it is skipped. (A server that is told to put a clock to a
+moment that has passed meanwhile puts it to the next timer, days ahead.)"""
+
+_TOO_FAR = timedelta(minutes=1)
+"""More than the machine's own slowness adds to a run's clock."""
+
+_LOOK_AGAIN = 0.002
+"""Seconds between two looks while the server puts a clock on."""
+
+
+class HistoryOfRun(Protocol):
+    """Gives the events of a run."""
+
+    def fetch_history_events(self) -> AsyncIterator[HistoryEvent]:
+        """All of them, oldest first."""
+        ...
+
+
+class Broken(Exception):
+    """The run does not come on, for a reason that is no part of any team."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a run is at."""
+
+    now: datetime
+    """On the run's own clock."""
+    events: int
+    """So many there are in its history: as long as this stays the same, so does the run."""
+    ended: bool = False
+    busy: bool = False
+    """Something is in progress, so look again soon."""
+    held: bool = False
+    """Calls wait for a worker that takes them."""
+    wake: datetime | None = None
+    """When time itself brings the run on: its next timer, or the next attempt of a call."""
+
+
+class Clock:
+    """Looks at one run, and lets its time pass."""
+
+    def __init__(self, client: Client, run: str) -> None:
+        self._client = client
+        self._run = run
+
+    async def look(self) -> Sight:
+        """What the run is at now.
+
+        Raises:
+            Broken: the interpreter fails on it, again and again.
+        """
+        told = await self._described()
+        info = told.workflow_execution_info
+        now, events = _now(told), info.history_length
+        if info.status != WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING:
+            return Sight(now, events, ended=True)
+        if told.HasField("pending_workflow_task"):
+            if told.pending_workflow_task.attempt >= _ENOUGH_FAILURES:
+                raise Broken(await self._why())
+            return Sight(now, events, busy=True)
+        calls = [_Call.of(pending, now) for pending in told.pending_activities]
+        if any(call.busy for call in calls):
+            return Sight(now, events, busy=True)
+        timers, count = await self._timers()
+        wakes = [call.wake for call in calls if call.wake is not None] + timers
+        if count != events or any(wake <= now for wake in wakes):
+            return Sight(now, events, busy=True)  # it went on while we looked, or is about to
+        return Sight(
+            now, events, held=any(call.held for call in calls), wake=min(wakes, default=None)
+        )
+
+    async def skip_to(self, moment: datetime) -> None:
+        """Put the run's clock to a moment ahead; what is due by then happens.
+
+        Raises:
+            Broken: the clock went further.
+        """
+        ahead = moment - (await self.look()).now
+        if ahead > _NOT_WORTH_IT:
+            await self._forward(ahead)
+        while True:
+            sight = await self.look()
+            if sight.now > moment + _TOO_FAR:
+                raise Broken(f"the server put the run's clock to {sight.now}, not to {moment}")
+            if sight.ended or sight.now >= moment:
+                return
+            await asyncio.sleep(_LOOK_AGAIN)
+
+    async def _forward(self, ahead: timedelta) -> None:
+        """Let the server put the clock on once, by so much at most."""
+        forward = FastForwardConfig(id=str(uuid4()))
+        forward.duration.FromTimedelta(ahead)
+        skipping = TimeSkippingConfig(
+            enabled=True, fast_forward_config=forward, max_session_skip_count=1
+        )
+        await self._client.workflow_service.update_workflow_execution_options(
+            UpdateWorkflowExecutionOptionsRequest(
+                namespace=self._client.namespace,
+                workflow_execution=WorkflowExecution(workflow_id=self._run),
+                workflow_execution_options=WorkflowExecutionOptions(time_skipping_config=skipping),
+                update_mask=FieldMask(paths=["time_skipping_config"]),
+            )
+        )
+
+    async def _described(self) -> DescribeWorkflowExecutionResponse:
+        return await self._client.workflow_service.describe_workflow_execution(
+            DescribeWorkflowExecutionRequest(
+                namespace=self._client.namespace,
+                execution=WorkflowExecution(workflow_id=self._run),
+            )
+        )
+
+    async def _timers(self) -> tuple[list[datetime], int]:
+        """When each open timer fires, and how many events there are."""
+        timers: dict[str, datetime] = {}
+        count = 0
+        handle: HistoryOfRun = self._client.get_workflow_handle(self._run)
+        async for event in handle.fetch_history_events():
+            count += 1
+            match event.event_type:
+                case EventType.EVENT_TYPE_TIMER_STARTED:
+                    started = event.timer_started_event_attributes
+                    length = started.start_to_fire_timeout.ToTimedelta()
+                    timers[started.timer_id] = _moment(event.event_time) + length
+                case EventType.EVENT_TYPE_TIMER_FIRED:
+                    timers.pop(event.timer_fired_event_attributes.timer_id, None)
+                case EventType.EVENT_TYPE_TIMER_CANCELED:
+                    timers.pop(event.timer_canceled_event_attributes.timer_id, None)
+                case _:
+                    pass
+        return list(timers.values()), count
+
+    async def _why(self) -> str:
+        last = ""
+        handle: HistoryOfRun = self._client.get_workflow_handle(self._run)
+        async for event in handle.fetch_history_events():
+            if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+                last = event.workflow_task_failed_event_attributes.failure.message
+        return f"the interpreter itself fails, again and again: {last or 'for an unknown reason'}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    busy: bool = False
+    held: bool = False
+    wake: datetime | None = None
+
+    @classmethod
+    def of(cls, pending: PendingActivityInfo, now: datetime) -> "_Call":
+        if pending.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED:
+            return cls(busy=True)
+        if pending.HasField("next_attempt_schedule_time"):
+            again = _moment(pending.next_attempt_schedule_time)
+            if again > now:
+                return cls(wake=again)
+        return cls(held=True)
+
+
+def _now(told: DescribeWorkflowExecutionResponse) -> datetime:
+    extended = told.workflow_extended_info
+    if extended.HasField("time_skipping_info"):
+        return _moment(extended.time_skipping_info.current_time)
+    return datetime.now(UTC)  # no time was skipped yet: the machine's clock is the run's
+
+
+def _moment(stamp: Timestamp) -> datetime:
+    return stamp.ToDatetime(tzinfo=UTC)

@@ -1,0 +1,115 @@
+"""Where one case is played: its workspace, its model, its worker, which can be ended hard."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from temporalio.client import Client
+from temporalio.worker import FixedSizeSlotSupplier, UnsandboxedWorkflowRunner, Worker, WorkerTuner
+
+from activities.agent_activity import AgentActivities
+from activities.skills.registry import SKILLS
+from coterie.settings import STATE_FOLDER
+from coterie.testing.gate import Gate
+from coterie.testing.model import PlayedModel
+from coterie.testing.reading import Case, TestFile
+from coterie.testing.skills import PlayedSkills
+from coterie.trusted import workspace_of
+from coterie.version import own_version
+from coterie.worker import MOST_ACTIVITIES, import_from_project
+from workflows.team import TeamWorkflow
+
+_LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
+"""Folders of a project that no test needs a copy of."""
+
+
+@dataclass
+class Stage:
+    """The surroundings of one case."""
+
+    client: Client
+    file: TestFile
+    folder: Path
+    """The case's own workspace."""
+    queue: str
+    model: PlayedModel
+    skills: PlayedSkills
+    gate: Gate | None = None
+    """Set while the worker takes one call at a time."""
+    _serving: "tuple[Worker, asyncio.Task[None]] | None" = field(default=None, repr=False)
+
+    def open(self, gate: Gate | None = None) -> None:
+        """Begin to serve; through a gate, one call at a time."""
+        self.gate = gate
+        worker = self._worker(gate)
+        self._serving = (worker, asyncio.create_task(worker.run()))
+
+    async def close(self) -> None:
+        """End the worker without grace; the memory of its runs is gone with it."""
+        if self._serving is not None:
+            (worker, task), self._serving = self._serving, None
+            await worker.shutdown()
+            await task
+
+    def _worker(self, gate: Gate | None) -> Worker:
+        agents = AgentActivities(
+            self.model,
+            agent_packages=self.file.team.trusted.agent_packages,
+            call_skill=self.skills.call_skill,
+            skills=tuple(SKILLS),
+        )
+        slots = FixedSizeSlotSupplier(MOST_ACTIVITIES)
+        return Worker(
+            self.client,
+            task_queue=self.queue,
+            workflows=[TeamWorkflow],
+            activities=[agents.run_agent, self.skills.call_skill],
+            # No user's code runs inside a workflow; for our own, the sandbox stands in our tests.
+            workflow_runner=UnsandboxedWorkflowRunner(),
+            build_id=own_version(),
+            tuner=WorkerTuner.create_composite(
+                workflow_supplier=slots,
+                activity_supplier=slots if gate is None else gate,
+                local_activity_supplier=slots,
+                nexus_supplier=slots,
+            ),
+            graceful_shutdown_timeout=timedelta(0),
+        )
+
+
+@asynccontextmanager
+async def staged(client: Client, file: TestFile, case: Case, queue: str) -> AsyncGenerator[Stage]:
+    """The stage of a case, with nobody on it yet; nothing of it is left afterwards."""
+    import_from_project(file.settings, file.team.trusted)
+    with TemporaryDirectory(prefix="coterie-case-") as temporary:
+        folder = Path(temporary) / "workspace"
+        _furnish(folder, file.workspace, case)
+        trusted = file.team.trusted.model_copy(update={"workspace": str(folder)})
+        stage = Stage(
+            client=client,
+            file=file,
+            folder=folder,
+            queue=queue,
+            model=PlayedModel(case.answers),
+            skills=PlayedSkills(workspace_of(trusted, file.settings), case.skills),
+        )
+        try:
+            yield stage
+        finally:
+            await stage.close()
+
+
+def _furnish(folder: Path, source: Path | None, case: Case) -> None:
+    if source is None:
+        folder.mkdir()
+    else:
+        shutil.copytree(source, folder, ignore=shutil.ignore_patterns(*_LEFT_BEHIND))
+    for name, text in case.files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")

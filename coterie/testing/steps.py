@@ -1,0 +1,90 @@
+"""The steps of a plan by the names that trails, decisions and tests call them: `team/path`."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from dsl.plan import Plan
+from dsl.steps import (
+    AgentStep,
+    BranchStep,
+    LoopStep,
+    ParallelStep,
+    Step,
+    TryStep,
+)
+from dsl.walking import walk
+
+_ROUND = re.compile(r"/\d+(?=/)")
+_VISIT = re.compile(r"#(\d+)$")
+_PLANS_WITHIN_PLANS = 5
+
+
+def step_paths(plan: Plan) -> frozenset[str]:
+    """`team/path` of every step, those of blocks and of execution plans included."""
+    return frozenset(
+        f"{team.id}/{path}" for team in plan.teams.values() for path in _paths(team.steps, plan)
+    )
+
+
+def without_rounds(path: str) -> str:
+    """A path without the numbers of the rounds that a loop runs at once."""
+    return _ROUND.sub("", path)
+
+
+def parted(reference: str) -> tuple[str, int]:
+    """`team/path#2` as the path and the number; 1 when no number is given."""
+    found = _VISIT.search(reference)
+    return (reference, 1) if found is None else (reference[: found.start()], int(found[1]))
+
+
+def agent_tasks(plan: Plan) -> frozenset[str]:
+    """What a script may call a model call: `task` and `team/task`."""
+    names: set[str] = set()
+    for team in plan.teams.values():
+        for step in _with_plans(team.steps, plan):
+            if isinstance(step, AgentStep):
+                names |= {step.name, f"{team.id}/{step.name}"}
+    return frozenset(names)
+
+
+def _paths(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[str]:
+    for step in steps:
+        yield step.name
+        if isinstance(step, ParallelStep):
+            yield from (f"{step.name}/{way}" for way in step.branches)
+        for prefix, inner in _inside(step, plan):
+            if deep < _PLANS_WITHIN_PLANS:
+                below = deep + isinstance(step, AgentStep)
+                yield from (f"{step.name}/{prefix}{path}" for path in _paths(inner, plan, below))
+
+
+def _inside(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
+    """The lists of steps within a step, each with what stands before their names."""
+    match step:
+        case AgentStep():
+            yield "", _plan_of(step, plan)
+        case LoopStep(body=body):
+            yield "", body
+        case BranchStep(branches=ways, otherwise=otherwise):
+            yield from (("", way.steps) for way in ways)
+            yield "", otherwise
+        case ParallelStep(branches=named):
+            yield from ((f"{name}/", inner) for name, inner in named.items())
+        case TryStep(steps=tried, catch=clauses, finally_=last):
+            yield "", tried
+            yield from (("", clause.steps) for clause in clauses)
+            yield "", last
+        case _:
+            return
+
+
+def _with_plans(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[Step]:
+    for step, _ in walk(steps, ()):
+        yield step
+        if isinstance(step, AgentStep) and deep < _PLANS_WITHIN_PLANS:
+            yield from _with_plans(_plan_of(step, plan), plan, deep + 1)
+
+
+def _plan_of(step: AgentStep, plan: Plan) -> Sequence[Step]:
+    persona = plan.personas.get(step.persona_key or "")
+    return () if persona is None else persona.execution_plan or ()

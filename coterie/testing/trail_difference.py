@@ -1,0 +1,95 @@
+"""Expected entries of the trail against those of a run: in order, others may lie between."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from coterie.render_run import trail_line
+from coterie.testing.checks import as_seconds, holds, shown, told
+from coterie.testing.document import TrailCheck
+from coterie.testing.steps import without_rounds
+from workflows.messages import TrailEntry
+
+
+@dataclass(frozen=True, slots=True)
+class MissedEntry:
+    """An expected entry that did not come."""
+
+    message: str
+    lines: tuple[str, ...] = ()
+
+
+def trail_differences(
+    expected: Sequence[TrailCheck], trail: Sequence[TrailEntry]
+) -> Iterator[tuple[int, MissedEntry]]:
+    """Each expected entry that did not come after those before it, with its place in the list."""
+    after = 0
+    for number, check in enumerate(expected):
+        there = next((n for n in range(after, len(trail)) if _fits(check, trail[n])), None)
+        if there is not None:
+            after = there + 1
+            continue
+        yield number, _missed(check, trail, after)
+
+
+def _fits(check: TrailCheck, entry: TrailEntry) -> bool:
+    return not list(_misfits(check, entry))
+
+
+def _misfits(check: TrailCheck, entry: TrailEntry) -> Iterator[tuple[str, JsonValue, JsonValue]]:
+    """`(field, wanted, found)` of each field that is not as it is to be."""
+    for field in _asked(check):
+        wanted: JsonValue = getattr(check, field)
+        found: JsonValue = entry.kind if field == "event" else getattr(entry, field)
+        if field == "seconds":
+            wanted = as_seconds(wanted)
+        if holds(wanted, found):
+            continue
+        if field == "step" and isinstance(found, str) and holds(wanted, without_rounds(found)):
+            continue
+        yield field, wanted, found
+
+
+def _asked(check: TrailCheck) -> list[str]:
+    return [field for field in TrailCheck.model_fields if field in check.model_fields_set]
+
+
+def _missed(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> MissedEntry:
+    wanted = ", ".join(f"{field} {told(getattr(check, field))}" for field in _asked(check))
+    earlier = next((entry for entry in trail[:after] if _fits(check, entry)), None)
+    if earlier is not None:
+        return MissedEntry(
+            f"no further entry with {wanted}",
+            (f"  it came earlier than the entries expected before it: {_line(earlier)}",),
+        )
+    where = f" after entry {trail[after - 1].number}" if after else ""
+    near = _nearest(check, trail[after:])
+    if near is None:
+        return MissedEntry(f"no entry{where} has {wanted}")
+    told_misfits = ", ".join(
+        f"{field} is {shown(found)}, not {told(value)}" for field, value, found in
+        _misfits(check, near)
+    )  # fmt: skip
+    return MissedEntry(
+        f"no entry{where} has {wanted}", (f"  nearest: {_line(near)}", f"  but {told_misfits}")
+    )
+
+
+def _nearest(check: TrailCheck, trail: Sequence[TrailEntry]) -> TrailEntry | None:
+    """The entry with the fewest misfits, if anything about it fits; a step counts most."""
+    most = len(_asked(check))
+
+    def distance(entry: TrailEntry) -> tuple[bool, int]:
+        fields = [field for field, _, _ in _misfits(check, entry)]
+        return ("step" in fields or "team" in fields, len(fields))
+
+    fitting = [(distance(entry), entry.number, entry) for entry in trail]
+    best = min(fitting, key=lambda one: one[:2], default=None)
+    return None if best is None or best[0][1] == most else best[2]
+
+
+def _line(entry: TrailEntry) -> str:
+    """The entry without its clock, which a test does not know beforehand."""
+    number, _, rest = trail_line(entry).strip().split(maxsplit=2)
+    return f"{number} {rest.strip()}"

@@ -1,0 +1,63 @@
+"""Follows a run to its end: shows progress, has requests decided, outlasts a server's absence."""
+
+import asyncio
+
+from coterie.decider import Decider
+from coterie.runs import Run, RunEnd, Unanswered
+from coterie.views import View
+from workflows.messages import TrailEntry
+
+_LOOK_SECONDS = 0.4
+_SILENCE_TOLD_AT = 3
+
+
+class Watch:
+    """One person's look at one run."""
+
+    def __init__(self, run: Run, view: View, decider: Decider) -> None:
+        self._run = run
+        self._view = view
+        self._decider = decider
+        self._unanswered = 0
+        self.trail: list[TrailEntry] = []
+        """What was seen so far."""
+
+    async def until_end(self) -> RunEnd:
+        """Look at the run, have its requests decided, until it ends."""
+        end = asyncio.create_task(self._end())
+        try:
+            while not end.done():
+                await self._look()
+                await asyncio.wait([end], timeout=_LOOK_SECONDS)
+            await self._look()
+            return await end
+        finally:
+            end.cancel()
+            await self._decider.close()
+
+    async def _end(self) -> RunEnd:
+        while True:
+            try:
+                return await self._run.end()
+            except Unanswered:
+                await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _look(self) -> None:
+        last = self.trail[-1].number if self.trail else 0
+        try:
+            status = await self._run.status()
+            news = await self._run.trail(last) if status.events > last else []
+            pending = await self._run.pending() if status.waiting_for else ()
+        except Unanswered as error:
+            self._note_silence(error)
+            return
+        self._unanswered = 0
+        self.trail += news
+        self._view.progress(status, news)
+        await self._decider.consider(pending)
+
+    def _note_silence(self, error: Unanswered) -> None:
+        """Once is a hiccup; what lasts is told, once."""
+        self._unanswered += 1
+        if self._unanswered == _SILENCE_TOLD_AT:
+            self._view.say(str(error))

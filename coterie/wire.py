@@ -1,0 +1,44 @@
+"""How values travel between clients, workers and Temporal: JSON without what is default.
+
+Leaving defaults out keeps histories small; names on the wire are the aliases that YAML uses
+(`while`, `and`), so that the `temporal` CLI shows and takes what people write.
+"""
+
+from pydantic_core import SchemaSerializer
+from pydantic_core.core_schema import any_schema
+from temporalio.api.common.v1 import Payload
+from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter
+from temporalio.converter import (
+    CompositePayloadConverter,
+    DataConverter,
+    DefaultPayloadConverter,
+    JSONPlainPayloadConverter,
+)
+
+_SERIALIZER = SchemaSerializer(any_schema())
+
+
+class LeanJsonConverter(PydanticJSONPlainPayloadConverter):
+    """Pydantic models as JSON, without the fields that have their default value."""
+
+    def to_payload(self, value: object) -> Payload | None:
+        """The value as UTF-8 JSON; takes anything, as the last of the converters."""
+        data = _SERIALIZER.to_json(value, exclude_defaults=True, by_alias=True)
+        return Payload(metadata={"encoding": self.encoding.encode()}, data=data)
+
+
+class LeanPayloadConverter(CompositePayloadConverter):
+    """Temporal's own converters, with JSON replaced by ours."""
+
+    def __init__(self) -> None:
+        json_converter = LeanJsonConverter()
+        super().__init__(
+            *(
+                json_converter if isinstance(converter, JSONPlainPayloadConverter) else converter
+                for converter in DefaultPayloadConverter.default_encoding_payload_converters
+            )
+        )
+
+
+data_converter = DataConverter(payload_converter_class=LeanPayloadConverter)
+"""For every client, worker and replayer of ours."""

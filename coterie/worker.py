@@ -1,0 +1,103 @@
+"""Builds workers: what runs is registered here, what it may touch is handed in here."""
+
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from activities.agent_activity import AgentActivities
+from activities.providers.registry import Providers
+from activities.skills.activity import SkillActivities
+from activities.skills.registry import SKILLS
+from coterie.compile_activity import CompileActivities
+from coterie.sandbox import sandbox
+from coterie.settings import Settings
+from coterie.trusted import TrustedConfig, provider_settings, workspace_of
+from coterie.version import own_version
+from workflows.team import TeamWorkflow
+
+MOST_ACTIVITIES = 100
+"""Calls of models and skills at once in one worker: they wait for others nearly all the time."""
+
+STICKY = timedelta(seconds=10)
+"""The engine's own default: a busy worker is given time before its runs are replayed elsewhere."""
+
+_CACHED_RUNS = 1000
+"""Runs that stay in memory; a run that does not costs a replay at its next event."""
+
+
+@asynccontextmanager
+async def working(
+    client: Client,
+    settings: Settings,
+    trusted: TrustedConfig,
+    *,
+    task_queue: str,
+    grace: timedelta,
+    sticky: timedelta = STICKY,
+) -> AsyncGenerator[Worker]:
+    """Serve a task queue within the block; then finish what is in progress and close connections.
+
+    Args:
+        client: with our data converter.
+        settings: the environment, for keys and commands.
+        trusted: what the worker may touch and reach.
+        task_queue: where it takes runs from.
+        grace: how long a call in progress may go on once the block is left.
+        sticky: how long a run waits for this worker, which has it in memory, before another may
+            replay it: the pause after a worker was killed.
+    """
+    import_from_project(settings, trusted)
+    providers = Providers(provider_settings(trusted, settings))
+    worker = build_worker(
+        client, settings, trusted, providers, task_queue=task_queue, grace=grace, sticky=sticky
+    )
+    try:
+        async with worker:
+            yield worker
+    finally:
+        await providers.close()
+
+
+def build_worker(
+    client: Client,
+    settings: Settings,
+    trusted: TrustedConfig,
+    providers: Providers,
+    *,
+    task_queue: str,
+    grace: timedelta,
+    sticky: timedelta = STICKY,
+) -> Worker:
+    """The SDK's worker, with our workflow and activities."""
+    skills = SkillActivities(workspace_of(trusted, settings))
+    agents = AgentActivities(
+        providers,
+        agent_packages=trusted.agent_packages,
+        call_skill=skills.call_skill,
+        skills=tuple(SKILLS),
+    )
+    compiler = CompileActivities(settings, trusted)
+    return Worker(
+        client,
+        task_queue=task_queue,
+        workflows=[TeamWorkflow],
+        activities=[agents.run_agent, skills.call_skill, compiler.compile_team],
+        workflow_runner=sandbox(),
+        # The default is a hash over every loaded module: seconds of CPU for nothing.
+        build_id=own_version(),
+        max_cached_workflows=_CACHED_RUNS,
+        max_concurrent_activities=MOST_ACTIVITIES,
+        graceful_shutdown_timeout=grace,
+        sticky_queue_schedule_to_start_timeout=sticky,
+    )
+
+
+def import_from_project(settings: Settings, trusted: TrustedConfig) -> None:
+    """Let `agent_class` find the project's own packages, as a script in its folder would."""
+    folder = str(settings.project)
+    if trusted.agent_packages and folder not in sys.path:
+        sys.path.append(folder)

@@ -1,0 +1,22 @@
+# Coterie's command line; without arguments it is a worker.
+FROM python:3.11-slim-bookworm AS build
+RUN pip install --no-cache-dir uv==0.13.9
+ENV UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1 UV_PYTHON_DOWNLOADS=never
+WORKDIR /srv/coterie
+# The dependencies change less often than our code: a layer of their own. The group `demo` is
+# pytest: the team `development` runs the tests of the project that it changes.
+COPY pyproject.toml uv.lock ./
+RUN uv sync --frozen --no-dev --group demo --no-install-project
+COPY . .
+RUN uv sync --frozen --no-dev --group demo --no-editable
+
+FROM python:3.11-slim-bookworm
+# What teams may change is in /workspace; what the worker believes is in its home.
+RUN useradd --create-home --uid 10001 coterie \
+    && install --directory --owner coterie /workspace
+COPY --from=build /srv/coterie/.venv /srv/coterie/.venv
+ENV PATH=/srv/coterie/.venv/bin:$PATH PYTHONUNBUFFERED=1
+USER coterie
+WORKDIR /home/coterie
+ENTRYPOINT ["coterie"]
+CMD ["worker"]

@@ -1,0 +1,1 @@
+"""Line totals, quantity discounts and tax, to the cent."""

@@ -1,0 +1,108 @@
+"""What an agent's own code may call, and the plan of an orchestrating agent in a process."""
+
+import json
+
+import pytest
+from temporalio.exceptions import ApplicationError
+
+from activities.agent_activity import AgentActivities
+from activities.agents.base import AgentServices, BaseAgent, PlanCall
+from activities.agents.refusals import AgentRefused
+from activities.contracts import AgentResponse, FailureType, SkillRequest, SkillResult
+from activities.factory import AgentFactory
+from dsl.steps import SkillStep
+from dsl.values import Json
+from tests.support.agents import RecordingModel, request, turn
+
+
+class Skilled(BaseAgent):
+    """Calls a skill with each item of its input."""
+
+    async def process(self, context: Json) -> AgentResponse:
+        items = context["input"]
+        assert isinstance(items, list)
+        return AgentResponse(
+            success=True, data=[await self.call_skill("Files.read", item) for item in items]
+        )
+
+
+async def test_a_skill_call_carries_the_agents_lineage_also_when_it_is_tried_again() -> None:
+    called: list[SkillRequest] = []
+
+    async def call_skill(wanted: SkillRequest) -> SkillResult:
+        called.append(wanted)
+        return SkillResult(data={"read": wanted.input})
+
+    activities = AgentActivities(
+        RecordingModel(), agent_types={"skilled": Skilled}, call_skill=call_skill
+    )
+    wanted = request({"input": ["a.py", "b.py"]}, changes={"agent_type": "skilled"})
+    response = await turn(activities, wanted)
+    await turn(activities, wanted)
+    assert response.data == [{"read": "a.py"}, {"read": "b.py"}]
+    assert [(call.skill, call.input) for call in called[:2]] == [
+        ("Files.read", "a.py"),
+        ("Files.read", "b.py"),
+    ]
+    first, second, *again = [call.key for call in called]
+    assert first.startswith("test-run/test/Files.read:")  # run and activity
+    assert first != second
+    assert again == [first, second]
+
+
+async def test_an_agent_without_skills_says_so() -> None:
+    activities = AgentActivities(RecordingModel(), agent_types={"skilled": Skilled})
+    with pytest.raises(ApplicationError, match="'design' was given no skills to call") as caught:
+        await turn(activities, request({"input": [1]}, changes={"agent_type": "skilled"}))
+    assert caught.value.type == FailureType.AGENT_REFUSED
+
+
+PLAN: Json = {
+    "provider": "anthropic",
+    "model": "model-1",
+    "execution_plan": [{"kind": "skill", "name": "read", "skill": "Files.read", "input": "a.py"}],
+}
+
+
+def orchestrating(persona: Json, services: AgentServices | None = None) -> BaseAgent:
+    config: Json = {"llm_config": {"personas": {"coder": persona}}}
+    task: Json = {"name": "code", "agent_type": "generic_orchestrating", "persona_key": "coder"}
+    return AgentFactory(config, services=services).create_agent(task)
+
+
+async def test_an_orchestrating_agent_hands_its_plan_to_the_runner() -> None:
+    calls: list[PlanCall] = []
+
+    async def run_plan(call: PlanCall) -> AgentResponse:
+        calls.append(call)
+        return AgentResponse(success=True, data={"done": True})
+
+    agent = orchestrating(PLAN, AgentServices(run_plan=run_plan, key="run/coder/code#1.0"))
+    response = await agent.process({"context": {"a": 1}})
+    assert response == AgentResponse(success=True, data={"done": True})
+    step = SkillStep(kind="skill", name="read", skill="Files.read", input="a.py")
+    assert calls == [
+        PlanCall(name="code", steps=(step,), inputs={"context": {"a": 1}}, key="run/coder/code#1.0")
+    ]
+
+
+async def test_a_plan_without_a_runner_is_refused() -> None:
+    with pytest.raises(AgentRefused, match="'code' has an execution plan and nobody to interpret"):
+        await orchestrating(PLAN).process({})
+
+
+async def test_a_plan_that_was_not_compiled_is_refused_by_its_step() -> None:
+    async def run_plan(call: PlanCall) -> AgentResponse:
+        raise AssertionError(json.dumps(call.inputs))
+
+    raw: Json = {**PLAN, "execution_plan": [{"name": "read", "skill": "Files.read"}]}
+    agent = orchestrating(raw, AgentServices(run_plan=run_plan))
+    with pytest.raises(AgentRefused, match="plan of agent 'code' is not a compiled one, at step 0"):
+        await agent.process({})
+
+
+async def test_an_agent_without_model_providers_says_so() -> None:
+    config: Json = {"llm_config": {"personas": {"p": {"provider": "x", "model": "m"}}}}
+    task: Json = {"name": "ask", "agent_type": "generic_single_shot", "persona_key": "p"}
+    with pytest.raises(AgentRefused, match="'ask' was given no model providers"):
+        await AgentFactory(config).create_agent(task).process({"input": "Go."})

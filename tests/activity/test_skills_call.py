@@ -1,0 +1,185 @@
+"""What holds for every skill: its contract, its failures, its heartbeats."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import FailureType
+from activities.skills.base import Skill, SkillContext, SkillFailure, SkillRefusal, Workspace
+from activities.skills.registry import SKILLS, AnySkill, contracts
+from dsl.capabilities import Effect
+from tests.support.skills import call, environment, refusal
+
+
+async def _echo(value: int, context: SkillContext) -> int:
+    return value
+
+
+async def _fail(value: int, context: SkillContext) -> int:
+    raise SkillFailure("the shelf is empty", may_pass=bool(value))
+
+
+async def _refuse(value: int, context: SkillContext) -> int:
+    raise SkillRefusal("this shelf is not yours")
+
+
+async def _break(value: int, context: SkillContext) -> int:
+    raise PermissionError(13, "Permission denied", "/srv/secret/place/list.txt")
+
+
+async def _lie(value: int, context: SkillContext) -> int:
+    return "many"  # pyright: ignore[reportReturnType]  # what is tested is the check of it
+
+
+async def _wait(value: int, context: SkillContext) -> int:
+    await asyncio.Event().wait()
+    return value
+
+
+Run = Callable[[int, SkillContext], Awaitable[int]]
+
+
+def skill(run: Run, effect: Effect = "read") -> dict[str, AnySkill]:
+    made = Skill(
+        name="Shelf.use",
+        description="Uses a shelf.",
+        effect=effect,
+        input=TypeAdapter(int),
+        output=TypeAdapter(int),
+        run=run,
+    )
+    return {"Shelf.use": made}
+
+
+async def failure(
+    workspace: Workspace, run: Run, input: int, attempt: int = 1, effect: Effect = "read"
+) -> ApplicationError:
+    with pytest.raises(ApplicationError) as caught:
+        await call(
+            workspace, "Shelf.use", input, at=environment(attempt), skills=skill(run, effect)
+        )
+    return caught.value
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def test_every_skill_has_a_contract_under_its_own_name() -> None:
+    for name, contract in contracts().items():
+        assert contract.name == name == SKILLS[name].name
+        assert contract.description
+        assert contract.input_schema
+        assert contract.output_schema
+    effects = {name: contract.effect for name, contract in contracts().items()}
+    assert effects == {
+        "AssetManager.apply_changes": "idempotent",
+        "AssetManager.process_action": "idempotent",
+        "CommandRunner.run": "idempotent",
+        "Discovery.collect": "read",
+        "SemanticIterator.initialize": "read",
+    }
+
+
+async def test_an_unknown_skill_is_refused_with_the_known_ones_and_the_nearest(
+    workspace: Workspace,
+) -> None:
+    error = await refusal(workspace, "AssetManager.apply_change")
+    assert error.type == FailureType.SKILL_REFUSED
+    assert error.non_retryable
+    assert "unknown skill 'AssetManager.apply_change'; known skills: Asset" in error.message
+    assert "did you mean 'AssetManager.apply_changes'?" in error.message
+
+
+async def test_input_against_the_contract_is_refused_with_its_place(workspace: Workspace) -> None:
+    error = await refusal(
+        workspace, "Discovery.collect", {"path": ".", "max_bytes": 0, "inclood": ["*.py"]}
+    )
+    assert error.type == FailureType.SKILL_REFUSED
+    assert error.non_retryable
+    assert "Discovery.collect cannot take this input" in error.message
+    assert "max_bytes: Input should be greater than or equal to 1" in error.message
+    assert "inclood: Extra inputs are not permitted" in error.message
+
+
+async def test_a_refusal_is_never_tried_again(workspace: Workspace) -> None:
+    error = await failure(workspace, _refuse, 1)
+    assert (error.type, error.non_retryable) == (FailureType.SKILL_REFUSED, True)
+    assert error.message == "this shelf is not yours"
+
+
+@pytest.mark.parametrize("may_pass", [True, False])
+async def test_a_failure_is_tried_again_only_if_it_may_pass(
+    workspace: Workspace, may_pass: bool
+) -> None:
+    error = await failure(workspace, _fail, int(may_pass))
+    assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, not may_pass)
+
+
+async def test_an_error_of_the_system_becomes_a_sentence_without_the_machines_paths(
+    workspace: Workspace,
+) -> None:
+    error = await failure(workspace, _break, 1)
+    assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, False)
+    assert error.message == "Shelf.use met an error of the system: Permission denied: 'list.txt'"
+
+
+async def test_a_result_against_the_contract_is_a_failure(workspace: Workspace) -> None:
+    error = await failure(workspace, _lie, 1)
+    assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, True)
+    assert "returned what its contract does not promise" in error.message
+
+
+async def test_a_result_too_big_for_a_history_says_its_size(workspace: Workspace) -> None:
+    (workspace.root / "big.txt").write_text("x" * 1_600_000)
+    error = await refusal(
+        workspace, "Discovery.collect", {"max_bytes": 10_000_000, "max_file_bytes": 10_000_000}
+    )
+    assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, True)
+    assert "has 1600" in error.message
+    assert "at most 1500000 fit" in error.message
+    assert "narrow the input" in error.message
+
+
+async def test_what_may_happen_once_runs_in_the_first_attempt_only(workspace: Workspace) -> None:
+    assert await call(workspace, "Shelf.use", 7, skills=skill(_echo, "once")) == 7
+    error = await failure(workspace, _echo, 7, attempt=2, effect="once")
+    assert (error.type, error.non_retryable) == (FailureType.OUTCOME_UNKNOWN, True)
+    assert "its first attempt was lost" in error.message
+
+
+@pytest.mark.parametrize("effect", ["read", "idempotent"])
+async def test_everything_else_runs_in_a_later_attempt_too(
+    workspace: Workspace, effect: Effect
+) -> None:
+    at = environment(attempt=3)
+    assert await call(workspace, "Shelf.use", 7, at=at, skills=skill(_echo, effect)) == 7
+
+
+async def test_a_slow_skill_beats_until_it_is_cancelled(workspace: Workspace) -> None:
+    at = environment(heartbeat_timeout=0.03)
+    beaten = asyncio.Event()
+    beats: list[object] = []
+
+    def beat(*details: object) -> None:
+        beats.append(details)
+        if len(beats) == 3:
+            beaten.set()
+
+    at.on_heartbeat = beat
+    running = asyncio.ensure_future(call(workspace, "Shelf.use", 1, at=at, skills=skill(_wait)))
+    await beaten.wait()
+    at.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert asyncio.all_tasks() == {asyncio.current_task()}, "the beats have ended"
+
+
+async def test_a_skill_runs_without_a_heartbeat_timeout(workspace: Workspace) -> None:
+    at = environment(heartbeat_timeout=0)
+    assert await call(workspace, "Shelf.use", 7, at=at, skills=skill(_echo)) == 7

@@ -1,0 +1,45 @@
+"""Fixtures that tests of several folders use, and how much the property tests try."""
+
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from hypothesis import settings
+from temporalio.testing import WorkflowEnvironment
+
+from tests.support.cli import DESK
+from tests.support.engine import time_skipping
+from tests.support.model_server import model_server, model_server_process
+from tests.support.project import Project, project
+from tests.support.team_tests import skipping_client
+
+__all__ = ["env", "model_server", "model_server_process", "skipping_client"]
+
+# Time is never asserted, and a test says the same today and tomorrow; to look for more:
+# pytest --hypothesis-profile=explore
+settings.register_profile("house", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("explore", deadline=None, max_examples=2000)
+settings.load_profile("house")
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def env() -> AsyncGenerator[WorkflowEnvironment]:
+    """The time-skipping server; one workflow at a time, for its time is shared."""
+    async with time_skipping() as environment:
+        yield environment
+
+
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A project with small teams and one embedded server for all tests of the command line."""
+    with project(tmp_path_factory.mktemp("front") / "desk", sample=DESK) as made:
+        assert made.coterie("server").returncode == 0
+        yield made
+
+
+@pytest.fixture
+def quiet_desk(tmp_path: Path) -> Iterator[Project]:
+    """The same project without a server, for what needs none or one of its own."""
+    with project(tmp_path / "desk", sample=DESK) as made:
+        yield made

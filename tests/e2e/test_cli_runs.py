@@ -1,0 +1,142 @@
+"""A run from one command: begun, watched, decided from elsewhere, told with its reasons."""
+
+import json
+from pathlib import Path
+
+from tests.support.cli import asks, sentence, together
+from tests.support.project import Project
+
+APPROVED = """
+- approval: "review/*"
+  decision: approve
+  by: the-test
+  comment: It reads well.
+"""
+
+
+def decisions(desk: Project, text: str) -> str:
+    name = "decisions.yml"
+    (desk.folder / name).write_text(text)
+    return name
+
+
+async def begin_article(desk: Project, id: str) -> None:
+    """Start a run in another process and wait until it asks for its decision."""
+    desk.begin("run", "article", "--set", "topic=rain", "--id", id)
+    await asks(desk, id)
+
+
+def test_a_run_is_told_with_because_result_and_address(desk: Project) -> None:
+    name = decisions(desk, APPROVED)
+    done = desk.coterie("run", "article", "--set", "topic=rain", "--decisions", name)
+    assert done.returncode == 0, done.stderr
+    assert "writing#1 -> review, sets text, because rule 1" in done.stdout
+    assert "review/sign_off#1 approved by the-test" in done.stdout
+    assert "It reads well." in done.stdout
+    assert "2 model calls, 0 skill calls, 37 tokens (30 in, 7 out)" in done.stdout
+    assert f"http://127.0.0.1:{desk.server['ui_port']}/namespaces/default/workflows/article-" in (
+        done.stdout
+    )
+    assert "review/sign_off#1 approved by the-test: It reads well." in done.stderr, "as it happens"
+
+
+def test_a_written_rejection_is_taken_by_the_route(desk: Project) -> None:
+    text = '- {approval: "review/sign_off#1", decision: reject, by: t, comment: Again.}' + APPROVED
+    done = desk.coterie("run", "article", "--set", "topic=rain", "--decisions",
+                        decisions(desk, text))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "writing 2, review 2" in done.stdout
+
+
+def test_a_failed_run_is_exit_code_one_with_its_reason(desk: Project) -> None:
+    done = desk.coterie("run", "failing", "--set", "topic=rain")
+    assert done.returncode == 1
+    assert "ended with failed" in done.stdout
+    assert "AnswerTruncated" in done.stdout
+
+
+def test_a_file_outside_of_any_root_stands_alone(desk: Project, tmp_path: Path) -> None:
+    file = tmp_path / "alone.yml"
+    file.write_text(
+        "orchestration: {entry_team: t, teams: {t: {tasks: "
+        "[{name: mark, type: set, values: {said: '{{ context.a.b }}'}}]}}}"
+    )
+    (desk.folder / "context.yml").write_text("a: {b: from the file}\n")
+    done = desk.coterie("run", str(file), "--context", "@context.yml", "--id", "alone")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(desk.coterie("result", "alone", "--json").stdout)
+    assert result["output"] == {"mark": {"said": "from the file"}}
+
+
+def test_single_values_are_laid_over_the_context_and_keep_their_type(desk: Project) -> None:
+    done = desk.coterie("run", "chore", "--context", '{"word": "no", "n": {"a": 1}}',
+                        "--set", "word=yes", "--set", "n.b=[1, 2]", "--id", "typed")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads(desk.coterie("result", "typed", "--json").stdout)
+    assert result["context"] == {"word": "yes", "n": {"a": 1, "b": [1, 2]}}
+    assert result["output"]["mark"]["said"] == "yes"
+
+
+async def test_an_approval_can_be_given_from_another_terminal(desk: Project) -> None:
+    await begin_article(desk, "elsewhere")
+    listed, status = together(desk, ("pending",), ("status", "elsewhere", "--trail"))
+    assert "elsewhere  review/sign_off#1" in listed.stdout
+    assert "Publish It rains." in listed.stdout
+    assert "verdict: good" in listed.stdout
+    assert "elsewhere: waiting" in status.stdout
+    assert "waits    for a person: review/sign_off#1" in status.stdout
+    assert "because rule 1" in status.stdout
+    done = desk.coterie("approve", "elsewhere", "--by", "ann", "--comment", "Good.")
+    assert done.stdout == "review/sign_off#1 approved by ann: Good.\n"
+    result = desk.coterie("result", "elsewhere")
+    assert result.returncode == 0
+    assert "review/sign_off#1 approved by ann" in result.stdout
+    assert "elsewhere: completed" in desk.coterie("status", "elsewhere").stdout
+
+
+async def test_what_a_run_refuses_is_said_with_what_it_waits_for(desk: Project) -> None:
+    await begin_article(desk, "refusing")
+    wrong = desk.coterie("approve", "refusing", "review/sign_off#7")
+    assert wrong.returncode == 1
+    assert "nothing waits under 'review/sign_off#7'; pending: review/sign_off#1" in sentence(wrong)
+    assert desk.coterie("approve", "refusing").returncode == 0
+    assert desk.coterie("result", "refusing").returncode == 0
+    late = desk.coterie("reject", "refusing")
+    assert late.returncode == 1
+    assert "has ended; there is nothing left to decide" in sentence(late)
+
+
+def test_an_unknown_run_is_named(desk: Project) -> None:
+    verbs = ("status", "pending", "approve", "result", "replay")
+    for done in together(desk, *((verb, "no-such-run") for verb in verbs)):
+        assert done.returncode == 2
+        assert "there is no run 'no-such-run'" in sentence(done)
+
+
+def test_an_id_names_one_run_for_ever(desk: Project) -> None:
+    assert desk.coterie("run", "chore", "--id", "once").returncode == 0
+    again = desk.coterie("run", "chore", "--id", "once")
+    assert again.returncode == 2
+    assert "'once' was begun here already" in sentence(again)
+    started = desk.coterie("start", "chore", "--id", "once")
+    assert started.returncode == 2
+    assert "there is a run 'once' already" in sentence(started)
+
+
+def test_a_run_that_no_worker_serves_says_so(desk: Project) -> None:
+    started = desk.coterie("start", "chore", "--id", "unserved")
+    assert started.returncode == 0
+    assert started.stdout == "unserved\n"
+    assert "no worker serves the task queue 'coterie' yet: `coterie worker`" in started.stderr
+    *refused, listed = together(
+        desk, ("status", "unserved"), ("approve", "unserved", "x"), ("pending",)
+    )
+    for done in refused:
+        assert done.returncode == 2
+        assert "no worker answers for the run 'unserved'" in sentence(done)
+    assert listed.returncode == 0
+    assert "unserved" in listed.stderr
+    worker = desk.begin("worker")
+    assert desk.coterie("result", "unserved").returncode == 0
+    worker.terminate()
+    assert worker.wait(60) == 0, desk.log("worker")

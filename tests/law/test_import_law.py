@@ -1,0 +1,105 @@
+"""Who may import whom (docs/architecture.md, the law)."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.law.sources import ROOMS, ROOT, imports, modules, tops
+
+SDKS = {"anthropic", "openai"}
+PURE = {"pydantic", "pydantic_core", "jinja2", "re2", "yaml"}
+
+
+def loaded_by(module: str) -> set[str]:
+    """What a fresh interpreter has in `sys.modules` after one import."""
+    code = f"import {module}, sys, json; print(json.dumps(list(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return set(json.loads(run.stdout))
+
+
+def outside(names: set[str]) -> set[str]:
+    """The third-party packages among imported names."""
+    return tops(names) - set(sys.stdlib_module_names) - set(ROOMS)
+
+
+def importers(package: str, room: str) -> list[str]:
+    return [name for name, file in modules(room) if package in tops(imports(file))]
+
+
+def test_the_contracts_of_import_linter_hold() -> None:
+    run = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports", "--no-cache"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_language_imports_nothing_but_pure_libraries() -> None:
+    for name, file in modules("dsl"):
+        assert outside(imports(file)) <= PURE, name
+
+
+@pytest.mark.parametrize("package", ["yaml", "re2"])
+def test_each_parser_that_the_language_borrows_lives_in_one_file(package: str) -> None:
+    assert len(importers(package, "dsl")) == 1
+
+
+def test_the_interpreter_imports_the_language_the_contracts_and_temporal() -> None:
+    for name, file in modules("workflows"):
+        names = imports(file)
+        assert outside(names) <= {"pydantic", "temporalio"}, name
+        world = {other for other in names if other.startswith("activities.")}
+        assert all(other.startswith("activities.contracts") for other in world), name
+
+
+def test_steps_reach_durable_effects_through_the_scope_alone() -> None:
+    for name, file in modules("workflows"):
+        if name.startswith("workflows.steps"):
+            assert not tops(imports(file)) & {"temporalio", "asyncio"}, name
+
+
+def test_contracts_are_plain() -> None:
+    names = imports(ROOT / "activities/contracts.py")
+    assert outside(names) <= {"pydantic", "temporalio"}
+    assert not {name for name in names if name.startswith("activities")}
+    temporal = {name for name in names if name.startswith("temporalio")}
+    assert all(name.startswith("temporalio.common") for name in temporal)
+
+
+@pytest.mark.parametrize("sdk", sorted(SDKS))
+def test_an_sdk_is_imported_by_its_own_provider_only(sdk: str) -> None:
+    found = [name for room in ROOMS for name in importers(sdk, room)]
+    assert found
+    assert all(name.startswith(f"activities.providers.{sdk}") for name in found), found
+
+
+def test_importing_the_workflow_loads_no_world() -> None:
+    unwanted = {*SDKS, "yaml", "jsonschema", "activities.agents", "activities.skills", "coterie"}
+    assert not loaded_by("workflows.team") & unwanted
+
+
+def test_importing_the_contracts_loads_no_world() -> None:
+    unwanted = {*SDKS, "yaml", "jsonschema", "activities.agents", "activities.skills"}
+    assert not loaded_by("activities.contracts") & unwanted
+
+
+def test_starting_the_cli_loads_neither_an_sdk_nor_temporal() -> None:
+    assert not loaded_by("coterie.cli") & {*SDKS, "temporalio", "jsonschema"}
+
+
+def test_the_environment_is_read_in_one_file() -> None:
+    """A setting that is read where it is used cannot be found, typed or tested."""
+    readers = [
+        name
+        for room in ROOMS
+        for name, file in modules(room)
+        if re.search(r"\b(environb?|getenv)\b", file.read_text())
+    ]
+    assert readers == ["coterie.settings"]

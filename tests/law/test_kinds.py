@@ -1,0 +1,38 @@
+"""A kind of step is whole: union, interpreter's file, chapter of the reference."""
+
+import re
+from typing import get_args
+
+from dsl import steps
+from dsl.steps import STEP_KINDS
+from tests.law.sources import ROOT
+
+FILES = {"set": "set_values", "team": "team_call", "try": "try_steps", "return": "return_value"}
+"""Kinds whose own name is a word of Python's, or a room's, have a longer file name."""
+
+
+def test_every_kind_has_one_class_in_the_union() -> None:
+    kinds = [
+        kind
+        for model in get_args(steps.AnyStep)
+        for kind in get_args(model.model_fields["kind"].annotation)
+    ]
+    assert sorted(kinds) == sorted(STEP_KINDS)
+
+
+def test_every_kind_has_one_file_in_the_interpreter() -> None:
+    files = {file.stem for file in (ROOT / "workflows/steps").glob("*.py")} - {"__init__"}
+    assert files == {FILES.get(kind, kind) for kind in STEP_KINDS}
+
+
+def test_every_kind_has_one_chapter_in_the_reference() -> None:
+    reference = (ROOT / "docs/language.md").read_text()
+    chapters = re.findall(r"^## `(\w+)`$", reference, re.MULTILINE)
+    assert sorted(chapters) == sorted(STEP_KINDS)
+
+
+def test_no_field_is_called_like_a_kind_unless_it_tells_the_kind() -> None:
+    """A place in a document reads `tasks[0].skill`: it must not be taken for a kind's name."""
+    for model in get_args(steps.AnyStep):
+        named = set(model.model_fields) & set(STEP_KINDS)
+        assert named <= {*get_args(model.model_fields["kind"].annotation)}

@@ -1,0 +1,62 @@
+"""Histories of every released version replay, and decide what they decided."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from temporalio.client import WorkflowHistory
+from temporalio.worker import Replayer
+
+import workflows.interpreter
+from coterie.replaying import replay
+from coterie.sandbox import sandbox
+from coterie.wire import data_converter
+from dsl.facts import Facts
+from dsl.plan import Team
+from dsl.routing import Route, choose
+from tests.replay.record import HISTORIES, cases
+from workflows.team import TeamWorkflow
+
+FILES = sorted(HISTORIES.glob("*.json"))
+
+
+def history(file: Path) -> WorkflowHistory:
+    return WorkflowHistory.from_json(file.stem, json.loads(file.read_text()))
+
+
+def test_every_case_has_its_history() -> None:
+    assert {case.name for case in cases()} == {file.name.split(".")[0] for file in FILES}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+async def test_a_history_replays_and_decides_the_same(file: Path) -> None:
+    replayed = await replay(history(file))
+    assert replayed.recorded is not None
+    assert replayed.differences == ()
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+async def test_a_history_replays_inside_the_sandbox(file: Path) -> None:
+    replayer = Replayer(
+        workflows=[TeamWorkflow], workflow_runner=sandbox(), data_converter=data_converter
+    )
+    await replayer.replay_workflow(history(file))
+
+
+async def test_a_changed_routing_is_seen_though_its_commands_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The plain replayer compares commands only; an altered context update makes none."""
+    [file] = [file for file in FILES if file.name.startswith("review_loop")]
+
+    def altered(team: Team, facts: Facts) -> Route:
+        route = choose(team, facts)
+        return replace(route, updates=dict.fromkeys(route.updates, "altered"))
+
+    monkeypatch.setattr(workflows.interpreter, "choose", altered)
+    replayed = await replay(history(file))
+    told = " ".join(replayed.differences)
+    assert "trail_digest" in told
+    assert "context.work" in told
+    assert "TMPRL" not in told, "Temporal's own replayer has nothing to say"

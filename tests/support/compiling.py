@@ -1,0 +1,46 @@
+"""Compiles documents as the front door does, with everything that a worker of ours has."""
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from activities.skills.registry import contracts
+from dsl.capabilities import Capabilities
+from dsl.compiler import Compiled, SourceText, compile_sources
+from dsl.errors import InvalidDocument, Problem
+from dsl.plan import Plan
+from dsl.values import Json
+
+CAPABILITIES = Capabilities(
+    agent_types=("generic_single_shot", "generic_orchestrating"),
+    skills=contracts(),
+    providers=("scripted", "anthropic", "openai"),
+    commands=("pytest",),
+)
+
+
+def schema_problem(schema: Json) -> str | None:
+    """What is wrong with a JSON Schema."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        return error.message
+    return None
+
+
+def compiled(*texts: str, trusted: bool = True) -> Compiled:
+    """The texts, each a file laid over those before it, compiled."""
+    sources = [SourceText(f"{n}.yml", text, trusted=trusted) for n, text in enumerate(texts, 1)]
+    return compile_sources(sources, CAPABILITIES, name="test", schema_problem=schema_problem)
+
+
+def plan_of(*texts: str) -> Plan:
+    """The plan of the texts."""
+    return compiled(*texts).plan
+
+
+def problems_of(*texts: str, trusted: bool = True) -> tuple[Problem, ...]:
+    """Everything that is wrong with the texts; their warnings when nothing is."""
+    try:
+        return compiled(*texts, trusted=trusted).warnings
+    except InvalidDocument as error:
+        return error.problems

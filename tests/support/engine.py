@@ -1,0 +1,155 @@
+"""Runs plans on Temporal's time-skipping server with the real activities and scripted answers."""
+
+import shutil
+import sys
+import uuid
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+from pydantic import JsonValue
+from temporalio.client import WorkflowHandle
+from temporalio.service import RPCError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from activities.agent_activity import AgentActivities
+from activities.providers.base import ProviderSettings
+from activities.providers.registry import Providers
+from activities.skills.activity import SkillActivities
+from activities.skills.base import Command, Workspace
+from activities.skills.registry import SKILLS, contracts
+from coterie.sandbox import sandbox
+from coterie.wire import data_converter
+from dsl.capabilities import Capabilities
+from dsl.compiler import SourceText, compile_sources
+from dsl.plan import Plan
+from dsl.values import Json
+from workflows.messages import TeamInput, TrailEntry, TrailPage
+from workflows.team import TeamWorkflow
+
+CAPABILITIES = Capabilities(
+    agent_types=("generic_single_shot", "generic_orchestrating"),
+    skills=contracts(),
+    providers=("scripted",),
+)
+HEAD = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    writer:
+      prompts: {system: You write., user: "Write about {{ context.topic | default('it') }}."}
+"""
+
+
+def plan_of(text: str, name: str = "test") -> Plan:
+    """The plan of a document; a document without `llm_config` gets a persona `writer`."""
+    if "llm_config" not in text:
+        text = HEAD + text
+    compiled = compile_sources(
+        [SourceText("test.yml", text)], CAPABILITIES, name=name, schema_problem=lambda _: None
+    )
+    return compiled.plan
+
+
+def server_program() -> str:
+    """The time-skipping server that the environment carries."""
+    beside = Path(sys.executable).parent / "temporal-test-server"
+    found = shutil.which("temporal-test-server", path=str(beside.parent))
+    assert found, "the development environment carries temporal-test-server"
+    return found
+
+
+@dataclass
+class Engine:
+    """A worker on a time-skipping server."""
+
+    env: WorkflowEnvironment
+    queue: str
+    folder: Path
+    runs: list[WorkflowHandle[object, object]] = field(
+        default_factory=list[WorkflowHandle[object, object]]
+    )
+
+    async def start(
+        self, plan: Plan | str, context: Json | None = None
+    ) -> WorkflowHandle[object, object]:
+        """Start a run of a plan, or of a document's text."""
+        if isinstance(plan, str):
+            plan = plan_of(plan)
+        return await self.start_raw(TeamInput(plan=plan, context=context or {}))
+
+    async def start_raw(self, value: object) -> WorkflowHandle[object, object]:
+        """Start a run with any value as its input."""
+        handle: WorkflowHandle[object, object] = await self.env.client.start_workflow(
+            "TeamWorkflow", value, id=f"test-{uuid.uuid4()}", task_queue=self.queue
+        )
+        self.runs.append(handle)
+        return handle
+
+    async def end_all(self) -> None:
+        """Leave no run open: its timers would hold up the time of the next test."""
+        for handle in self.runs:
+            with suppress(RPCError):  # it has ended
+                await handle.terminate()
+
+    async def result(self, plan: Plan | str, context: Json | None = None) -> dict[str, JsonValue]:
+        """Run to the end."""
+        handle = await self.start(plan, context)
+        return await handle.result()  # type: ignore[return-value]
+
+
+async def trail(handle: WorkflowHandle[object, object]) -> tuple[TrailEntry, ...]:
+    """The whole trail of a run."""
+    page = await handle.query("trail", 0, result_type=TrailPage)
+    return page.entries
+
+
+def path_of(entries: Sequence[TrailEntry]) -> list[str]:
+    """The teams in the order of their visits."""
+    return [entry.team for entry in entries if entry.kind == "team"]
+
+
+@asynccontextmanager
+async def engine(
+    env: WorkflowEnvironment,
+    folder: Path,
+    answers: Sequence[Mapping[str, JsonValue]],
+    commands: Mapping[str, Command] | None = None,
+    agent_packages: tuple[str, ...] = (),
+) -> AsyncGenerator[Engine]:
+    """A worker with a scripted model and skills that may touch `folder`."""
+    script = folder / "answers.yml"
+    script.write_text(yaml.safe_dump({"answers": [dict(answer) for answer in answers]}))
+    settings = ProviderSettings(name="scripted", kind="scripted", answers=str(script))
+    providers = Providers({"scripted": settings})
+    workspace = Workspace(root=folder, commands=dict(commands or {}))
+    agents = AgentActivities(providers, agent_packages=agent_packages, skills=tuple(SKILLS))
+    skills = SkillActivities(workspace, SKILLS)
+    queue = f"test-{uuid.uuid4()}"
+    async with Worker(
+        env.client,
+        task_queue=queue,
+        workflows=[TeamWorkflow],
+        activities=[agents.run_agent, skills.call_skill],
+        workflow_runner=sandbox(),
+        build_id="test",
+    ):
+        made = Engine(env, queue, folder)
+        try:
+            yield made
+        finally:
+            await made.end_all()
+    await providers.close()
+
+
+@asynccontextmanager
+async def time_skipping() -> AsyncGenerator[WorkflowEnvironment]:
+    """The server; one workflow at a time, for time is shared."""
+    async with await WorkflowEnvironment.start_time_skipping(
+        test_server_existing_path=server_program(), data_converter=data_converter
+    ) as env:
+        yield env

@@ -1,0 +1,139 @@
+"""A Scope in one process that stops a run at any checkpoint, as continuing as new does."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from dsl.plan import Plan
+from dsl.values import Json
+from workflows import approvals
+from workflows.beginning import begin
+from workflows.interpreter import run
+from workflows.messages import DecideInput, TeamResult
+from workflows.scope import Call, CallFailed, Interrupted, Job
+from workflows.state import RunState
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+Answer = Callable[[AgentRequest | SkillRequest], Json]
+
+
+@dataclass
+class World:
+    """What is outside of the run: it counts every call, and its clock goes on with each."""
+
+    answer: Answer
+    calls: list[str] = field(default_factory=list[str])
+    seconds: float = 0.0
+
+    def call(self, request: AgentRequest | SkillRequest, call: Call) -> Json:
+        """Answer one call; an answer `{"fails": type}` is a failed call."""
+        self.calls.append(call.id)
+        self.seconds += 1
+        answer = self.answer(request)
+        if "fails" in answer:
+            raise CallFailed(str(answer["fails"]), "on purpose")
+        return answer
+
+
+class StoppingScope:
+    """The Scope protocol without Temporal; several jobs run one after the other."""
+
+    run_id = "test"
+
+    def __init__(self, plan: Plan, state: RunState, world: World, stop_at: int | None) -> None:
+        self.plan = plan
+        self.state = state
+        self.world = world
+        self.left = stop_at
+        self.at_once = 0
+
+    def now(self) -> datetime:
+        return BEGAN + timedelta(seconds=self.world.seconds)
+
+    async def checkpoint(self) -> None:
+        if self.left is None or self.at_once:
+            return
+        if self.left == 0:
+            raise Interrupted
+        self.left -= 1
+
+    async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
+        return AgentResponse(success=True, data=self.world.call(request, call))
+
+    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+        return SkillResult(data=self.world.call(request, call))
+
+    async def wait_until(
+        self, ready: Callable[[], bool], seconds: float | None, summary: str
+    ) -> bool:
+        """Ann approves what waits; a wait for nothing takes its time."""
+        for request in list(self.state.pending):
+            asked = DecideInput(id=request, decision="approve", by="ann")
+            approvals.record(self.state, asked, self.now(), "update")
+        if ready():
+            return True
+        self.world.seconds += seconds or 0
+        return False
+
+    async def together(
+        self,
+        jobs: Mapping[str, Job],
+        *,
+        enough: Callable[[frozenset[str]], bool],
+        at_once: int | None = None,
+        seconds: float | None = None,
+        wake: Callable[[], bool] | None = None,
+    ) -> frozenset[str]:
+        finished: frozenset[str] = frozenset()
+        self.at_once += 1
+        for name, job in jobs.items():
+            if not enough(finished):
+                await job()
+                finished |= {name}
+        self.at_once -= 1
+        return finished
+
+
+def fresh(plan: Plan, context: Json) -> RunState:
+    """The state at the beginning of a run."""
+    state = RunState()
+    state.main.context = context
+    begin(plan, state)
+    return state
+
+
+async def undisturbed(plan: Plan, context: Json, answer: Answer) -> tuple[TeamResult, World]:
+    """The run from beginning to end."""
+    world = World(answer)
+    return await run(StoppingScope(plan, fresh(plan, context), world, None)), world
+
+
+async def stopped_at(
+    plan: Plan, context: Json, answer: Answer, number: int
+) -> tuple[TeamResult, World] | None:
+    """The run, stopped once, at the checkpoint of that number; None when there are not as many."""
+    world, state = World(answer), fresh(plan, context)
+    try:
+        await run(StoppingScope(plan, state, world, number))
+    except Interrupted:
+        return await run(StoppingScope(plan, carried(state), world, None)), world
+    return None
+
+
+async def stopped_everywhere(plan: Plan, context: Json, answer: Answer) -> tuple[TeamResult, World]:
+    """The run, stopped at every second checkpoint: each part passes one and stops at the next."""
+    world, state = World(answer), fresh(plan, context)
+    for _ in range(10_000):
+        try:
+            return await run(StoppingScope(plan, state, world, 1)), world
+        except Interrupted:
+            state = carried(state)
+    raise AssertionError("the run never ended")
+
+
+def carried(state: RunState) -> RunState:
+    """The state as the next part of the run gets it: through JSON."""
+    return RunState.model_validate(cast("Json", json.loads(json.dumps(state.carried()))))

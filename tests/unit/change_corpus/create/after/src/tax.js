@@ -1,0 +1,3 @@
+export const tax = 0.19;
+
+export default tax;

@@ -1,0 +1,4 @@
+SELECT 1;
+-- new remark
+++ not SQL
+SELECT 2;

@@ -1,0 +1,115 @@
+"""`coterie explain` as people read it."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from coterie.cli import main
+from tests.support.layered import layered
+
+Ask = Callable[..., str]
+
+
+@pytest.fixture
+def explain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Ask:
+    monkeypatch.chdir(layered(tmp_path))
+
+    def asked(*arguments: str) -> str:
+        assert main(["explain", "report", *arguments]) == 0
+        return capsys.readouterr().out
+
+    return asked
+
+
+def test_without_a_path_there_is_an_overview(explain: Ask) -> None:
+    told = explain().splitlines(keepends=True)
+    assert re.fullmatch(r"report  \(digest [0-9a-f]{16}\)\n", told[0])
+    assert "".join(told[1:]) == snapshot("""\
+
+Files, later ones laid over earlier ones
+  config/system_config.yml
+  config/personas: 2 personas
+  config/teams/report.yml
+  coterie.yml
+
+llm_config
+  default_provider  "scripted"    config/system_config.yml:2
+  default_model     "never-used"  config/system_config.yml:3
+
+orchestration
+  enabled              true      default
+  entry_team           "draft"   config/teams/report.yml:2
+  max_total_teams      12        coterie.yml:5
+  max_recursion_depth  7         config/teams/report.yml:3
+  no_progress          "ignore"  default
+
+worker
+  workspace  "."  default
+
+Agents
+  draft/first              writer   scripted/of-the-provider  config/system_config.yml:5 (llm_config.providers.scripted.default_model)
+  draft/plan               planner  by its plan
+  draft/plan/rounds/write  writer   scripted/of-the-plan      config/personas/planner.yml:13 (the task's config)
+
+146 values in all; those of a part: coterie explain report teams.draft
+""")  # noqa: E501
+
+
+def test_a_task_is_told_line_by_line(explain: Ask) -> None:
+    assert explain("orchestration.teams.draft.tasks.first") == snapshot("""\
+orchestration.teams.draft.tasks.first
+  name                   "first"                             config/teams/report.yml:8
+  timeout                120                                 config/teams/report.yml:14
+  retry.retries          1                                   config/teams/report.yml:15
+  retry.interval         0                                   default
+  retry.backoff          2                                   default
+  type                   "agent"                             config/teams/report.yml:8
+  agent_type             "generic_single_shot"               config/teams/report.yml:9
+  persona_key            "writer"                            config/teams/report.yml:10
+  config.max_tokens      50                                  config/teams/report.yml:12
+  config.prompts.system  "You write briefly."                config/teams/report.yml:13
+  requires_approval      false                               default
+  agent.provider         "scripted"                          config/system_config.yml:2 (llm_config.default_provider)
+  agent.model            "of-the-provider"                   config/system_config.yml:5 (llm_config.providers.scripted.default_model)
+  agent.temperature      0.2                                 config/personas/writer.yml:1 (persona writer)
+  agent.max_tokens       50                                  config/teams/report.yml:12 (the task's config)
+  agent.prompts.system   "You write briefly."                config/teams/report.yml:13 (the task's config)
+  agent.prompts.user     "Write about {{ context.topic }}."  config/personas/writer.yml:7 (persona writer)
+  agent.prompt_syntax    "template"                          default
+  agent.output_schema    2 values                            config/personas/writer.yml:9 (persona writer)
+  agent.max_reasks       2                                   default
+  agent.timeout          600                                 default
+  agent.retries          9                                   coterie.yml:3 (persona writer)
+""")  # noqa: E501
+
+
+def test_some_parts_of_a_path_in_their_order_are_enough(explain: Ask) -> None:
+    whole = explain("orchestration.teams.draft.tasks.first.agent.model")
+    assert explain("draft.first.model") == whole
+    assert "of-the-provider" in whole
+
+
+def test_a_schema_opens_when_it_is_asked_for(explain: Ask) -> None:
+    assert "properties" not in explain("draft.first")
+    assert "properties.text.type" in explain("first.agent.output_schema")
+
+
+def test_a_name_that_is_not_there_is_told_with_its_neighbour(
+    explain: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "report", "teams.darft"]) == 2
+    assert capsys.readouterr().err == (
+        "coterie: in report nothing is called 'darft': did you mean 'draft'?\n"
+    )
+
+
+def test_names_that_are_there_in_another_order_are_told(
+    explain: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "report", "first.draft"]) == 2
+    assert "nothing lies at first.draft" in capsys.readouterr().err

@@ -1,0 +1,71 @@
+"""Legacy tasks: a class by its import path, from packages that the worker allows only."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from activities.agents.legacy import LegacyAgent, load_agent_class
+from activities.agents.refusals import AgentRefused
+from activities.factory import AgentFactory
+from dsl.values import Json
+from tests.support import legacy_agents
+
+MODULE = "tests.support.legacy_agents"
+CONFIG: Json = {"llm_config": {"agents": {"discovery": {"model": "old"}}}}
+
+
+@pytest.mark.parametrize("allowed", ["tests", "tests.support", MODULE, f"{MODULE}.Discovery"])
+def test_a_class_in_an_allowed_package_is_found(allowed: str) -> None:
+    found = load_agent_class(f"{MODULE}.Discovery", ["elsewhere", allowed])
+    assert found is legacy_agents.Discovery
+
+
+@pytest.mark.parametrize("allowed", [[], ["test"], ["tests.sup"], ["support"], ["tests.support.l"]])
+def test_a_class_outside_the_allowed_packages_is_refused_and_never_imported(
+    allowed: list[str],
+) -> None:
+    with pytest.raises(AgentRefused) as caught:
+        load_agent_class("tests.support.never_imported.Agent", allowed)
+    assert "is not in a package that this worker allows" in str(caught.value)
+    assert "`worker.agent_packages`" in str(caught.value)
+    assert all(name in str(caught.value) for name in allowed)
+    assert "tests.support.never_imported" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("Discovery", "must read like package.module.Class"),
+        ("tests..Discovery", "must read like package.module.Class"),
+        ("tests.support/x.Discovery", "must read like package.module.Class"),
+        ("tests.no_such_module.Agent", "cannot be imported: ModuleNotFoundError: No module named"),
+        (f"{MODULE}.Discoverer", "is no class with a method .* did you mean 'Discovery'?"),
+        (f"{MODULE}.NotAnAgent", r"is no class with a method process\(context\)"),
+        (f"{MODULE}.asyncio", r"is no class with a method process\(context\)"),
+    ],
+)
+def test_a_path_that_leads_to_no_agent_is_refused_in_one_sentence(path: str, told: str) -> None:
+    with pytest.raises(AgentRefused, match=told) as caught:
+        load_agent_class(path, ["tests"])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_legacy_task_becomes_an_agent_with_its_own_section() -> None:
+    agent = AgentFactory(CONFIG, agent_packages=["tests"]).create_agent(
+        {"name": "discovery", "agent_class": f"{MODULE}.Discovery"}
+    )
+    assert isinstance(agent, LegacyAgent)
+    assert agent.legacy_class is legacy_agents.Discovery
+    assert agent.persona_config == {"model": "old"}
+    assert agent.unique_name == "discovery"
+
+
+@pytest.mark.parametrize(
+    "key_and_value", [("agent_type", "generic_single_shot"), ("persona_key", "p"), ("config", {})]
+)
+def test_a_task_with_both_models_is_refused(key_and_value: tuple[str, Any]) -> None:
+    key, value = key_and_value
+    task: Json = {"name": "discovery", "agent_class": f"{MODULE}.Discovery", key: value}
+    with pytest.raises(AgentRefused, match=f"'discovery' has both `agent_class` and `{key}`"):
+        AgentFactory(CONFIG, agent_packages=["tests"]).create_agent(task)

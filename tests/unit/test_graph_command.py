@@ -1,0 +1,103 @@
+"""`coterie graph` as people call it."""
+
+import sys
+from pathlib import Path
+from xml.etree.ElementTree import fromstring
+
+import pytest
+
+from coterie.cli import main
+from tests.support.layered import layered
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(layered(tmp_path))
+    for name in ("COTERIE_ADDRESS", "COTERIE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("target", ["report", "config/teams/report.yml"])
+def test_a_team_is_drawn_as_mermaid_by_name_and_by_file(
+    project: Path, capsys: pytest.CaptureFixture[str], target: str
+) -> None:
+    assert main(["graph", target]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("---\ntitle: ")
+    assert "flowchart TD\n" in out
+    assert "team_draft[" in out
+
+
+def test_the_name_of_the_output_says_its_format(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["graph", "report", "-o", "report.svg"]) == 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "report.svg written\n")
+    assert fromstring((project / "report.svg").read_text()).tag.endswith("svg")
+    assert main(["graph", "report", "-o", "report.mmd"]) == 0
+    assert (project / "report.mmd").read_text().startswith("---\n")
+
+
+def test_the_format_can_be_said_for_standard_output(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["graph", "report", "--format", "svg"]) == 0
+    assert fromstring(capsys.readouterr().out).tag.endswith("svg")
+
+
+def test_the_model_for_everyone_is_in_the_picture(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["graph", "report", "--model", "openai/gpt-9"]) == 0
+    assert "writer · openai/gpt-9" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("arguments", "told"), [
+    (["report", "--format", "mermaid", "-o", "a.svg"], "--format mermaid does not fit"),
+    (["report", "-o", "no/such/folder/a.svg"], "cannot be written: No such file or directory"),
+    (["reprot"], "reprot is neither a file nor a team (did you mean 'report'?); as a run: nothing "
+     "was run in"),
+    (["a.json"], "a.json cannot be read: No such file or directory"),
+])  # fmt: skip
+def test_a_mistake_is_one_sentence(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    assert main(["graph", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert told in captured.err
+    assert captured.err.startswith("coterie: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_without_the_library_mermaid_is_named_as_the_way_out(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    assert main(["graph", "report", "--format", "svg"]) == 2
+    assert "--format mermaid" in capsys.readouterr().err
+    assert main(["graph", "report"]) == 0
+
+
+def test_a_wrong_document_is_told_like_everywhere(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "wrong.yml").write_text("orchestration: { entry_team: nobody, teams: {} }\n")
+    assert main(["graph", "wrong.yml"]) == 2
+    assert "wrong.yml:1:" in capsys.readouterr().err
+
+
+HISTORIES = sorted(Path(__file__).parents[1].glob("replay/histories/*.json"))
+
+
+@pytest.mark.parametrize("file", HISTORIES, ids=lambda file: file.stem)
+def test_a_recorded_run_is_drawn_from_its_file(
+    project: Path, capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    assert main(["graph", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert file.stem in out
+    assert "visit" in out
+    assert "==>|" in out

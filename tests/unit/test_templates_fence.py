@@ -1,0 +1,173 @@
+"""What a template cannot reach: Python, chance, clocks, other templates, a worker's memory."""
+
+import copy
+
+import pytest
+from hypothesis import given
+from pydantic import JsonValue
+
+from dsl.errors import TemplateFailed
+from dsl.outcomes import Outcome
+from dsl.template_engine import ENVIRONMENT
+from dsl.templates import BadTemplate, fill, fill_text, parse
+from tests.support.strategies import json_values
+
+
+def names() -> dict[str, object]:
+    return {
+        "context": {
+            "items": [1], "get": "g", "keys": {"values": 2}, "text": "abc", "upper": "u",
+            "plain": {"k": 1},
+        },
+        "tasks": {"t": Outcome.failed("T", "m", {"items": 3})},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("{{ context.items }}", [1]),
+        ("{{ context['items'] }}", [1]),
+        ("{{ context.items | length }}", 1),
+        ("{{ context.get }}", "g"),
+        ("{{ context.keys.values }}", 2),
+        ("{{ context.keys.values + 1 }}", 3),
+        ("{{ context.upper }}", "u"),
+        ("{{ tasks.t.data.items }}", 3),
+        ("{{ context.plain.items() | list }}", [["k", 1]]),
+        ("{{ context.plain.get('x', 5) }}", 5),
+        ("{{ context.text.upper() }}", "ABC"),
+    ],
+)
+def test_data_wins_over_methods(template: str, value: JsonValue) -> None:
+    assert fill(template, names()) == value
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "context.__class__",
+        "context['__class__']",
+        "context.text.__class__.__mro__",
+        "''.__class__",
+        "[].append(1)",
+        "[].__len__()",
+        "context | attr('__class__')",
+        "(context | attr('update'))({'x': 1})",
+        "context.update({'x': 1})",
+        "context.pop('items')",
+        "context.plain.clear()",
+        "context.plain.setdefault('x', 1)",
+        "tasks.t.model_copy",
+        "tasks.t.model_dump()",
+        "tasks.t.error.model_dump()",
+        "tasks.t.__dict__",
+        "(1).bit_length()",
+        "1.5.hex()",
+        "'{0.__class__}'.format(1)",
+        "'{}'.format_map({})",
+        "self",
+        "self._TemplateReference__context",
+        "range.__globals__",
+        "range(1).count(0)",
+        "[tasks] | map(attribute='__class__') | list",
+        "lipsum()",
+        "cycler(1)",
+        "namespace()",
+        "dict(a=1)",
+        "now()",
+        "'a' | random",
+        "[1] | random",
+        "context is sameas context",
+        "2 ** 9",
+        "'x' | center(9)",
+        "'x' | safe",
+        "context | pprint",
+    ],
+)
+def test_nothing_but_data_and_listed_methods_can_be_reached(expression: str) -> None:
+    facts = names()
+    before = copy.deepcopy(facts)
+    with pytest.raises(TemplateFailed):
+        fill("{{ " + expression + " }}", facts)
+    with pytest.raises(TemplateFailed):
+        fill_text("{% set x = " + expression + " %}{{ x }}", facts)
+    assert facts == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "{% include 'x' %}",
+        "{% import 'x' as y %}",
+        "{% from 'x' import y %}",
+        "{% extends 'x' %}",
+        "{% block b %}{% endblock %}",
+        "{{ 2 ** 9 }}",
+        "{{ x | nofilter }}",
+        "{{ x is notest }}",
+    ],
+)
+def test_a_template_stands_alone(statement: str) -> None:
+    for statements in (True, False):
+        with pytest.raises(BadTemplate) as caught:
+            parse(statement, statements=statements)
+        assert caught.value.forbidden
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "'a' * 99999999",
+        "99999999 * [1]",
+        "'%99999999d' | format(1)",
+        "'%*d' | format(99999999, 1)",
+        "'%099999999d' % 1",
+        "('a' * 999999).replace('a', 'b' * 999999)",
+        "('a' * 999999) | replace('a', 'b' * 999999)",
+        "('b' * 999999).join(range(99999))",
+        "range(99999) | join('b' * 999999)",
+        "('a' * 9999999) ~ ('a' * 9999999)",
+        "('a' * 9999999) + ('a' * 9999999)",
+        "'a\nb' | indent(99999999)",
+    ],
+)
+def test_what_would_take_a_workers_memory_is_refused_before_it_is_made(expression: str) -> None:
+    with pytest.raises(TemplateFailed):
+        fill("{{ " + expression + " }}", names())
+
+
+def test_a_text_that_doubles_with_every_step_ends_in_an_error() -> None:
+    text = "x" * 6_000_000
+    with pytest.raises(TemplateFailed, match="characters"):
+        fill("{{ x }}{{ x }}", {"x": text})
+
+
+def test_no_global_is_left_but_range() -> None:
+    assert set(ENVIRONMENT.globals) == {"range"}
+
+
+EVIL = "{{ context.secret }} {% for x in y %} {# gone #} {{ 7 * 7 }}"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{{ context.said }}",
+        "<{{ context.said }}>",
+        "{{ context.said | trim }}",
+        "{{ [context.said] }}",
+    ],
+)
+def test_what_a_model_said_is_never_rendered_again(around: str) -> None:
+    facts = {"context": {"said": EVIL, "secret": "leaked"}}
+    assert EVIL in str(fill(around, facts))
+    assert EVIL in fill_text(around, facts)
+    assert "leaked" not in fill_text(around, facts)
+
+
+@given(json_values)
+def test_filling_what_was_filled_is_another_matter(value: JsonValue) -> None:
+    """Values come out as they went in, whatever marks they carry."""
+    wrapped = {"said": ["{{ context.x }}", value]}
+    assert fill("{{ context }}", {"context": wrapped}) == wrapped

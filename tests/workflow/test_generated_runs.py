@@ -1,0 +1,119 @@
+"""Random plans end on the real engine too, and go the way that they go in one process."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from temporalio import activity
+from temporalio.client import WorkflowFailureError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from activities.contracts import (
+    CALL_SKILL,
+    RUN_AGENT,
+    AgentRequest,
+    AgentResponse,
+    SkillRequest,
+    SkillResult,
+)
+from coterie.sandbox import sandbox
+from dsl.errors import InvalidDocument
+from dsl.plan import Plan
+from dsl.values import Json
+from tests.support.engine import plan_of, trail
+from tests.support.generated import CONTEXT, documents, written
+from tests.support.skipping import World, skipped_run
+from workflows.messages import TeamInput, TrailEntry
+from workflows.team import TeamWorkflow
+
+MANY = max(8, settings().max_examples // 10)
+AT_ONCE = ("parallel", "concurrency", "next_team:\n", "losers")
+"""What makes the order of things a matter of speed."""
+Went = list[tuple[str, str, int, str | None, str | None, str | None]]
+
+
+def plans() -> list[Plan]:
+    """Plans that wait for nobody and do one thing after the other."""
+    found: list[Plan] = []
+
+    @settings(
+        max_examples=8 * MANY, database=None, phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )  # fmt: skip
+    @given(documents(attended=False))
+    def collect(document: Json) -> None:
+        text = written(document)
+        if not any(word in text for word in AT_ONCE):
+            try:
+                found.append(plan_of(text))
+            except InvalidDocument:
+                return
+
+    collect()
+    rich = sorted(found, key=lambda plan: len(plan.model_dump_json()), reverse=True)
+    return rich[:MANY]
+
+
+PLANS = plans()
+
+
+@activity.defn(name=RUN_AGENT)
+async def run_agent(request: AgentRequest) -> AgentResponse:
+    return await World(late=False).run_agent(request)
+
+
+@activity.defn(name=CALL_SKILL)
+async def call_skill(request: SkillRequest) -> SkillResult:
+    return await World(late=False).call_skill(
+        request.model_copy(update={"key": f"local/{request.key.partition('/')[2]}"})
+    )
+
+
+@asynccontextmanager
+async def worker(env: WorkflowEnvironment) -> AsyncGenerator[str]:
+    queue = f"generated-{uuid.uuid4()}"
+    async with Worker(
+        env.client, task_queue=queue, workflows=[TeamWorkflow],
+        activities=[run_agent, call_skill], workflow_runner=sandbox(), build_id="test",
+    ):  # fmt: skip
+        yield queue
+
+
+def went(entries: Sequence[TrailEntry]) -> Went:
+    """What was done in which order, without when."""
+    return [(e.kind, e.team, e.visit, e.step, e.status, e.next_team) for e in entries]
+
+
+def in_one_process(plan: Plan) -> tuple[bool, Went]:
+    run = skipped_run(plan, CONTEXT, World(late=False), attended=False)
+    return run.result.end == "completed", went([entry.told() for entry in run.state.trail])
+
+
+async def on_the_engine(env: WorkflowEnvironment, queue: str, plan: Plan) -> tuple[bool, Went]:
+    handle = await env.client.start_workflow(
+        "TeamWorkflow", TeamInput(plan=plan, context=CONTEXT), id=f"made-{uuid.uuid4()}",
+        task_queue=queue,
+    )  # fmt: skip
+    try:
+        await handle.result()
+    except WorkflowFailureError:
+        return False, went(await trail(handle))
+    return True, went(await trail(handle))
+
+
+def test_there_are_plans_enough() -> None:
+    assert len(PLANS) == MANY
+
+
+@pytest.mark.parametrize("number", range(MANY))
+async def test_a_random_plan_ends_on_the_engine_as_in_one_process(
+    env: WorkflowEnvironment, number: int
+) -> None:
+    plan = PLANS[number]
+    async with worker(env) as queue:
+        there = await on_the_engine(env, queue, plan)
+    assert there == await asyncio.to_thread(in_one_process, plan)

@@ -1,0 +1,78 @@
+"""Measures Coterie against a workflow written by hand: `python -m bench`, see bench/README.md."""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.interpreter import figures
+from bench.measuring import Measuring, Sample
+from bench.report import Report
+from bench.stage import stage
+from bench.systems import SYSTEMS, UNSANDBOXED, System, WorkerKind
+
+RESULTS = Path(__file__).parent / "results.json"
+
+
+def _lengths(text: str) -> list[int]:
+    lengths = sorted({int(part) for part in text.split(",")})
+    if not lengths or lengths[0] < 1:
+        raise ValueError
+    return lengths
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument(
+        "--n", type=_lengths, default=[10, 100, 1000], metavar="N,N,...", help="lengths of runs"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=6, help="samples of each length (of 1000 and more: a third)"
+    )
+    parser.add_argument("--quick", action="store_true", help="lengths 10 and 100, two rounds")
+    parser.add_argument(
+        "--unsandboxed", action="store_true", help="measure Coterie outside the sandbox too"
+    )
+    parser.add_argument("--database", help="file for the server's SQLite; else it is in memory")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where the rows are written")
+    return parser.parse_args()
+
+
+async def _loop(
+    systems: Sequence[System], lengths: list[int], rounds: int, database: str | None
+) -> list[Sample]:
+    samples: list[Sample] = []
+    kinds: list[WorkerKind] = list(dict.fromkeys(system.worker for system in systems))
+    async with stage(kinds, database) as (address, workers):
+        async for sample in Measuring(systems, address, workers).samples(lengths, rounds):
+            samples.append(sample)
+            _progress(sample)
+    return samples
+
+
+def _progress(sample: Sample) -> None:
+    print(
+        f"{sample.system:20} {sample.runs:3} x {sample.n:4} steps: "
+        f"{sample.cpu_seconds / sample.steps * 1000:6.2f} ms CPU, "
+        f"{sample.wall_seconds / sample.steps * 1000:6.2f} ms wall per step",
+        file=sys.stderr,
+    )
+
+
+def main() -> None:
+    arguments = _arguments()
+    lengths, rounds = ([10, 100], 2) if arguments.quick else (arguments.n, arguments.rounds)
+    began = time.monotonic()
+    own = figures(steps=100 if arguments.quick else 1000, repeats=9)
+    systems = (*SYSTEMS, UNSANDBOXED) if arguments.unsandboxed else SYSTEMS
+    samples = asyncio.run(_loop(systems, lengths, rounds, arguments.database))
+    report = Report(systems, samples, own)
+    report.write(arguments.out)
+    print(report.text())
+    print(f"\n{arguments.out} written after {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Samples and figures, as tables for people and as rows for programs."""
+
+import json
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from bench.interpreter import Figure
+from bench.measuring import Sample
+from bench.systems import COTERIE, HANDWRITTEN, System
+from dsl.values import Json
+
+Measure = Callable[[Sample], float]
+
+MEASURES: dict[str, Measure] = {
+    "events_per_step": lambda sample: sample.events / sample.n,
+    "bytes_per_step": lambda sample: sample.bytes / sample.n,
+    "worker_cpu_ms_per_step": lambda sample: sample.cpu_seconds / sample.steps * 1000,
+    "wall_ms_per_step": lambda sample: sample.wall_seconds / sample.steps * 1000,
+}
+"""What a whole run took, divided by its steps."""
+
+
+class Report:
+    """Everything that was measured."""
+
+    def __init__(
+        self, systems: Sequence[System], samples: Sequence[Sample], figures: Sequence[Figure]
+    ) -> None:
+        self._systems = systems
+        self._samples = samples
+        self._figures = figures
+        self._lengths = sorted({sample.n for sample in samples})
+
+    def write(self, file: Path) -> None:
+        """The rows as JSON."""
+        file.write_text(json.dumps(list(self._rows()), indent=1) + "\n", encoding="utf-8")
+
+    def text(self) -> str:
+        """The tables."""
+        return "\n".join([*self._loop_table(), "", *self._growth_table(), "", *self._own_table()])
+
+    def _rows(self) -> Iterator[Json]:
+        for n in self._lengths:
+            for system in self._systems:
+                row: Json = {"system": system.name, "case": "loop", "n": n}
+                row.update({name: round(self._median(system, n, measure), 4)
+                            for name, measure in MEASURES.items()})  # fmt: skip
+                yield row
+        for system in self._systems:
+            yield {"system": system.name, "case": "loop-growth", **self._growth(system)}
+        for figure in self._figures:
+            yield {
+                "system": COTERIE.name, "case": figure.case, "n": figure.n,
+                "worker_cpu_ms_per_step": round(figure.microseconds / 1000, 6),
+            }  # fmt: skip
+
+    def _of(self, system: System, n: int) -> list[Sample]:
+        return [one for one in self._samples if one.system == system.name and one.n == n]
+
+    def _median(self, system: System, n: int, measure: Measure) -> float:
+        return statistics.median(map(measure, self._of(system, n)))
+
+    def _ratio(self, system: System, n: int, measure: Measure) -> str:
+        """To the hand-written one: the median of the pairs, and how far the pairs lie apart."""
+        pairs = zip(self._of(system, n), self._of(HANDWRITTEN, n), strict=True)
+        ratios = sorted(measure(ours) / measure(theirs) for ours, theirs in pairs)
+        return f"{statistics.median(ratios):.3f} [{ratios[0]:.2f} {ratios[-1]:.2f}]"
+
+    def _growth(self, system: System) -> Json:
+        """What each further step adds, and what a run has once: from the two shortest lengths.
+
+        Longer runs continue as new, and then every run of the chain has these once.
+        """
+        short, longer = self._lengths[0], self._lengths[min(1, len(self._lengths) - 1)]
+        row: Json = {"n": longer}
+        for name, count in (("events", _events), ("bytes", _bytes)):
+            few, many = (self._median(system, n, count) for n in (short, longer))
+            added = (many - few) / (longer - short) if longer > short else few / short
+            row[f"{name}_per_step"] = round(added, 2)
+            row[f"{name}_per_run"] = round(few - added * short, 1)
+        return row
+
+    def _loop_table(self) -> Iterator[str]:
+        yield "Whole runs, divided by their steps; ratio to handwritten: median [least most]"
+        yield f"{'n':>5}  {'system':20}" + "".join(f"{name:>28}" for name in MEASURES)
+        for n in self._lengths:
+            for system in self._systems:
+                yield f"{n:5}  {system.name:20}" + "".join(
+                    f"{self._median(system, n, measure):9.2f} {self._ratio(system, n, measure):>18}"
+                    for measure in MEASURES.values()
+                )
+
+    def _growth_table(self) -> Iterator[str]:
+        names = ("events_per_step", "bytes_per_step", "events_per_run", "bytes_per_run")
+        yield "What a further step adds to a history, and what a run has once"
+        yield f"{'system':20}" + "".join(f"{name:>17}" for name in names)
+        for system in self._systems:
+            row = self._growth(system)
+            yield f"{system.name:20}" + "".join(f"{row[name]:>17}" for name in names)
+
+    def _own_table(self) -> Iterator[str]:
+        yield "Coterie without Temporal: microseconds of CPU (compile: per plan, else per step)"
+        for figure in self._figures:
+            keys = f"{figure.n} keys" if figure.n else ""
+            yield f"{figure.case:20}{keys:>14}{figure.microseconds:>14.1f}"
+
+
+def _events(sample: Sample) -> float:
+    return sample.events
+
+
+def _bytes(sample: Sample) -> float:
+    return sample.bytes

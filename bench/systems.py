@@ -1,0 +1,50 @@
+"""What is compared, and how a run of each is started."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.converter import DataConverter
+
+from bench import loop, team
+from bench.handwritten import Context, LoopInput
+from coterie.wire import data_converter
+from workflows.messages import TeamInput
+
+WorkerKind = Literal["coterie", "handwritten", "unsandboxed"]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One way to do the work."""
+
+    name: str
+    worker: WorkerKind
+    workflow: str
+    converter: DataConverter
+    given: Callable[[int], object]
+    """The input of a run of so many rounds."""
+
+
+def _team_input(rounds: int) -> TeamInput:
+    return TeamInput(plan=team.plan(rounds), context=team.context())
+
+
+def _loop_input(rounds: int, *, bare: bool = False) -> LoopInput:
+    return LoopInput(context=Context(topic=loop.TOPIC), rounds=rounds, bare=bare)
+
+
+COTERIE = System("coterie", "coterie", "TeamWorkflow", data_converter, _team_input)
+HANDWRITTEN = System(
+    "handwritten", "handwritten", "OutlineLoop", pydantic_data_converter, _loop_input
+)
+BARE = System(
+    "handwritten-bare", "handwritten", "OutlineLoop", pydantic_data_converter,
+    lambda rounds: _loop_input(rounds, bare=True),
+)  # fmt: skip
+UNSANDBOXED = System(
+    "coterie-unsandboxed", "unsandboxed", "TeamWorkflow", data_converter, _team_input
+)
+SYSTEMS = (COTERIE, HANDWRITTEN, BARE)
+"""What is measured unless more is asked for."""

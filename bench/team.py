@@ -1,0 +1,63 @@
+"""The same loop as a Coterie team: a document, compiled once for each length of a run."""
+
+from activities.contracts import AgentResponse, TokenUsage
+from bench import loop
+from dsl.capabilities import Capabilities
+from dsl.compiler import SourceText, compile_sources
+from dsl.plan import Plan
+from dsl.values import Json
+
+CAPABILITIES = Capabilities(agent_types=("generic_single_shot",), providers=(loop.PROVIDER,))
+
+_DOCUMENT = f"""
+llm_config:
+  default_provider: {loop.PROVIDER}
+  default_model: {loop.MODEL}
+  personas:
+    editor:
+      temperature: {loop.TEMPERATURE}
+      max_tokens: {loop.MAX_TOKENS}
+      retries: {loop.RETRIES}
+      prompts:
+        system: {loop.SYSTEM}
+        user: {loop.PROMPT.format(topic="{{ context.topic }}", round="{{ context.round }}")}
+orchestration:
+  entry_team: loop
+  max_total_teams: ROUNDS
+  max_recursion_depth: ROUNDS
+  teams:
+    loop:
+      tasks:
+        - {{name: improve, agent_type: generic_single_shot, persona_key: editor}}
+      routing:
+        rules:
+          - condition: {{task: improve, output_field: text, operator: starts_with, value: REJECTED}}
+            next_team: null
+          - condition: {{task: improve, output_field: text, operator: contains, value: A PERSON}}
+            next_team: null
+          - condition: {{context_field: round, operator: greater_or_equal, value: LAST}}
+            next_team: null
+          - condition: {{task: improve, status: success}}
+            next_team: loop
+            context_updates: {{round: "{{{{ run.visit }}}}"}}
+"""
+
+
+def plan(rounds: int) -> Plan:
+    """The plan of a run of so many rounds."""
+    text = _DOCUMENT.replace("ROUNDS", str(rounds)).replace("LAST", str(rounds - 1))
+    compiled = compile_sources(
+        [SourceText("loop.yml", text)], CAPABILITIES, name="loop", schema_problem=lambda _: None
+    )
+    return compiled.plan
+
+
+def context() -> Json:
+    """What a run starts with."""
+    return {"topic": loop.TOPIC, "round": 0}
+
+
+def response() -> AgentResponse:
+    """What the scripted agent answers, for measurements without Temporal."""
+    usage = TokenUsage(input_tokens=60, output_tokens=len(loop.ANSWER) // 4)
+    return AgentResponse(success=True, data={"text": loop.ANSWER}, usage=usage, model=loop.MODEL)

@@ -1,0 +1,75 @@
+"""A worker of one system in a process of its own, so that its CPU time is its own.
+
+    python -m bench.worker SYSTEM ADDRESS TASK_QUEUE SCRIPT
+
+Answers each line on standard input with the CPU seconds that this process has used so far;
+ends with its input.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from activities.agent_activity import AgentActivities
+from activities.providers.base import ProviderSettings
+from activities.providers.registry import Providers
+from bench import loop
+from bench.asking import Asking
+from bench.handwritten import OutlineLoop
+from coterie.sandbox import sandbox
+from coterie.wire import data_converter
+from workflows.team import TeamWorkflow
+
+IDENTITY = "bench"
+"""Stands in every event of a history: the same length for all."""
+BUILD_ID = "bench"
+
+
+def providers(script: Path) -> Providers:
+    """The model that every system asks."""
+    settings = ProviderSettings(name=loop.PROVIDER, kind="scripted", answers=str(script))
+    return Providers({loop.PROVIDER: settings})
+
+
+@asynccontextmanager
+async def worker(system: str, address: str, queue: str, script: Path) -> AsyncGenerator[None]:
+    """A worker that differs from the other only in what is registered and in the models."""
+    coterie = system != "handwritten"
+    client = await Client.connect(
+        address,
+        identity=IDENTITY,
+        data_converter=data_converter if coterie else pydantic_data_converter,
+    )
+    models = providers(script)
+    provider = models.get(loop.PROVIDER)
+    async with Worker(
+        client,
+        task_queue=queue,
+        workflows=[TeamWorkflow if coterie else OutlineLoop],
+        activities=[AgentActivities(models).run_agent if coterie else Asking(provider).ask_agent],
+        workflow_runner=UnsandboxedWorkflowRunner() if system == "unsandboxed" else sandbox(),
+        build_id=BUILD_ID,
+        max_cached_workflows=100,
+    ):
+        yield
+    await models.close()
+
+
+async def main(system: str, address: str, queue: str, script: str) -> None:
+    # Where Python may not keep bytecode, the sandbox compiles every module for every run.
+    sys.dont_write_bytecode = False
+    async with worker(system, address, queue, Path(script)):
+        print("ready", flush=True)
+        while await asyncio.to_thread(sys.stdin.readline):
+            print(time.process_time(), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -69,7 +69,7 @@ async def replay(history: WorkflowHistory) -> Replayed:
     outcome = await replayer.replay_workflow(history, raise_on_replay_failure=False)
     recorded = ending(history.events[-1]) if history.events else None
     if outcome.replay_failure is not None:
-        differences = (_first_line(outcome.replay_failure),)
+        differences = (_first_line(outcome.replay_failure), *_said(capture.ending))
     elif recorded is None:
         differences = ()
     else:
@@ -180,6 +180,11 @@ def _end(ending: Ending) -> str:
 def _short(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def _said(replayed: Ending) -> tuple[str, ...]:
+    """What the run says now, where it ends before it made the calls that were recorded."""
+    return () if replayed.refusal is None else (f"it ends with: {replayed.refusal}",)
 
 
 def _first_line(failure: Exception) -> str:

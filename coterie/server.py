@@ -33,6 +33,9 @@ from coterie.settings import Settings, state_folder
 _START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _WATCH_SECONDS = 0.5
+_STARTS = 3
+"""Tries, when another program takes a port between our look at it and the server's."""
+_TAKEN = "address already in use"
 
 
 class EmbeddedServer:
@@ -141,12 +144,27 @@ class EmbeddedServer:
         )
 
     def _start(self, folder: Path, record: ServerRecord | None) -> ServerRecord:
+        """Start it on its ports, or on others where those are taken, even at the last moment."""
         binary = find_binary(self._settings)
         if self._process is not None:
             self._process.wait()  # the dead one that we started
-        if record is None or not (port_is_free(record.port) and port_is_free(record.ui_port)):
-            port, ui_port = free_ports(2)
-            record = ServerRecord(port=port, ui_port=ui_port)
+        for _ in range(_STARTS):
+            if record is None or not _ports_are_free(record):
+                port, ui_port = free_ports(2)
+                record = ServerRecord(port=port, ui_port=ui_port)
+            started = self._spawned(folder, binary, record)
+            if started is not None:
+                return started
+            if _TAKEN not in last_words(folder):
+                break
+            record = None
+        raise CommandError(
+            f"the embedded server ended at once: {last_words(folder)} "
+            f"(all of it: {folder / 'server.log'})"
+        )
+
+    def _spawned(self, folder: Path, binary: str, record: ServerRecord) -> ServerRecord | None:
+        """The record of the server once it answers; None when it ended at once."""
         self._write(record.model_copy(update={"pid": None, "stopped": False}))
         try:
             self._process = spawn(binary, folder, record, self._settings)
@@ -156,13 +174,10 @@ class EmbeddedServer:
         self._write(record)
         until = time.monotonic() + _START_SECONDS
         while time.monotonic() < until:
+            if self._process.poll() is not None:
+                return None
             if answers(record, self._settings.namespace):
                 return record
-            if self._process.poll() is not None:
-                raise CommandError(
-                    f"the embedded server ended at once: {last_words(folder)} "
-                    f"(all of it: {folder / 'server.log'})"
-                )
             time.sleep(0.05)
         raise CommandError(
             f"the embedded server did not answer within {_START_SECONDS:g} seconds; "
@@ -184,6 +199,10 @@ class EmbeddedServer:
         draft = file.with_suffix(f".{os.getpid()}")
         draft.write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
         draft.replace(file)
+
+
+def _ports_are_free(record: ServerRecord) -> bool:
+    return port_is_free(record.port) and port_is_free(record.ui_port)
 
 
 async def supervise(

@@ -67,6 +67,15 @@ def test_another_decision_with_the_same_calls_is_noticed(
     assert "trail_digest: recorded" in done.stdout
 
 
+def test_a_start_that_is_refused_now_says_why(quiet_desk: Project, recorded: Path) -> None:
+    file = with_another_plan(
+        recorded, lambda text: text.replace('"entry_team":"writing"', '"entry_team":"nowhere"')
+    )
+    done = quiet_desk.coterie("replay", str(file))
+    assert done.returncode == 1
+    assert "it ends with: the plan has no team 'nowhere'" in done.stdout
+
+
 def test_other_calls_are_noticed(quiet_desk: Project, recorded: Path) -> None:
     file = with_another_plan(recorded, lambda text: text.replace('"judge"', '"referee"'))
     done = quiet_desk.coterie("replay", str(file))

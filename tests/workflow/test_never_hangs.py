@@ -11,7 +11,7 @@ from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
 from dsl.values import LONGEST, Json
-from tests.support.engine import Engine, engine, plan_of
+from tests.support.engine import Engine, engine, plan_of, time_skipping
 from tests.support.runs import failure, scheduled
 from tests.support.stopping import StoppingScope, World, fresh
 from workflows.interpreter import run
@@ -168,11 +168,10 @@ async def test_only_a_run_that_continues_as_new_carries_a_state(
     )  # fmt: skip
 
 
-async def test_a_cancelled_run_ends_as_cancelled_and_its_call_is_told(
-    env: WorkflowEnvironment, tmp_path: Path
-) -> None:
+async def test_a_cancelled_run_ends_as_cancelled_and_its_call_is_told(tmp_path: Path) -> None:
+    """On a server of its own: its time never skips again after a run ended before its call."""
     answers: list[Json] = [{"task": "ask", "answer": "late", "seconds": 60}]
-    async with engine(env, tmp_path, answers) as here:
+    async with time_skipping() as env, engine(env, tmp_path, answers) as here:
         handle: Any = await here.start(f"{TEAM}{ASK}}}\n      routing: {{default: work}}\n")
         while not await scheduled(handle):
             await env.sleep(1)

@@ -5,7 +5,7 @@ the workflow may import it. These models lie in histories: only ever add optiona
 """
 
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, JsonValue
 from temporalio.common import RetryPolicy
@@ -135,7 +135,7 @@ class CompileResult(Frozen):
     refused: str | None = None
 
 
-class CallOptions(Frozen):
+class CallOptions(NamedTuple):
     """How Temporal runs one call."""
 
     timeout: float

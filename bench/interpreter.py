@@ -23,6 +23,7 @@ from workflows.scope import Call, DurableScope
 from workflows.state import RunState
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
+_SECONDS = _NOW.timestamp()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,12 @@ class _Answered(DurableScope):
     def now(self) -> datetime:
         return _NOW
 
+    def time(self) -> float:
+        return _SECONDS
+
     async def checkpoint(self) -> None:
-        board(self.plan, self.state)
+        if self.state.doing:  # as in a workflow: between two teams there is nothing new to show
+            board(self.plan, self.state)
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         return self._response

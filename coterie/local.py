@@ -61,6 +61,10 @@ class LocalScope:
         """The machine's clock, UTC."""
         return datetime.now(UTC)
 
+    def time(self) -> float:
+        """The same, in seconds of Unix time."""
+        return self.now().timestamp()
+
     async def checkpoint(self) -> None:
         """Let others go on."""
         await asyncio.sleep(0)

@@ -27,17 +27,18 @@ class LeanJsonConverter(PydanticJSONPlainPayloadConverter):
         return Payload(metadata={"encoding": self.encoding.encode()}, data=data)
 
 
+_JSON = LeanJsonConverter()
+_CONVERTERS = tuple(
+    _JSON if isinstance(converter, JSONPlainPayloadConverter) else converter
+    for converter in DefaultPayloadConverter.default_encoding_payload_converters
+)
+
+
 class LeanPayloadConverter(CompositePayloadConverter):
     """Temporal's own converters, with JSON replaced by ours."""
 
     def __init__(self) -> None:
-        json_converter = LeanJsonConverter()
-        super().__init__(
-            *(
-                json_converter if isinstance(converter, JSONPlainPayloadConverter) else converter
-                for converter in DefaultPayloadConverter.default_encoding_payload_converters
-            )
-        )
+        super().__init__(*_CONVERTERS)  # the SDK makes one for every payload of a workflow task
 
 
 data_converter = DataConverter(payload_converter_class=LeanPayloadConverter)

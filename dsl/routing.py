@@ -1,6 +1,6 @@
 """Routing: which team is next, with which changes to the context, and because of what. Pure."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import JsonValue
@@ -44,7 +44,7 @@ def choose(team: Team, facts: Facts) -> Route:
     """
     failure = failed_task(team, facts.tasks)
     own = {step.name: facts.tasks[step.name] for step in team.steps if step.name in facts.tasks}
-    facts = replace(facts, counted=own)
+    facts = facts.counting(own)
     routing = team.routing
     if routing is None:
         if failure is not None:

@@ -74,24 +74,22 @@ def slice_for(persona: Persona, step: AgentStep, facts: Facts) -> Json:
 def _take(inputs: Json, path: Path, names: Mapping[str, object]) -> None:
     value: object = names
     here = inputs
-    for depth, segment in enumerate(path, 1):
+    last = len(path) - 1
+    for depth, segment in enumerate(path):
         value = look_up(value, segment)
         if value is MISSING:
             return
-        entered = _can_be_entered(value)
-        if depth == len(path) or not entered:
-            here[segment] = to_json(value) if entered else cast("JsonValue", value)
-            return
+        match value:
+            case dict() | Outcome() | Mapping():
+                value = cast("object", value)
+                if depth == last:
+                    here[segment] = to_json(value)
+                    return
+            case _:
+                here[segment] = cast("JsonValue", value)
+                return
         match here.setdefault(segment, {}):
             case dict() as below:
                 here = below
             case _:
                 return  # already taken whole
-
-
-def _can_be_entered(value: object) -> bool:
-    match value:
-        case dict() | Outcome() | Mapping():
-            return True
-        case _:
-            return False

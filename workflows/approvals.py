@@ -67,12 +67,12 @@ async def ask(
     request_id = str(block.results[0])
     await scope.checkpoint()
     waiting = state.pending.get(request_id)
-    began = scope.now().timestamp()
+    began = scope.time()
     if waiting is not None:
         began = datetime.fromisoformat(waiting.since).timestamp()
         if waiting.deadline is not None:
             until = datetime.fromisoformat(waiting.deadline).timestamp()
-            deadline = max(until - scope.now().timestamp(), 0)
+            deadline = max(until - scope.time(), 0)
     try:
         await scope.wait_until(
             lambda: request_id not in state.pending, deadline, f"deadline of {request_id}"

@@ -10,9 +10,10 @@ from dsl.context import apply
 from dsl.errors import InvalidPlan, LimitExceeded, TeamError
 from dsl.limits import check, fingerprint, non_progressing
 from dsl.outcomes import Outcome
-from dsl.plan import Plan, Team
+from dsl.plan import Persona, Plan, Team
 from dsl.routing import Route, choose, failed_task
-from dsl.steps import Step
+from dsl.slices import snapshot
+from dsl.steps import AgentStep, Step
 from workflows.approvals import ask
 from workflows.fan_out import fork, gathered, join
 from workflows.messages import TeamResult
@@ -21,6 +22,8 @@ from workflows.results import RunFailed, failed_result, result
 from workflows.scope import Scope
 from workflows.sequence import run_steps
 from workflows.state import MAIN, Frame, Routed, Track
+
+_SORTED = json.JSONEncoder(sort_keys=True)
 
 
 async def run(scope: Scope) -> TeamResult:
@@ -44,12 +47,25 @@ class TeamInterpreter:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
+        self._personas: dict[tuple[str | None, str | None], Persona] = {}
 
     async def run_steps(
         self, steps: Sequence[Step], place: Place, *, part: str = "", stop: bool = True
     ) -> Outcome:
         """Run the steps in order, from where the block stands."""
         return await run_steps(steps, place, self.scope, self, part=part, stop=stop)
+
+    def persona(self, step: AgentStep) -> Persona:
+        """The persona as this agent is sent it; made once for all its turns.
+
+        Raises:
+            InvalidPlan: the plan has none of that name.
+        """
+        key = (step.persona_key, step.prompt)
+        made = self._personas.get(key)
+        if made is None:
+            made = self._personas[key] = snapshot(_persona(self.scope.plan, step), step)
+        return made
 
     async def follow(self, track: str) -> None:
         """Follow a track from team to team until its end, or to where its branches meet."""
@@ -87,7 +103,7 @@ class TeamInterpreter:
             status="failure" if failed else "success",
             next_team=_told(route.next_team),
             updated=tuple(route.updates),
-            fingerprint=json.dumps(route.updates, sort_keys=True) if route.updates else "",
+            fingerprint=_SORTED.encode(route.updates) if route.updates else "",
         )  # fmt: skip
         scope.state.forget(f"{name}:{team.id}#{track.visit}")
         track.visit = 0
@@ -100,6 +116,14 @@ def _team(plan: Plan, team_id: str) -> Team:
     if team is None:
         raise InvalidPlan(f"the plan has no team {team_id!r}")
     return team
+
+
+def _persona(plan: Plan, step: AgentStep) -> Persona:
+    persona = plan.personas.get(step.persona_key or "")
+    if persona is None:
+        raise InvalidPlan(f"step {step.name!r} names the persona {step.persona_key!r}, which the "
+                          "plan does not have")  # fmt: skip
+    return persona
 
 
 def _skip_the_rest(team: Team, frame: Frame) -> None:

@@ -1,13 +1,15 @@
 """Place: where in a run a step stands, and what is seen from there."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
 from dsl.facts import Facts
 from dsl.outcomes import Outcome
-from dsl.steps import Step
+from dsl.plan import Persona
+from dsl.steps import AgentStep, Step
 from workflows.messages import TrailKind
 from workflows.scope import Scope
 from workflows.state import Block, Frame, Noted
@@ -38,7 +40,7 @@ class Place(NamedTuple):
         """This place with a frame that begins as a copy, for one of several ways at once."""
         path = f"{self.key}|{name}"
         if path not in scope.state.frames:
-            scope.state.frames[path] = self.frame(scope).model_copy(deep=True)
+            scope.state.frames[path] = deepcopy(self.frame(scope))
         return self._replace(frame_path=path)
 
     @property
@@ -108,7 +110,7 @@ class Place(NamedTuple):
         tokens: int | None = None,
     ) -> None:
         """Add an entry to the run's trail; `since` is the clock when it began, in seconds."""
-        now = scope.now().timestamp()
+        now = scope.time()
         entry = Noted(
             number=scope.state.trail_length + 1,
             at=now,
@@ -137,6 +139,10 @@ class Interpreter(Protocol):
 
     async def follow(self, track: str) -> None:
         """Follow a track from team to team until its end."""
+        ...
+
+    def persona(self, step: AgentStep) -> Persona:
+        """The persona as this agent is sent it."""
         ...
 
 

@@ -75,7 +75,7 @@ async def _run_step(
     """
     state = scope.state
     key = f"{place.team}/{place.path}"
-    state.doing[key] = block.began or scope.now().timestamp()
+    state.doing[key] = block.began or scope.time()
     try:
         if block.began is None:
             await scope.checkpoint()
@@ -83,7 +83,7 @@ async def _run_step(
             if refused is not None:
                 place.note(scope, "step", f"when: {block.because}", status=refused.status)
                 return refused
-            block.began = scope.now().timestamp()
+            block.began = scope.time()
             block.tokens = state.tokens
         outcome = await _attempts(step, place, scope, interpreter)
     finally:

@@ -5,12 +5,12 @@ have a Frame, a block of steps has a Block. So the interpreter, started anew wit
 state, goes on where it was (decision 0007).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Literal, cast
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import JsonValue, TypeAdapter
 
 from activities.contracts import TokenUsage
 from dsl.outcomes import Failure, Outcome
@@ -27,15 +27,6 @@ from workflows.messages import (
 
 _TRAIL_KEPT = 1000
 _TRAIL_CARRIED = 100
-
-
-class _Memory(BaseModel):
-    """A part of the state, as cheap to write to as any class.
-
-    Nothing in it comes from outside but once, when a run continues as new, and is checked then.
-    """
-
-    __setattr__ = object.__setattr__  # pydantic's own costs more per step than routing does
 
 
 @dataclass(slots=True)
@@ -66,23 +57,25 @@ class Noted:
         )  # fmt: skip
 
 
-class Frame(_Memory):
+@dataclass(slots=True)
+class Frame:
     """The memory of one team visit, or of one plan in progress."""
 
-    tasks: dict[str, Outcome] = Field(default_factory=dict[str, Outcome])
+    tasks: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """Outcomes so far, in the order of their ends."""
-    variables: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    variables: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     input: JsonValue = None
 
 
-class Block(_Memory):
+@dataclass(slots=True)
+class Block:
     """How far a list of steps or a loop has come."""
 
     next: int = 0
     """The next step of a list; the current round of a loop."""
     items: list[JsonValue] | None = None
     """What a loop goes over."""
-    results: list[JsonValue] = Field(default_factory=list[JsonValue])
+    results: list[JsonValue] = field(default_factory=list[JsonValue])
     """One entry per finished round."""
     chosen: int | None = None
     """The way that a branch took, -1 is `otherwise`; the clause that caught a failure."""
@@ -96,7 +89,8 @@ class Block(_Memory):
     """What came of the work, while something else of the step is still to be done."""
 
 
-class Routed(_Memory):
+@dataclass(slots=True)
+class Routed:
     """Why the run came to its current team."""
 
     reason: str = "entry"
@@ -115,27 +109,29 @@ class Routed(_Memory):
         return {"reason": self.reason, "from": self.from_team, "error": told}
 
 
-class Fork(_Memory):
+@dataclass(slots=True)
+class Fork:
     """Branches of a fan-out that a track waits for."""
 
     branches: tuple[str, ...]
     """The teams that the branches began with, in written order."""
     concentrator: str | None = None
-    merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
+    merge: dict[str, MergePolicy] = field(default_factory=dict[str, MergePolicy])
 
 
-class Track(_Memory):
+@dataclass(slots=True)
+class Track:
     """One way through the teams: the run's own, a branch of a fan-out, a team as a step."""
 
-    context: Json = Field(default_factory=dict[str, JsonValue])
+    context: Json = field(default_factory=dict[str, JsonValue])
     team: str | None = None
     """The current team; None before the plan is known and after the end."""
     visit: int = 0
     """The current team's visit in this run; 0 before it is entered."""
-    routed: Routed = Field(default_factory=Routed)
-    latest: dict[str, dict[str, Outcome]] = Field(default_factory=dict[str, dict[str, Outcome]])
+    routed: Routed = field(default_factory=Routed)
+    latest: dict[str, dict[str, Outcome]] = field(default_factory=dict[str, dict[str, Outcome]])
     """`{team: {task: Outcome}}` of each team's latest visit, as seen from this track."""
-    updates: list[tuple[str, JsonValue]] = Field(default_factory=list[tuple[str, JsonValue]])
+    updates: list[tuple[str, JsonValue]] = field(default_factory=list[tuple[str, JsonValue]])
     """What this track set in the context since it was forked, in order."""
     branch: bool = False
     """It is a branch of a fan-out."""
@@ -157,34 +153,35 @@ def _within(key: str, place: str) -> bool:
     return len(place) == len(key) or key.endswith(":") or place[len(key)] in ":/|!"
 
 
-class RunState(_Memory):
+@dataclass(slots=True)
+class RunState:
     """All that a run remembers."""
 
-    tracks: dict[str, Track] = Field(default_factory=lambda: {MAIN: Track()})
+    tracks: dict[str, Track] = field(default_factory=lambda: {MAIN: Track()})
     teams_run: int = 0
-    visits: dict[str, int] = Field(default_factory=dict[str, int])
+    visits: dict[str, int] = field(default_factory=dict[str, int])
     """`{team: starts in this run}`, over all tracks."""
-    seen: dict[str, list[str]] = Field(default_factory=dict[str, list[str]])
+    seen: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Context fingerprints by team, where no-progress detection is on."""
-    frames: dict[str, Frame] = Field(default_factory=dict[str, Frame])
-    blocks: dict[str, Block] = Field(default_factory=dict[str, Block])
-    executions: dict[str, int] = Field(default_factory=dict[str, int])
+    frames: dict[str, Frame] = field(default_factory=dict[str, Frame])
+    blocks: dict[str, Block] = field(default_factory=dict[str, Block])
+    executions: dict[str, int] = field(default_factory=dict[str, int])
     """How often each step has run in this run, by `team/path`."""
     calls: int = 0
     """Activities so far; numbers their ids."""
     model_calls: int = 0
     skill_calls: int = 0
-    usage: TokenUsage = TokenUsage()
-    pending: dict[str, Pending] = Field(default_factory=dict[str, Pending])
-    decisions: dict[str, Decision] = Field(default_factory=dict[str, Decision])
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
+    decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
     paused: Paused | None = None
-    amendments: list[AmendInput] = Field(default_factory=list[AmendInput])
+    amendments: list[AmendInput] = field(default_factory=list[AmendInput])
     """Changes to the context that wait for the next boundary."""
-    signals: dict[str, list[JsonValue]] = Field(default_factory=dict[str, list[JsonValue]])
+    signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals that nobody has waited for yet."""
-    doing: dict[str, float] = Field(default_factory=dict[str, float])
+    doing: dict[str, float] = field(default_factory=dict[str, float])
     """`{step: Unix time of its begin}` of the steps in progress, outermost first."""
-    trail: list[Noted] = Field(default_factory=list[Noted])
+    trail: list[Noted] = field(default_factory=list[Noted])
     """The latest entries; all of them can be told from history."""
     trail_length: int = 0
     trail_digest: str = ""
@@ -213,8 +210,17 @@ class RunState(_Memory):
 
     def carried(self) -> Json:
         """What a run takes along when it continues as new; of the trail, the latest entries."""
-        kept = self.model_copy(update={"trail": self.trail[-_TRAIL_CARRIED:]})
-        return cast("Json", kept.model_dump(mode="json", exclude_defaults=True))
+        kept = replace(self, trail=self.trail[-_TRAIL_CARRIED:])
+        return cast("Json", _STATE.dump_python(kept, mode="json", exclude_defaults=True))
+
+    @classmethod
+    def resumed(cls, carried: Json) -> "RunState":
+        """The state that `carried` gave.
+
+        Raises:
+            ValidationError: it is none.
+        """
+        return _STATE.validate_python(carried)
 
     def forget(self, key: str) -> None:
         """Drop the places of everything at and below a key: it was left in the middle.
@@ -230,3 +236,6 @@ class RunState(_Memory):
         count = self.executions.get(key, 0) + 1
         self.executions[key] = count
         return count
+
+
+_STATE = TypeAdapter(RunState)

@@ -86,7 +86,7 @@ class TeamWorkflow:
             if self.input.carried is not None:
                 if workflow.info().continued_run_id is None:
                     raise RunRefused("`carried` is for runs that continue as new")
-                self.state = RunState.model_validate(self.input.carried)
+                self.state = RunState.resumed(self.input.carried)
             else:
                 self.state.main.context = self.input.context
         except RunRefused as error:

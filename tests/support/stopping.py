@@ -53,6 +53,9 @@ class StoppingScope:
     def now(self) -> datetime:
         return BEGAN + timedelta(seconds=self.world.seconds)
 
+    def time(self) -> float:
+        return self.now().timestamp()
+
     async def checkpoint(self) -> None:
         if self.left is None or self.at_once:
             return
@@ -136,4 +139,4 @@ async def stopped_everywhere(plan: Plan, context: Json, answer: Answer) -> tuple
 
 def carried(state: RunState) -> RunState:
     """The state as the next part of the run gets it: through JSON."""
-    return RunState.model_validate(cast("Json", json.loads(json.dumps(state.carried()))))
+    return RunState.resumed(cast("Json", json.loads(json.dumps(state.carried()))))

@@ -149,7 +149,7 @@ async def test_wherever_a_run_is_stopped_it_goes_on_from_there_and_repeats_nothi
             break  # there are no more checkpoints than these
         except Interrupted:
             carried = cast("Json", json.loads(json.dumps(state.carried())))
-            resumed = RunState.model_validate(carried)
+            resumed = RunState.resumed(carried)
             result = await run(Stopping(plan, resumed, world, None))
         assert world.calls == once.calls, f"stopped at checkpoint {stops}"
         assert result.context == expected.context
@@ -172,7 +172,7 @@ async def test_a_run_may_be_stopped_at_every_checkpoint_in_turn() -> None:
             result = await run(scope)
             break
         except Interrupted:
-            state = RunState.model_validate(json.loads(json.dumps(state.carried())))
+            state = RunState.resumed(json.loads(json.dumps(state.carried())))
     else:
         raise AssertionError("the run never ended")
     assert world.calls == once.calls

@@ -1,10 +1,8 @@
 """An agent at work: one model turn an activity, or its execution plan, step by step."""
 
 from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType, Reask
-from dsl.errors import InvalidPlan
 from dsl.outcomes import Outcome
-from dsl.plan import Persona
-from dsl.slices import slice_for, snapshot
+from dsl.slices import slice_for
 from dsl.steps import AgentStep
 from dsl.templates import fill
 from dsl.values import Json
@@ -63,20 +61,12 @@ async def _accepted(
 async def _work(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
     if step.agent_type == ORCHESTRATING:
         return await _plan(step, place, scope, interpreter)
-    return await _turns(step, place, scope)
-
-
-def _persona(step: AgentStep, scope: Scope) -> Persona:
-    persona = scope.plan.personas.get(step.persona_key or "")
-    if persona is None:
-        raise InvalidPlan(f"step {step.name!r} names the persona {step.persona_key!r}, which the "
-                          "plan does not have")  # fmt: skip
-    return persona
+    return await _turns(step, place, scope, interpreter)
 
 
 async def _plan(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
     """Interpret the persona's execution plan in a frame of its own; its variables are the data."""
-    persona = _persona(step, scope)
+    persona = scope.plan.personas[step.persona_key or ""]
     given = fill(step.input, place.facts(scope).names())
     inner = place.own_frame()
     frame = inner.frame(scope)
@@ -93,9 +83,9 @@ async def _plan(step: AgentStep, place: Place, scope: Scope, interpreter: Interp
     return Outcome.succeeded(variables)
 
 
-async def _turns(step: AgentStep, place: Place, scope: Scope) -> Outcome:
+async def _turns(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
     """One model turn, and a bounded number of re-asks after an unusable answer."""
-    request, options, reasks = _request(step, place, scope)
+    request, options, reasks = _request(step, place, scope, interpreter)
     number = 0
     while True:
         try:
@@ -112,7 +102,9 @@ async def _turns(step: AgentStep, place: Place, scope: Scope) -> Outcome:
         request = request.model_copy(update={"reask": reask})
 
 
-def _request(step: AgentStep, place: Place, scope: Scope) -> tuple[AgentRequest, CallOptions, int]:
+def _request(
+    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter
+) -> tuple[AgentRequest, CallOptions, int]:
     """The request, with just what the prompts name, and how to run it."""
     facts = place.facts(scope)
     count = scope.state.executed(f"{place.team}/{place.path}")
@@ -129,7 +121,7 @@ def _request(step: AgentStep, place: Place, scope: Scope) -> tuple[AgentRequest,
         )  # fmt: skip
         options = CallOptions(timeout=step.timeout or _LEGACY_TIMEOUT, retries=_LEGACY_RETRIES)
         return request, options, 0
-    persona = snapshot(_persona(step, scope), step)
+    persona = interpreter.persona(step)
     request = AgentRequest(
         team=place.team, task=step.name, visit=count, agent_type=step.agent_type,
         persona_key=step.persona_key or "", persona=persona,

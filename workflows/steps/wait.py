@@ -24,7 +24,7 @@ async def execute(step: WaitStep, place: Place, scope: Scope) -> Outcome:
             return until
         block.results.append(until)
     until = _number(block.results[0])
-    left = until - scope.now().timestamp()
+    left = until - scope.time()
     if left > 0:
         await scope.wait_until(lambda: False, left, f"{place.team}/{place.path}")
     place.close_block(scope, "wait")
@@ -46,7 +46,7 @@ def _until(step: WaitStep, place: Place, scope: Scope) -> float | Outcome:
             datetime.fromtimestamp(until, UTC)  # what it is told as afterwards
         except (ValueError, OverflowError):
             return Outcome.failed("NotATime", f"{written!r} is no time like 2026-01-31T09:00")
-        if until - scope.now().timestamp() > LONGEST:
+        if until - scope.time() > LONGEST:
             return Outcome.failed("NotATime", f"{written!r} is more than a hundred years away")
         return until
     written = fill(step.duration, names)
@@ -58,7 +58,7 @@ def _until(step: WaitStep, place: Place, scope: Scope) -> float | Outcome:
         return Outcome.failed("NotADuration", f"{written!r} is no duration like 90 or 5m")
     if not 0 <= length <= LONGEST:
         return Outcome.failed("NotADuration", f"{written!r} is not between 0 and a hundred years")
-    return scope.now().timestamp() + length
+    return scope.time() + length
 
 
 async def _signal(step: WaitStep, name: str, place: Place, scope: Scope) -> Outcome:

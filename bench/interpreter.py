@@ -18,8 +18,9 @@ from dsl.steps import AgentStep
 from dsl.values import Json
 from workflows.beginning import begin
 from workflows.board import board
+from workflows.durable import DurableScope
 from workflows.interpreter import run
-from workflows.scope import Call, DurableScope
+from workflows.scope import Call
 from workflows.state import RunState
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)

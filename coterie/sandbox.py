@@ -1,22 +1,36 @@
-"""The sandbox that workflows run in: strict for `workflows`, open for what is pure by law.
+"""The sandbox of workflows: strict for what reaches Temporal, open for what is pure by law.
 
-`workflows` itself is never passed through, or the sandbox would not see what it does; only its
-pure data is, or every run would build and keep these models anew: 35 ms and 0.7 MB a run.
+What decides (the language and the interpreter) passes through: a run does not build its modules
+anew, which takes 9 ms and keeps half a megabyte a run. `tests/law` holds that it imports
+nothing that a sandbox would have to catch, and the tests run it inside as well (decision 0009).
 """
 
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
-PURE = (
-    "dsl", "activities", "activities.contracts", "pydantic", "pydantic_core", "annotated_types",
-    "typing_inspection", "jinja2", "markupsafe", "re2", "_re2",
+LIBRARIES = (
+    "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "jinja2", "markupsafe",
+    "re2", "_re2",
 )  # fmt: skip
-"""Libraries and rooms that the import law keeps free of clocks, chance and input."""
+LANGUAGE = ("dsl", "activities", "activities.contracts")
+"""Rooms that the import law keeps free of clocks, chance and input."""
 
 DATA = ("workflows.messages", "workflows.state")
-"""What crosses and what is remembered: types that call nothing (held by `tests/law`)."""
+"""What crosses and what is remembered: types that call nothing."""
+
+DECIDING = (
+    "workflows.approvals", "workflows.beginning", "workflows.board", "workflows.control",
+    "workflows.fan_out", "workflows.interpreter", "workflows.place", "workflows.results",
+    "workflows.scope", "workflows.sequence", "workflows.skill_calls", "workflows.steps",
+)  # fmt: skip
+"""The interpreter: it reaches the world through the Scope alone."""
 
 
-def sandbox() -> SandboxedWorkflowRunner:
-    """The workflow runner of every worker and every test."""
-    restrictions = SandboxRestrictions.default.with_passthrough_modules(*PURE, *DATA)
+def sandbox(*, everything: bool = False) -> SandboxedWorkflowRunner:
+    """The workflow runner of every worker.
+
+    Args:
+        everything: keep the interpreter inside too, as the tests do to catch what it should not do.
+    """
+    passed = (*LIBRARIES, *LANGUAGE, *DATA, *(() if everything else DECIDING))
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(*passed)
     return SandboxedWorkflowRunner(restrictions=restrictions)

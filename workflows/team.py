@@ -20,6 +20,7 @@ from dsl.walking import waited_for
 from workflows import approvals, control
 from workflows.beginning import begin
 from workflows.board import board, status
+from workflows.durable import DurableScope
 from workflows.encoding import encoded
 from workflows.interpreter import run
 from workflows.messages import (
@@ -35,7 +36,7 @@ from workflows.messages import (
     TrailPage,
 )
 from workflows.results import RunFailed
-from workflows.scope import DurableScope, Interrupted
+from workflows.scope import Interrupted
 from workflows.state import RunState
 
 _TRAIL_PAGE = 200

@@ -36,10 +36,13 @@ async def test_a_history_replays_and_decides_the_same(file: Path) -> None:
     assert replayed.differences == ()
 
 
+@pytest.mark.parametrize("everything", [False, True])
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-async def test_a_history_replays_inside_the_sandbox(file: Path) -> None:
+async def test_a_history_replays_inside_the_sandbox(file: Path, everything: bool) -> None:
     replayer = Replayer(
-        workflows=[TeamWorkflow], workflow_runner=sandbox(), data_converter=data_converter
+        workflows=[TeamWorkflow],
+        workflow_runner=sandbox(everything=everything),
+        data_converter=data_converter,
     )
     await replayer.replay_workflow(history(file))
 

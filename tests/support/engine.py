@@ -135,7 +135,7 @@ async def engine(
         task_queue=queue,
         workflows=[TeamWorkflow],
         activities=[agents.run_agent, skills.call_skill],
-        workflow_runner=sandbox(),
+        workflow_runner=sandbox(everything=True),
         build_id="test",
     ):
         made = Engine(env, queue, folder)

@@ -14,9 +14,9 @@ from dsl.values import LONGEST, Json
 from tests.support.engine import Engine, engine, plan_of, time_skipping
 from tests.support.runs import failure, scheduled
 from tests.support.stopping import StoppingScope, World, fresh
+from workflows.durable import MOST_STEPS_AT_ONCE
 from workflows.interpreter import run
 from workflows.results import RunFailed
-from workflows.scope import MOST_STEPS_AT_ONCE
 
 TEAM = """
 orchestration:

@@ -4,6 +4,7 @@ One frozen type per arrow. Nothing here imports an SDK or anything else of `acti
 the workflow may import it. These models lie in histories: only ever add optional fields.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, NamedTuple
 
@@ -42,7 +43,8 @@ class FailureType:
     COMPILE_REFUSED = "CompileRefused"  # a named or inline document that does not compile
 
 
-class TokenUsage(Frozen):
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
     """What one model call used, in tokens; `input_tokens` includes the cached ones."""
 
     input_tokens: int = 0
@@ -52,9 +54,9 @@ class TokenUsage(Frozen):
     def __add__(self, other: "TokenUsage") -> "TokenUsage":
         """The sum of two usages."""
         return TokenUsage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
         )
 
 

@@ -1,21 +1,23 @@
 """What a step came to: success, failure or skipped, with its data or its error."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import JsonValue
 
 from dsl.conditions import Status
-from dsl.values import Frozen
 
 
-class Failure(Frozen):
+@dataclass(frozen=True, slots=True)
+class Failure:
     """An expected failure: routing decides what it means."""
 
     type: str
     message: str
 
 
-class Outcome(Frozen):
+@dataclass(frozen=True, slots=True)
+class Outcome:
     """The end of one step. `tasks.<name>` in templates is this: success, data, error, status."""
 
     status: Status
@@ -30,17 +32,17 @@ class Outcome(Frozen):
     @classmethod
     def succeeded(cls, data: JsonValue = None) -> "Outcome":
         """The step did what it should."""
-        return cls(status="success", data=data)
+        return cls("success", data)
 
     @classmethod
     def failed(cls, type: str, message: str, data: JsonValue = None) -> "Outcome":
         """The step could not; `data` keeps what there is to see."""
-        return cls(status="failure", data=data, error=Failure(type=type, message=message))
+        return cls("failure", data, Failure(type, message))
 
     @classmethod
     def skipped(cls) -> "Outcome":
         """The step did not run: its `when` did not hold, or an earlier task failed."""
-        return cls(status="skipped")
+        return cls("skipped")
 
 
 End = Literal["completed", "failed", "max_total_teams", "max_recursion_depth", "no_progress"]

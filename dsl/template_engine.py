@@ -8,6 +8,7 @@ take a worker's memory.
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields
 from functools import partial
 from typing import Any, Final, cast
 
@@ -29,8 +30,8 @@ TEXT_METHODS = frozenset({
 LARGEST = 10_000_000
 """The longest text, in characters, and the longest list that a template may make."""
 
-_OUTCOME_FIELDS = frozenset(Outcome.model_fields) | {"success"}
-_FAILURE_FIELDS = frozenset(Failure.model_fields)
+_OUTCOME_FIELDS = frozenset(one.name for one in fields(Outcome)) | {"success"}
+_FAILURE_FIELDS = frozenset(one.name for one in fields(Failure))
 _NO_FILTERS = ("random", "pprint", "urlize", "xmlattr", "escape", "e", "forceescape", "safe",
                "center", "batch", "slice")  # fmt: skip
 _NO_TESTS = ("sameas",)

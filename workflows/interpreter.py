@@ -96,16 +96,16 @@ class TeamInterpreter:
         except Returned:
             _skip_the_rest(team, frame)
         route = choose(team, place.facts(scope))
-        _leave(team, place, track, route, frame)
-        failed = failed_task(team, frame.tasks) is not None
+        failed = failed_task(team, frame.tasks)
+        _leave(team, track, route, frame, failed)
         place.note(
             scope, "route", route.because,
-            status="failure" if failed else "success",
+            status="success" if failed is None else "failure",
             next_team=_told(route.next_team),
             updated=tuple(route.updates),
             fingerprint=_SORTED.encode(route.updates) if route.updates else "",
         )  # fmt: skip
-        scope.state.forget(f"{name}:{team.id}#{track.visit}")
+        scope.state.forget(place.frame_path)
         track.visit = 0
         if isinstance(route.next_team, tuple):
             fork(name, track, route, scope)
@@ -131,13 +131,15 @@ def _skip_the_rest(team: Team, frame: Frame) -> None:
         frame.tasks.setdefault(step.name, Outcome.skipped())
 
 
-def _leave(team: Team, place: Place, track: Track, route: Route, frame: Frame) -> None:
+def _leave(
+    team: Team, track: Track, route: Route, frame: Frame, failed: tuple[str, Outcome] | None
+) -> None:
     """Put the track where the route leads, with the context that the route makes."""
     track.context = apply(track.context, route.updates)
     if track.branch:
         track.updates.extend(route.updates.items())
     track.latest[team.id] = frame.tasks
-    name, outcome = failed_task(team, frame.tasks) or (None, None)
+    name, outcome = failed or (None, None)
     track.routed = Routed(
         reason=route.reason, because=route.because, from_team=team.id,
         error=outcome.error if outcome else None, failed_task=name,

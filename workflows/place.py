@@ -30,7 +30,8 @@ class Place(NamedTuple):
 
     def at(self, name: str) -> "Place":
         """The place of a step within this one."""
-        return self._replace(path=f"{self.path}/{name}" if self.path else name)
+        path = f"{self.path}/{name}" if self.path else name
+        return Place(self.track, self.team, self.visit, self.frame_path, path)
 
     def own_frame(self) -> "Place":
         """This place as the root of a plan with a frame of its own."""
@@ -56,20 +57,22 @@ class Place(NamedTuple):
     def frame(self, scope: Scope) -> Frame:
         """The frame, made anew or carried over."""
         frames = scope.state.frames
-        if self.frame_path not in frames:
-            frames[self.frame_path] = Frame()
-        return frames[self.frame_path]
+        frame = frames.get(self.frame_path)
+        if frame is None:
+            frame = frames[self.frame_path] = Frame()
+        return frame
 
     def block(self, scope: Scope, part: str = "") -> Block:
         """How far the block at this place has come."""
         blocks, key = scope.state.blocks, self.block_key(part)
-        if key not in blocks:
-            blocks[key] = Block()
-        return blocks[key]
+        block = blocks.get(key)
+        if block is None:
+            block = blocks[key] = Block()
+        return block
 
     def block_key(self, part: str = "") -> str:
         """The key of the block at this place."""
-        return f"{self.key}:{part}"
+        return f"{self.track}:{self.team}#{self.visit}/{self.path}:{part}"
 
     def close_block(self, scope: Scope, part: str = "") -> None:
         """Forget the block at this place: it is finished."""
@@ -111,21 +114,12 @@ class Place(NamedTuple):
     ) -> None:
         """Add an entry to the run's trail; `since` is the clock when it began, in seconds."""
         now = scope.time()
+        state = scope.state
         entry = Noted(
-            number=scope.state.trail_length + 1,
-            at=now,
-            kind=kind,
-            team=self.team,
-            visit=self.visit,
-            step=self.path or None,
-            status=status,
-            because=because,
-            next_team=next_team,
-            updated=updated,
-            seconds=None if since is None else round(now - since, 3),
-            tokens=tokens,
-        )
-        scope.state.note(entry, fingerprint)
+            state.trail_length + 1, now, kind, self.team, self.visit, self.path or None, status,
+            because, next_team, updated, None if since is None else round(now - since, 3), tokens,
+        )  # fmt: skip
+        state.note(entry, fingerprint)
 
 
 class Interpreter(Protocol):

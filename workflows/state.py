@@ -29,6 +29,18 @@ _TRAIL_KEPT = 1000
 _TRAIL_CARRIED = 100
 
 
+def _outcomes() -> dict[str, Outcome]:
+    return {}  # not `dict[str, Outcome]`, which as a factory is four times as slow
+
+
+def _values() -> dict[str, JsonValue]:
+    return {}
+
+
+def _list() -> list[JsonValue]:
+    return []
+
+
 @dataclass(slots=True)
 class Noted:
     """One event of a run, as it is remembered; `told` makes the TrailEntry that people get."""
@@ -61,9 +73,9 @@ class Noted:
 class Frame:
     """The memory of one team visit, or of one plan in progress."""
 
-    tasks: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
+    tasks: dict[str, Outcome] = field(default_factory=_outcomes)
     """Outcomes so far, in the order of their ends."""
-    variables: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    variables: dict[str, JsonValue] = field(default_factory=_values)
     input: JsonValue = None
 
 
@@ -75,7 +87,7 @@ class Block:
     """The next step of a list; the current round of a loop."""
     items: list[JsonValue] | None = None
     """What a loop goes over."""
-    results: list[JsonValue] = field(default_factory=list[JsonValue])
+    results: list[JsonValue] = field(default_factory=_list)
     """One entry per finished round."""
     chosen: int | None = None
     """The way that a branch took, -1 is `otherwise`; the clause that caught a failure."""
@@ -123,7 +135,7 @@ class Fork:
 class Track:
     """One way through the teams: the run's own, a branch of a fan-out, a team as a step."""
 
-    context: Json = field(default_factory=dict[str, JsonValue])
+    context: Json = field(default_factory=_values)
     team: str | None = None
     """The current team; None before the plan is known and after the end."""
     visit: int = 0

@@ -10,10 +10,11 @@ from jsonschema.exceptions import SchemaError
 from dsl.analysis.findings import findings
 from dsl.capabilities import Capabilities, SkillContract
 from dsl.compiler import Compiled, SourceText, compile_sources
+from dsl.document import TeamDocument
 from dsl.errors import InvalidDocument
 from dsl.steps import STEP_KINDS
 from dsl.values import Json
-from tests.law.sources import ROOT
+from tests.law.pages import blocks, chapters
 
 BASE = """
 llm_config:
@@ -60,6 +61,7 @@ tools:
 """
 TASKS = "orchestration:\n  teams:\n    draft:\n      tasks:\n"
 TEAM = "orchestration:\n  teams:\n    draft:\n"
+RULES = f"{TEAM}      routing:\n        default: null\n        rules:\n"
 PLAN = "llm_config:\n  personas:\n    coder:\n      execution_plan:\n"
 
 SKILLS = ("AssetManager.process_action", "CommandRunner.run")
@@ -76,42 +78,74 @@ CAPABILITIES = Capabilities(
 )
 
 
-def sections(page: str, heading: str) -> dict[str, str]:
+def first_blocks(page: str, heading: str) -> dict[str, str]:
     """`{what the heading names: its first YAML block}`."""
-    text = (ROOT / "docs" / page).read_text()
-    found = re.findall(rf"^## {heading}(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    blocks = {name: re.search(r"```yaml\n(.*?)```", body, re.DOTALL) for name, body in found}
-    return {name: block[1] for name, block in blocks.items() if block}
+    named = {re.match(heading, title): blocks(body) for title, body in chapters(page).items()}
+    return {match[1]: found[0] for match, found in named.items() if match and found}
 
 
-KINDS = sections("language.md", r"`(\w+)`")
-CODES = sections("errors.md", r"([EW]\d{3})")
+KINDS = first_blocks("steps.md", r"`(\w+)`")
+CODES = first_blocks("errors.md", r"([EW]\d{3})")
+REFERENCE = {
+    f"{page} {title} {number}": block
+    for page in ("language.md", "steps.md", "older-forms.md")
+    for title, body in chapters(page).items()
+    for number, block in enumerate(blocks(body), 1)
+}
+"""Every YAML block of the reference."""
+
+MARK = re.compile(r"# refused: ([EW]\d{3})\n")
+PERSONA_FILE = re.compile(r"# config/personas/(\w+)\.yml\n")
+PLAN_STEP = re.compile(r"^ *(?:- )?(?:skill|tool):", re.MULTILINE)
+NOT_A_TEAMS = ("name", "description")  # these begin a document
 
 
 def completed(code: str, example: str) -> str:
     """An example shows a part of a document; this puts the part into its place."""
-    if code.startswith("E0"):
-        return example
-    if example.startswith("- "):
-        return TASKS + indent(example, 8 * " ")
-    return TEAM + indent(example, 6 * " ") if example.startswith("routing:") else example
+    return example if code.startswith("E0") else placed(example, in_plan=False)
 
 
-def compiled(example: str, *, trusted: bool = True) -> Compiled:
-    def schema_problem(schema: Json) -> str | None:
-        try:
-            Draft202012Validator.check_schema(schema)
-        except SchemaError as error:
-            return error.message
-        return None
+def placed(example: str, *, in_plan: bool | None = None) -> str:
+    """A step as a task or in a plan, a rule in its routing, a part of a team in its team.
 
-    sources = [SourceText("base.yml", BASE), SourceText("example.yml", example, trusted=trusted)]
+    Args:
+        example: the part, or a whole document, which stays as it is.
+        in_plan: where steps stand; in a plan when unsaid and they call skills or tools.
+    """
+    shown = "\n".join(line for line in example.splitlines() if not line.startswith("#"))
+    if shown.startswith("- condition:"):
+        return RULES + indent(example, 10 * " ")
+    if shown.startswith("- "):
+        called = bool(PLAN_STEP.search(shown)) if in_plan is None else in_plan
+        return (PLAN if called else TASKS) + indent(example, 8 * " ")
+    key = shown.partition(":")[0]
+    if key in TeamDocument.model_fields and key not in NOT_A_TEAMS:
+        return TEAM + indent(example, 6 * " ")
+    return example
+
+
+def schema_problem(schema: Json) -> str | None:
+    """What is wrong with a JSON Schema."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        return error.message
+    return None
+
+
+def compiled(example: str, *, trusted: bool = True, persona: str | None = None) -> Compiled:
+    """An example laid over `BASE`, or over its agents alone when it has all teams of its own."""
+    sources = [SourceText("base.yml", BASE)]
+    if "entry_team:" in example and "\n  teams:" in example:
+        sources.append(SourceText("without_teams.yml", "orchestration: null\n"))
+    sources.append(SourceText("example.yml", example, trusted=trusted, persona=persona))
     return compile_sources(sources, CAPABILITIES, name="docs", schema_problem=schema_problem)
 
 
-def codes(example: str, *, trusted: bool = True) -> set[str]:
+def codes(example: str, *, trusted: bool = True, persona: str | None = None) -> set[str]:
+    """The codes of all that is wrong with an example."""
     try:
-        result = compiled(example, trusted=trusted)
+        result = compiled(example, trusted=trusted, persona=persona)
         return {problem.code for problem in (*result.warnings, *findings(result))}
     except InvalidDocument as error:
         return {problem.code for problem in error.problems}
@@ -133,10 +167,20 @@ def test_an_example_of_a_mistake_shows_that_mistake_and_no_other(code: str) -> N
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_an_example_of_a_kind_compiles_to_that_kind(kind: str) -> None:
-    in_plan = "skill:" in KINDS[kind] or kind == "tool"
-    example = (PLAN if in_plan else TASKS) + indent(KINDS[kind], 8 * " ")
-    result = compiled(example)
-    assert result.warnings == ()
+    result = compiled(placed(KINDS[kind]))
+    in_plan = PLAN_STEP.search(KINDS[kind])
     plan = result.plan.personas["coder"].execution_plan if in_plan else None
     (step,) = plan or result.plan.teams["draft"].steps
     assert step.kind == kind
+
+
+@pytest.mark.parametrize("place", REFERENCE)
+def test_a_block_of_the_reference_compiles_or_is_refused_as_it_says(place: str) -> None:
+    block = REFERENCE[place]
+    refused, persona = MARK.match(block), PERSONA_FILE.match(block)
+    found = codes(
+        placed(block),
+        trusted=not (refused and refused[1] == "E601"),
+        persona=persona[1] if persona else None,
+    )
+    assert found == ({refused[1]} if refused else set())

@@ -26,7 +26,7 @@ def test_every_kind_has_one_file_in_the_interpreter() -> None:
 
 
 def test_every_kind_has_one_chapter_in_the_reference() -> None:
-    reference = (ROOT / "docs/language.md").read_text()
+    reference = (ROOT / "docs/steps.md").read_text()
     chapters = re.findall(r"^## `(\w+)`$", reference, re.MULTILINE)
     assert sorted(chapters) == sorted(STEP_KINDS)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from coterie.sound_schemas import certainly_sound
 from dsl.capabilities import Capabilities
 from dsl.document import ProviderSection
 from dsl.values import Json
@@ -28,18 +29,20 @@ def capabilities(
         providers: names of the worker's own providers.
         commands: names of its commands; None when it is not known which it has.
     """
-    from activities.skills.registry import contracts
+    from activities.skills.contracts import known_contracts
 
     return Capabilities(
         agent_types=AGENT_TYPES,
-        skills=contracts(),
+        skills=known_contracts(),
         providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
         commands=None if commands is None else tuple(commands),
     )
 
 
 def schema_problem(schema: Json) -> str | None:
-    """What is wrong with a JSON Schema; the library is loaded for the first one."""
+    """What is wrong with a JSON Schema; the library is loaded for the first that may be wrong."""
+    if certainly_sound(schema):
+        return None
     from activities.json_schema import SchemaFault, schema_errors
 
     try:

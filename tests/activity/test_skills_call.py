@@ -10,6 +10,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.contracts import FailureType
 from activities.skills.base import Skill, SkillContext, SkillFailure, SkillRefusal, Workspace
+from activities.skills.contracts import known_contracts
 from activities.skills.registry import SKILLS, AnySkill, contracts
 from dsl.capabilities import Effect
 from tests.support.skills import call, environment, refusal
@@ -84,6 +85,10 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         "Discovery.collect": "read",
         "SemanticIterator.initialize": "read",
     }
+
+
+def test_the_contracts_that_documents_are_checked_against_are_those_of_the_skills() -> None:
+    assert known_contracts() == contracts(), "run `python -m activities.skills.contracts`"
 
 
 async def test_an_unknown_skill_is_refused_with_the_known_ones_and_the_nearest(

@@ -1,0 +1,223 @@
+"""The tables of the reference say what the code says: keys, defaults, values, routes."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from pydantic import BaseModel
+
+from activities.contracts import FailureType
+from coterie.catalog import shipped_root
+from dsl import document, plan
+from dsl.dialects import AGENT_TYPES, STEP_TYPES
+from dsl.document import TeamDocument
+from dsl.errors import NoRoute, TeamFailed, TemplateFailed
+from dsl.facts import Facts
+from dsl.outcomes import Outcome
+from dsl.plan import Routing, Rule, Team
+from dsl.replacements import OPERATORS, REPLACEMENTS
+from dsl.routing import choose
+from dsl.source import read
+from dsl.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep, StepBase
+from dsl.template_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
+from dsl.templates import fill
+from dsl.values import Json, JsonValue, seconds
+from tests.law.pages import chapters, quoted, rows
+from tests.law.sources import ROOT
+
+LANGUAGE = chapters("language.md")
+STEPS = chapters("steps.md")
+TABLES: dict[str, type[BaseModel]] = {
+    "A document": document.SystemDocument,
+    "`llm_config`": document.LlmConfig,
+    "Providers": document.ProviderSection,
+    "Personas": PersonaDocument,
+    "`orchestration`": document.Orchestration,
+    "Teams": TeamDocument,
+    "`loop`": document.LoopSection,
+    "`approval`": document.ApprovalSection,
+    "`concentrator`": plan.Collect,
+    "A tool": document.ToolSection,
+    "The worker": document.WorkerSection,
+    "A command": document.CommandSection,
+}
+"""Chapters with a table of all keys of one part of a document."""
+
+DEFAULTS = TABLES | {"Personas": plan.Persona}
+"""Where the defaults of these parts are."""
+
+
+def keys(model: type[BaseModel]) -> set[str]:
+    return {field.alias or name for name, field in model.model_fields.items()}
+
+
+def said_of(kind: str) -> set[str]:
+    """The keys of a step that a person writes; the kind is written as `type`."""
+    return keys(STEP_MODELS[kind]) - {"kind", "terms"}
+
+
+def named(chapter: str) -> set[str]:
+    return {key for row in rows(chapter) if "key" in row for key in quoted(row["key"])}
+
+
+@pytest.mark.parametrize("title", TABLES)
+def test_a_table_of_keys_has_every_key_and_no_other(title: str) -> None:
+    assert named(LANGUAGE[title]) == keys(TABLES[title])
+
+
+def test_the_tables_of_routing_have_every_key_and_no_other() -> None:
+    both = keys(document.RoutingDocument) | keys(document.RuleDocument)
+    assert named(LANGUAGE["Routing"]) == both
+
+
+@pytest.mark.parametrize("kind", STEP_KINDS)
+def test_the_table_of_a_kind_has_every_key_of_its_own(kind: str) -> None:
+    own = said_of(kind) - keys(StepBase)
+    assert own <= named(STEPS[f"`{kind}`"]) <= said_of(kind)
+
+
+def test_what_every_kind_may_say_is_told_once() -> None:
+    (general,) = [body for title, body in STEPS.items() if title == "The language: steps"]
+    common = [row["key"] for row in rows(general) if "means" in row]
+    assert sorted(quoted(" ".join(common))) == sorted(keys(StepBase))
+
+
+def written_defaults() -> Iterator[tuple[str, str, str]]:
+    for title in TABLES:
+        for row in rows(LANGUAGE[title]):
+            for key in quoted(row["key"]) if "unless said" in row else ():
+                yield title, key, row["unless said"]
+
+
+@pytest.mark.parametrize(("title", "key", "cell"), list(written_defaults()))
+def test_what_holds_unless_said_is_the_default(title: str, key: str, cell: str) -> None:
+    fields = {field.alias or name: field for name, field in DEFAULTS[title].model_fields.items()}
+    field = fields[key]
+    default = field.get_default(call_default_factory=True)
+    if cell == "required":
+        assert field.is_required()
+    elif re.fullmatch(r"`[^`]+`", cell) and default is not None and not field.is_required():
+        value = read(f"k: {cell[1:-1]}", "cell").plain()
+        assert isinstance(value, dict)
+        assert (seconds(value["k"]) if isinstance(default, float) else value["k"]) == default
+    else:
+        assert field.is_required() or not default or default == "." or key == "llm_config"
+
+
+def values_of_yaml() -> Iterator[tuple[str, str]]:
+    for row in rows(re.sub(r"\| \| written \| is \|", "| | written2 | is2 |", LANGUAGE["YAML"])):
+        for written, read_as in (("written", "is"), ("written2", "is2")):
+            for text in quoted(row[written]):
+                yield text, row[read_as]
+
+
+@pytest.mark.parametrize(("text", "read_as"), list(values_of_yaml()))
+def test_plain_values_are_read_as_the_table_says(text: str, read_as: str) -> None:
+    found = read(f"k: {text}", "cell").plain()
+    assert isinstance(found, dict)
+    if read_as == "a text":
+        assert found["k"] == text.strip("'\"")
+    else:
+        assert found["k"] == json.loads(read_as.strip("`"))
+
+
+def templates() -> Iterator[tuple[str, str, Json]]:
+    for row in rows(LANGUAGE["Templates"]):
+        if "template" in row:
+            (given,) = [column for column in row if column.startswith("with ")]
+            context = json.loads(quoted(given)[0])
+            yield json.loads(quoted(row["template"])[0]), row[given], {"context": context}
+
+
+@pytest.mark.parametrize(("template", "gives", "facts"), list(templates()))
+def test_templates_give_what_the_table_says(template: str, gives: str, facts: Json) -> None:
+    if gives == "fails":
+        with pytest.raises(TemplateFailed):
+            fill(template, facts)
+    else:
+        assert fill(template, facts) == json.loads(quoted(gives)[0])
+
+
+def test_what_there_is_of_jinja_is_all_there_is() -> None:
+    said = {row["of Jinja2"]: set(quoted(row["there are"])) for row in rows(LANGUAGE["Templates"])
+            if "of Jinja2" in row}  # fmt: skip
+    assert said == {
+        "filters": set(ENVIRONMENT.filters),  # pyright: ignore
+        "tests": {name for name in ENVIRONMENT.tests if name.isidentifier()},
+        "functions": set(ENVIRONMENT.globals),
+        "methods of texts": set(TEXT_METHODS),
+        "methods of mappings": set(MAPPING_METHODS),
+    }
+
+
+ROUTINGS = {
+    "a rule holds": Routing(rules=(Rule(next_team="next"),)),
+    "none, `default: TEAM`": Routing(default="next"),
+    "none, `default: null`": Routing(ends_by_default=True),
+    "none, no `default`": Routing(rules=(Rule.model_validate(
+        {"condition": {"or": []}, "next_team": "next"}),)),
+    "no rules, no `default`": Routing(),
+    "no `routing`": None,
+}  # fmt: skip
+ENDINGS = {"its `next_team`": "next", "that team": "next", "ends with success": None}
+
+
+def went(routing: Routing | None, *, failed: bool) -> JsonValue:
+    """Where a team goes from a routing, or the name of the error."""
+    step = ReturnStep(kind="return", name="only")
+    team = Team(id="a", name="a", steps=(step,), routing=routing)
+    outcome = Outcome.failed("Failed", "no") if failed else Outcome.succeeded()
+    try:
+        following = choose(team, Facts(context={}, tasks={"only": outcome})).next_team
+    except (NoRoute, TeamFailed) as error:
+        return f"fails: {type(error).__name__}"
+    assert not isinstance(following, tuple)
+    return following
+
+
+@pytest.mark.parametrize("case", ROUTINGS)
+def test_routes_are_those_of_the_table(case: str) -> None:
+    table = {row[""]: row for row in rows(LANGUAGE["Routing"]) if "" in row}
+    for ended, failed in (("the team succeeded", False), ("the team failed", True)):
+        cell = table[ended][case]
+        assert went(ROUTINGS[case], failed=failed) == ENDINGS.get(cell, cell)
+
+
+def test_every_failure_of_the_world_is_told() -> None:
+    known = {value for name, value in vars(FailureType).items() if name.isupper()}
+    told = {type for row in rows(STEPS["Types of failure"]) for type in quoted(row["type"])}
+    assert known - {"CompileRefused"} <= told  # that one is of starts, not of steps
+
+
+def test_every_older_form_is_told_with_what_to_write() -> None:
+    page = chapters("older-forms.md")
+    read_forms = [name for row in rows(page["Read"]) for name in quoted(row["older"])]
+    text = " ".join(read_forms)
+    for name in (*AGENT_TYPES, *STEP_TYPES):
+        assert re.search(rf"\b{name}\b", text), name
+    refused = {quoted(row["older"])[0]: row["instead"] for row in rows(page["Refused"])}
+    assert refused == REPLACEMENTS | {f"operator: {name}": fix for name, fix in OPERATORS.items()}
+
+
+@pytest.mark.parametrize(
+    ("page", "title", "file"),
+    [
+        *(("steps.md", f"`{kind}`", kind) for kind in STEP_KINDS),
+        *(
+            ("language.md", f"`{type}`", f"{type}_team")
+            for type in ("standard", "loop", "approval")
+        ),
+        ("language.md", "`concentrator`", "concentrator"),
+    ],
+)
+def test_every_kind_and_type_names_an_example_that_runs(page: str, title: str, file: str) -> None:
+    links = re.findall(r"\]\(\.\./(examples/language/[\w.]+)\)", chapters(page)[title])
+    assert links == [f"examples/language/{file}.yml", f"examples/language/{file}.test.yml"]
+    assert all((ROOT / link).is_file() for link in links)
+
+
+def test_the_files_of_a_document_are_those_of_the_shipped_root() -> None:
+    files = {quoted(row["file"])[0] for row in rows(LANGUAGE["Files"]) if row["order"] in "12"}
+    assert files == {"system_config.yml", "personas/*.yml"}
+    assert all(any(shipped_root().glob(pattern)) for pattern in files)

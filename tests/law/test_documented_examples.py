@@ -1,12 +1,14 @@
 """The examples in the reference and in the page of errors do what the text around them says."""
 
 import re
+from pathlib import Path
 from textwrap import indent
 
 import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
+from coterie.cli import main
 from dsl.analysis.findings import findings
 from dsl.capabilities import Capabilities, SkillContract
 from dsl.compiler import Compiled, SourceText, compile_sources
@@ -16,7 +18,7 @@ from dsl.steps import STEP_KINDS
 from dsl.values import Json
 from tests.law.pages import blocks, chapters
 
-BASE = """
+AGENTS = """
 llm_config:
   default_provider: scripted
   default_model: demo
@@ -29,6 +31,10 @@ llm_config:
     tester:
       execution_plan:
         - { name: run_tests, skill: CommandRunner.run, input: { command: pytest } }
+tools:
+  apply: { skill: AssetManager.process_action }
+"""
+TEAMS = """
 orchestration:
   entry_team: everything
   teams:
@@ -56,9 +62,8 @@ orchestration:
           agent_type: generic_single_shot
           persona_key: solution_designer_v1
           input: { request: "{{ context.request }}" }
-tools:
-  apply: { skill: AssetManager.process_action }
 """
+BASE = AGENTS + TEAMS
 TASKS = "orchestration:\n  teams:\n    draft:\n      tasks:\n"
 TEAM = "orchestration:\n  teams:\n    draft:\n"
 RULES = f"{TEAM}      routing:\n        default: null\n        rules:\n"
@@ -101,7 +106,7 @@ NOT_A_TEAMS = ("name", "description")  # these begin a document
 
 
 def completed(code: str, example: str) -> str:
-    """An example shows a part of a document; this puts the part into its place."""
+    """An example of a mistake, put into its place unless it is no YAML."""
     return example if code.startswith("E0") else placed(example, in_plan=False)
 
 
@@ -133,12 +138,17 @@ def schema_problem(schema: Json) -> str | None:
     return None
 
 
+def base_of(example: str) -> str:
+    """What an example is laid over: the agents alone when it has all teams of its own."""
+    return AGENTS if "entry_team:" in example and "\n  teams:" in example else BASE
+
+
 def compiled(example: str, *, trusted: bool = True, persona: str | None = None) -> Compiled:
-    """An example laid over `BASE`, or over its agents alone when it has all teams of its own."""
-    sources = [SourceText("base.yml", BASE)]
-    if "entry_team:" in example and "\n  teams:" in example:
-        sources.append(SourceText("without_teams.yml", "orchestration: null\n"))
-    sources.append(SourceText("example.yml", example, trusted=trusted, persona=persona))
+    """An example, laid over what it stands in."""
+    sources = [
+        SourceText("base.yml", base_of(example)),
+        SourceText("example.yml", example, trusted=trusted, persona=persona),
+    ]
     return compile_sources(sources, CAPABILITIES, name="docs", schema_problem=schema_problem)
 
 
@@ -184,3 +194,36 @@ def test_a_block_of_the_reference_compiles_or_is_refused_as_it_says(place: str) 
         persona=persona[1] if persona else None,
     )
     assert found == ({refused[1]} if refused else set())
+
+
+MISTAKES = {title: body for title, body in chapters("common-mistakes.md").items() if blocks(body)}
+
+
+@pytest.mark.parametrize("title", MISTAKES)
+def test_a_common_mistake_has_its_code_and_its_cure_has_none(title: str) -> None:
+    wrong, right = (placed(block, in_plan=False) for block in blocks(MISTAKES[title]))
+    (code,) = re.findall(r"\(([EW]\d{3})\)$", title)
+    assert codes(wrong) == {code}
+    assert codes(right) == set()
+
+
+@pytest.mark.parametrize("title", MISTAKES)
+def test_a_common_mistake_is_told_by_validate_as_the_page_says(
+    title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong, right = (placed(block, in_plan=False) for block in blocks(MISTAKES[title]))
+    provider = "  default_provider: scripted\n  providers: { scripted: {} }\n"
+    base = base_of(wrong).replace("  default_provider: scripted\n", provider)
+    (tmp_path / "system_config.yml").write_text(base)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "team.yml").write_text(wrong)
+    main(["validate", "team.yml"])
+    (told,) = re.findall(r"^```text\n(.*?)^```$", MISTAKES[title], re.MULTILINE | re.DOTALL)
+    assert capsys.readouterr().out == told
+    (tmp_path / "team.yml").write_text(right)
+    assert main(["validate", "team.yml"]) == 0
+    assert capsys.readouterr() == ("", "team.yml: no problems\n")
+
+
+def test_the_page_of_common_mistakes_is_read() -> None:
+    assert len(MISTAKES) >= 10

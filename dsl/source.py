@@ -4,45 +4,23 @@ YAML 1.2 core rules: `on`, `yes` and `12:30` are texts (decision 0005). Refused,
 place: duplicate keys, tags, merge keys, aliases that loop or explode, keys that are no texts.
 """
 
-import math
-import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
 from itertools import accumulate
-from typing import cast
+from typing import Protocol
 
 import yaml
 
-from dsl.errors import InvalidDocument
+from dsl.errors import Code, InvalidDocument
 from dsl.nodes import Mark, Node, Problems, dotted, overlaid, placed
+from dsl.scalars import TAGS, Scalar, plain_tag, scalar
 from dsl.values import NodePath
 
 __all__ = ["Mark", "Node", "Problems", "dotted", "overlaid", "placed", "read"]
 
-Scalar = str | int | float | bool | None
-
 _MOST_NODES = 200_000
 _DEEPEST = 100
 EXPLODES = "aliases, nesting or sheer size make the document explode"
-_LONGEST_INTEGER = 300
 _WRITE_OUT = "write less into one document, and each value where it is used"
-
-
-class _Loader(yaml.CSafeLoader):
-    """Resolves plain scalars by the YAML 1.2 core schema."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
-
-
-for _tag, _regexp, _first in (
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+0123456789."),
-):
-    _Loader.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType]
-        f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_regexp})$"), list(_first)
-    )
 
 
 def read(text: str, file: str) -> Node:
@@ -54,32 +32,31 @@ def read(text: str, file: str) -> Node:
     text = text.removeprefix("\ufeff")
     places = _Places(file, text)
     problems = Problems()
-    root = _composed(text, places, problems)
-    if not problems.errors and not isinstance(root, yaml.MappingNode):
+    events = _events(text, places, problems)
+    if events is not None and not isinstance(events.root, yaml.MappingStartEvent):
         problems.add("E004", places.of(0), (), "the document is empty or not a mapping",
                      fix="begin with `orchestration:` and `llm_config:`")  # fmt: skip
-    if root is None or problems.errors:
+    if events is None or problems.errors:
         raise InvalidDocument(problems.errors)
-    tree = _Reader(places, problems).node(root, (), None)
+    tree = _Reader(places, problems, events).node((), None)
     if problems.errors:
         raise InvalidDocument(problems.errors)
     return tree
 
 
-def _composed(text: str, places: "_Places", problems: Problems) -> yaml.Node | None:
-    """YAML's own nodes; None, and a problem, when the text is no YAML."""
+def _events(text: str, places: "_Places", problems: Problems) -> "_Events | None":
+    """What YAML's parser found; None, and a problem, when the text is no YAML."""
     try:
-        deep = _too_deep(text, places)
-        if deep is None:
-            return yaml.compose(text, Loader=_Loader)
-        problems.add("E005", deep, (), EXPLODES, fix=_WRITE_OUT)
+        return _Events(text)
+    except _Refused as error:
+        problems.add(error.code, places.at(error.mark), (), str(error), fix=error.fix)
     except yaml.MarkedYAMLError as error:
         raw = error.problem_mark or error.context_mark
         if raw and raw.line >= len(text.splitlines()):
             raw = error.context_mark  # found out at the end only: where it began says more
         told = ", ".join(part for part in (error.context, error.problem) if part)
         problems.add(
-            "E002", places.at(raw) if raw else places.of(0), (), f"YAML syntax: {told}",
+            "E002", places.at(raw), (), f"YAML syntax: {told}",
             fix="check indentation, quotes and colons on this line and the one above",
         )  # fmt: skip
     except (yaml.YAMLError, UnicodeEncodeError) as error:
@@ -89,21 +66,78 @@ def _composed(text: str, places: "_Places", problems: Problems) -> yaml.Node | N
     return None
 
 
-def _too_deep(text: str, places: "_Places") -> Mark | None:
-    """Where the nesting or the number of values is more than the reader can take.
+class _Mark(Protocol):
+    """What both of YAML's kinds of marks have."""
 
-    Found by the events, one after another: the composer calls itself for every level, and a
-    text of a few kilobytes would overflow the stack of the whole process.
+    index: int
+
+
+class _Refused(Exception):
+    """What YAML's parser takes, and a reader of one whole tree cannot."""
+
+    def __init__(self, code: Code, mark: _Mark | None, told: str, fix: str) -> None:
+        self.code: Code = code
+        self.mark = mark
+        self.fix = fix
+        super().__init__(told)
+
+
+class _Events:
+    """The events of the one document of a text, and how they belong together.
+
+    Not YAML's composer: it calls itself for every level, and a text of a few kilobytes would
+    overflow the stack of the whole process.
+
+    Raises:
+        _Refused: it is nested too deeply, or its anchors or documents do not go together.
+        YAMLError: the text is no YAML.
     """
-    depth = 0
-    for count, event in enumerate(yaml.parse(text, Loader=_Loader)):  # pyright: ignore
+
+    def __init__(self, text: str) -> None:
+        self.found: list[yaml.Event] = []
+        """Those of values alone."""
+        self.ends: dict[int, int] = {}
+        """`{where a collection starts: the event after its end}`."""
+        self.anchors: dict[str, int] = {}
+        """`{name: the event of the value that is called so}`."""
+        parser = yaml.CSafeLoader(text)
+        open_: list[int] = []
+        while (event := parser.get_event()) is not None:
+            if isinstance(event, yaml.NodeEvent):
+                self._value(event, open_)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self.ends[open_.pop()] = len(self.found) + 1
+                self.found.append(event)
+            elif isinstance(event, yaml.DocumentStartEvent) and self.found:
+                raise _Refused(
+                    "E002", event.start_mark, "YAML syntax: a second document begins here",
+                    "write one document into one file",
+                )  # fmt: skip
+
+    @property
+    def root(self) -> yaml.Event | None:
+        """Where the document's value begins; None when there is no document."""
+        return self.found[0] if self.found else None
+
+    def _value(self, event: yaml.NodeEvent, open_: list[int]) -> None:
+        number = len(self.found)
+        self.found.append(event)
         if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > _DEEPEST or count > _MOST_NODES:
-            return places.at(cast("yaml.Mark", event.start_mark))
-    return None
+            open_.append(number)
+        if len(open_) > _DEEPEST or number > _MOST_NODES:
+            raise _Refused("E005", event.start_mark, EXPLODES, _WRITE_OUT)
+        name = event.anchor
+        if name is None:
+            return
+        if isinstance(event, yaml.AliasEvent):
+            if name not in self.anchors:
+                raise _Refused("E002", event.start_mark, f"YAML syntax: no value before this is "
+                               f"called {name!r}", f"write `&{name}` at the value")  # fmt: skip
+        elif name in self.anchors:
+            raise _Refused("E002", event.start_mark, f"YAML syntax: another value is called "
+                           f"{name!r} already", "give each anchor its own name")  # fmt: skip
+        else:
+            self.anchors[name] = number
 
 
 def _unreadable(error: yaml.YAMLError | UnicodeEncodeError, text: str) -> int:
@@ -122,9 +156,9 @@ class _Places:
         self.lines = text.split("\n")
         self._starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
 
-    def at(self, raw: yaml.Mark) -> Mark:
+    def at(self, raw: "_Mark | None") -> Mark:
         """The place of one of YAML's marks."""
-        return self.of(raw.index)
+        return self.of(raw.index if raw else 0)
 
     def of(self, index: int) -> Mark:
         """The place of the character with this number."""
@@ -133,102 +167,125 @@ class _Places:
 
 
 class _Reader:
-    """Turns composed YAML nodes into ours and refuses what the language refuses."""
+    """Turns YAML's events into our nodes and refuses what the language refuses."""
 
-    def __init__(self, places: _Places, problems: Problems) -> None:
+    def __init__(self, places: _Places, problems: Problems, events: _Events) -> None:
         self.places = places
         self.problems = problems
+        self.events = events
+        self.next = 0
+        """The number of the event that is read next."""
         self.count = 0
         self.open: set[int] = set()
         self.exploded = False
 
-    def node(self, raw: yaml.Node, path: NodePath, key_mark: Mark | None) -> Node:
-        mark = self.places.at(raw.start_mark)
+    def node(self, path: NodePath, key_mark: Mark | None) -> Node:
+        """The value that begins with the next event."""
+        number = self.next
+        event = self.events.found[number]
+        if isinstance(event, yaml.AliasEvent):
+            self.next = self.events.anchors[str(event.anchor)]
+            node = self.node(path, key_mark)
+            self.next = number + 1
+            return node
+        mark = self.places.at(event.start_mark)
         self.count += 1
-        if id(raw) in self.open or self.count > _MOST_NODES or len(path) > _DEEPEST:
-            if not self.exploded:
-                self.problems.add("E005", mark, path, EXPLODES, fix=_WRITE_OUT)
-            self.exploded = True
+        if number in self.open or self.count > _MOST_NODES or len(path) > _DEEPEST:
+            self._explode(mark, path)
+            self._skip()
             return Node(None, mark, key_mark)
-        self.open.add(id(raw))
-        try:
-            return self._made(raw, path, mark, key_mark)
-        finally:
-            self.open.discard(id(raw))
+        if isinstance(event, yaml.ScalarEvent):
+            self.next += 1
+            indent = self._indent(mark) if event.style == "|" else None
+            return Node(self._scalar(event, path, mark), mark, key_mark, indent)
+        if isinstance(event, yaml.CollectionStartEvent):
+            self._tag(event, path, mark)
+        self.open.add(number)
+        self.next += 1
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        value = self._entries(path) if is_mapping else self._items(path)
+        self.next += 1
+        self.open.discard(number)
+        return Node(value, mark, key_mark)
 
-    def _made(self, raw: yaml.Node, path: NodePath, mark: Mark, key_mark: Mark | None) -> Node:
-        if raw.tag not in _TAGS:
-            self.problems.add("E005", mark, path, f"the tag {raw.tag!r} is not allowed",
-                              fix="leave the tag out")  # fmt: skip
-        match raw:
-            case yaml.MappingNode():
-                return Node(dict(self._entries(raw, path)), mark, key_mark)
-            case yaml.SequenceNode():
-                items = [self.node(item, (*path, i), None) for i, item in enumerate(raw.value)]
-                return Node(items, mark, key_mark)
-            case _:
-                indent = self._indent(mark) if getattr(raw, "style", None) == "|" else None
-                return Node(self._scalar(raw, path, mark), mark, key_mark, indent)
+    def _skip(self) -> None:
+        """Go past the value that begins with the next event."""
+        self.next = self.events.ends.get(self.next, self.next + 1)
+
+    def _explode(self, mark: Mark, path: NodePath) -> None:
+        if not self.exploded:
+            self.problems.add("E005", mark, path, EXPLODES, fix=_WRITE_OUT)
+        self.exploded = True
+
+    def _ended(self) -> bool:
+        return isinstance(self.events.found[self.next], yaml.CollectionEndEvent)
+
+    def _items(self, path: NodePath) -> list[Node]:
+        items: list[Node] = []
+        while not self._ended():
+            items.append(self.node((*path, len(items)), None))
+        return items
+
+    def _entries(self, path: NodePath) -> dict[str, Node]:
+        entries: dict[str, Node] = {}
+        seen: dict[str, Mark] = {}
+        while not self._ended():
+            mark, key = self._key(path, seen)
+            if key is None:
+                self._skip()
+            else:
+                seen[key] = mark
+                entries[key] = self.node((*path, key), mark)
+        return entries
+
+    def _key(self, path: NodePath, seen: dict[str, Mark]) -> tuple[Mark, str | None]:
+        """The key that begins with the next event; None when its value is not to be read."""
+        event = self.events.found[self.next]
+        self._skip()
+        if isinstance(event, yaml.AliasEvent):
+            event = self.events.found[self.events.anchors[str(event.anchor)]]
+        mark = self.places.at(event.start_mark)
+        if not isinstance(event, yaml.ScalarEvent):
+            self.problems.add("E005", mark, path, "a key must be a text",
+                              fix='put a template into quotes: "{{ ... }}"')  # fmt: skip
+            return mark, None
+        key = event.value
+        if key == "<<" and not event.style:
+            self.problems.add("E005", mark, path, "the merge key `<<` is not part of YAML 1.2",
+                              fix="write the keys out, or use `config` on a task")  # fmt: skip
+            return mark, None
+        if key in seen:
+            self.problems.add("E003", mark, (*path, key), f"the key {key!r} stands here twice; "
+                              f"it was first on line {seen[key].line}",
+                              fix="keep one of the two")  # fmt: skip
+            return mark, None
+        return mark, key
 
     def _indent(self, mark: Mark) -> int:
         first = next((line for line in self.places.lines[mark.line :] if line.strip()), "")
         return len(first) - len(first.lstrip(" "))
 
-    def _entries(self, raw: yaml.MappingNode, path: NodePath) -> Iterator[tuple[str, Node]]:
-        seen: dict[str, Mark] = {}
-        for raw_key, raw_value in raw.value:
-            mark = self.places.at(raw_key.start_mark)
-            key = raw_key.value
-            if not isinstance(raw_key, yaml.ScalarNode) or not isinstance(key, str):
-                self.problems.add("E005", mark, path, "a key must be a text",
-                                  fix='put a template into quotes: "{{ ... }}"')  # fmt: skip
-                continue
-            if key == "<<" and not raw_key.style:
-                self.problems.add("E005", mark, path, "the merge key `<<` is not part of YAML 1.2",
-                                  fix="write the keys out, or use `config` on a task")  # fmt: skip
-                continue
-            if key in seen:
-                self.problems.add("E003", mark, (*path, key), f"the key {key!r} stands here twice; "
-                                  f"it was first on line {seen[key].line}",
-                                  fix="keep one of the two")  # fmt: skip
-                continue
-            seen[key] = mark
-            yield key, self.node(raw_value, (*path, key), mark)
+    def _tag(
+        self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, path: NodePath, mark: Mark
+    ) -> str | None:
+        """The tag that is written at a value."""
+        written = event.tag
+        if written is None or written == "!":
+            return None
+        if written not in TAGS:
+            self.problems.add("E005", mark, path, f"the tag {written!r} is not allowed",
+                              fix="leave the tag out")  # fmt: skip
+        return written
 
-    def _scalar(self, raw: yaml.Node, path: NodePath, mark: Mark) -> Scalar:
-        text: str = raw.value
+    def _scalar(self, event: yaml.ScalarEvent, path: NodePath, mark: Mark) -> Scalar:
+        text = event.value
+        tag = self._tag(event, path, mark)
+        if tag is None:
+            if not event.implicit[0]:
+                return text
+            tag = plain_tag(text)
         try:
-            return _VALUES.get(raw.tag, str)(text)
+            return scalar(text, tag)
         except ValueError as error:
             self.problems.add("E005", mark, path, str(error))
             return None
-
-
-def _integer(text: str) -> int:
-    if len(text) > _LONGEST_INTEGER:
-        raise ValueError(f"{text[:20]}... is too large for a number")
-    return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is too large for a number")
-    return number
-
-
-def _boolean(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError(f"{text!r} is neither true nor false")
-    return text.lower() == "true"
-
-
-_CORE = "tag:yaml.org,2002:"
-_VALUES: dict[str, Callable[[str], Scalar]] = {
-    f"{_CORE}null": lambda _: None,
-    f"{_CORE}bool": _boolean,
-    f"{_CORE}int": _integer,
-    f"{_CORE}float": _float,
-    f"{_CORE}str": str,
-}
-_TAGS = (*_VALUES, f"{_CORE}seq", f"{_CORE}map")

@@ -2,18 +2,23 @@
 
 import json
 import re
+from argparse import ArgumentParser
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 from pydantic import BaseModel
 
 from activities.contracts import FailureType
 from coterie.catalog import shipped_root
+from coterie.commands import record, test
 from dsl import document, plan
+from dsl.conditions import CONDITION_KEYS, AllOf, AnyOf, Condition, Not
 from dsl.dialects import AGENT_TYPES, STEP_TYPES
 from dsl.document import TeamDocument
 from dsl.errors import NoRoute, TeamFailed, TemplateFailed
 from dsl.facts import Facts
+from dsl.normalise import KIND_BY_KEY
 from dsl.outcomes import Outcome
 from dsl.plan import Routing, Rule, Team
 from dsl.replacements import OPERATORS, REPLACEMENTS
@@ -23,8 +28,9 @@ from dsl.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep, Step
 from dsl.template_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
 from dsl.templates import fill
 from dsl.values import Json, JsonValue, seconds
-from tests.law.pages import chapters, quoted, rows
+from tests.law.pages import blocks, chapters, quoted, rows, text
 from tests.law.sources import ROOT
+from tests.law.test_documented_examples import compiled, placed
 
 LANGUAGE = chapters("language.md")
 STEPS = chapters("steps.md")
@@ -83,6 +89,51 @@ def test_what_every_kind_may_say_is_told_once() -> None:
     assert sorted(quoted(" ".join(common))) == sorted(keys(StepBase))
 
 
+def test_the_keys_that_tell_a_kind_are_those_that_are_read() -> None:
+    (general,) = [body for title, body in STEPS.items() if title == "The language: steps"]
+    table = re.sub(r"\| \| key \| kind \|", "| | key2 | kind2 |", general)
+    cells = [(row[f"key{n}"], row[f"kind{n}"]) for row in rows(table) if "kind" in row
+             for n in ("", "2")]  # fmt: skip
+    said = {key: kind for cell, kind in cells for key in quoted(cell)}
+    assert said.keys() == KIND_BY_KEY.keys() | {"join"}
+    shapes = {"branches": "branch"}  # a list; as a mapping it is parallel, which is said too
+    assert {**said, **shapes} == KIND_BY_KEY
+    assert ("`branches` as a mapping, `join`", "parallel") in cells
+
+
+def test_the_example_of_conditions_has_every_form() -> None:
+    (block,) = blocks(LANGUAGE["Conditions"])
+    routing = compiled(placed(block)).plan.teams["draft"].routing
+    assert routing is not None
+    seen = {type(leaf).__name__ for rule in routing.rules for leaf in every(rule.condition)}
+    assert {f"condition:{name}" for name in seen} == set(CONDITION_KEYS.values())
+
+
+def every(condition: Condition | None) -> Iterator[Condition]:
+    """A condition and all that it joins."""
+    match condition:
+        case None:
+            return
+        case AllOf(all_of=parts) | AnyOf(any_of=parts):
+            for part in parts:
+                yield from every(part)
+        case Not(negated=part):
+            yield from every(part)
+        case _:
+            pass
+    yield condition
+
+
+@pytest.mark.parametrize("command", [test, record], ids=["test", "record"])
+def test_the_page_of_tests_names_every_option(command: ModuleType) -> None:
+    parser = ArgumentParser(add_help=False)
+    command.add_arguments(parser)
+    options = set(re.findall(r"(?<![\w-])(--?[a-z]+)", parser.format_help())) - {"--output"}
+    assert options
+    assert [option for option in sorted(options) if f"{option} " not in text("testing.md")
+            and f"{option}`" not in text("testing.md")] == []  # fmt: skip
+
+
 def written_defaults() -> Iterator[tuple[str, str, str]]:
     for title in TABLES:
         for row in rows(LANGUAGE[title]):
@@ -108,16 +159,16 @@ def test_what_holds_unless_said_is_the_default(title: str, key: str, cell: str) 
 def values_of_yaml() -> Iterator[tuple[str, str]]:
     for row in rows(re.sub(r"\| \| written \| is \|", "| | written2 | is2 |", LANGUAGE["YAML"])):
         for written, read_as in (("written", "is"), ("written2", "is2")):
-            for text in quoted(row[written]):
-                yield text, row[read_as]
+            for cell in quoted(row[written]):
+                yield cell, row[read_as]
 
 
-@pytest.mark.parametrize(("text", "read_as"), list(values_of_yaml()))
-def test_plain_values_are_read_as_the_table_says(text: str, read_as: str) -> None:
-    found = read(f"k: {text}", "cell").plain()
+@pytest.mark.parametrize(("cell", "read_as"), list(values_of_yaml()))
+def test_plain_values_are_read_as_the_table_says(cell: str, read_as: str) -> None:
+    found = read(f"k: {cell}", "cell").plain()
     assert isinstance(found, dict)
     if read_as == "a text":
-        assert found["k"] == text.strip("'\"")
+        assert found["k"] == cell.strip("'\"")
     else:
         assert found["k"] == json.loads(read_as.strip("`"))
 
@@ -193,9 +244,9 @@ def test_every_failure_of_the_world_is_told() -> None:
 def test_every_older_form_is_told_with_what_to_write() -> None:
     page = chapters("older-forms.md")
     read_forms = [name for row in rows(page["Read"]) for name in quoted(row["older"])]
-    text = " ".join(read_forms)
+    forms = " ".join(read_forms)
     for name in (*AGENT_TYPES, *STEP_TYPES):
-        assert re.search(rf"\b{name}\b", text), name
+        assert re.search(rf"\b{name}\b", forms), name
     refused = {quoted(row["older"])[0]: row["instead"] for row in rows(page["Refused"])}
     assert refused == REPLACEMENTS | {f"operator: {name}": fix for name, fix in OPERATORS.items()}
 

@@ -52,13 +52,16 @@ class Checker:
     """The persona's flags, which its prompts may name; None where there are none to name."""
     reads: dict[str, None] = field(default_factory=dict[str, None])
     """Context paths that are looked at, in order; those into earlier teams are marked."""
+    _walked: list[tuple[Step, NodePath]] | None = None
+    _names: dict[str, None] | None = None
+    _variables: dict[str, NodePath] | None = None
 
     def run(self) -> None:
         """Check every step."""
         self._unique_names()
         self._variable_names()
         self._loop_variables(self.steps, self.path, {})
-        for step, path in walk(self.steps, self.path):
+        for step, path in self.walked:
             for condition, place in conditions(step, path):
                 self.condition(condition, place)
             for value in templated(step, path):
@@ -66,9 +69,25 @@ class Checker:
             check_kind(self, step, path)
 
     @property
+    def walked(self) -> list[tuple[Step, NodePath]]:
+        """Every step of this team or plan, nested ones too, in written order, with its place."""
+        if self._walked is None:
+            self._walked = list(walk(self.steps, self.path))
+        return self._walked
+
+    @property
     def task_names(self) -> dict[str, None]:
-        """Every step of this team or plan, nested ones too, in written order."""
-        return dict.fromkeys(step.name for step, _ in walk(self.steps, self.path))
+        """The names of all steps."""
+        if self._names is None:
+            self._names = dict.fromkeys(step.name for step, _ in self.walked)
+        return self._names
+
+    @property
+    def variables(self) -> dict[str, NodePath]:
+        """What some step sets, and where below the steps."""
+        if self._variables is None:
+            self._variables = variables(self.steps)
+        return self._variables
 
     def at(self, path: NodePath) -> Mark:
         """Where the value at the path stands."""
@@ -76,7 +95,7 @@ class Checker:
 
     def _unique_names(self) -> None:
         first: dict[str, NodePath] = {}
-        for step, path in walk(self.steps, self.path):
+        for step, path in self.walked:
             place = (*path, "name")
             if "/" in step.name or "#" in step.name:
                 self.problems.add(
@@ -93,7 +112,7 @@ class Checker:
             first.setdefault(step.name, place)
 
     def _variable_names(self) -> None:
-        for name, path in variables(self.steps).items():
+        for name, path in self.variables.items():
             reserved = name in ROOTS or name in RESERVED
             if reserved or not _IDENTIFIER.match(name):
                 place = (*self.path, *path)
@@ -259,7 +278,7 @@ class Checker:
             case "context" | "run" | "routing" | "input":
                 return
             case _:
-                known = [*ROOTS, *variables(self.steps), *self.given]
+                known = [*ROOTS, *self.variables, *self.given]
                 what, rest = "name", named
         if rest and rest[0] not in known:
             self.problems.add(

@@ -84,9 +84,13 @@ def _each(change: Change) -> Change:
 
 def _in(node: Node, **changes: Change) -> Node:
     """The mapping with the named entries changed; a trailing underscore is not part of a name."""
-    for key, change in changes.items():
-        node = _below(node, (key.rstrip("_"),), change)
-    return node
+    entries = node.entries()
+    changed = {
+        key: change(entries[key])
+        for name, change in changes.items()
+        if (key := name.rstrip("_")) in entries
+    }
+    return node.with_value({**entries, **changed}) if changed else node
 
 
 def _keyed(change: Callable[[str, Node], Node]) -> Change:
@@ -244,4 +248,4 @@ def _with_kind(node: Node) -> Node:
         known = "parallel"
     if known is None or "kind" in entries:
         return node
-    return node.with_value({"kind": replace(node, value=known), **entries})
+    return node.with_value({"kind": node.with_value(known), **entries})

@@ -1,7 +1,6 @@
 """Secrets written in the clear: refused before they reach a plan, and so a history."""
 
 import re
-from collections.abc import Iterator
 
 from dsl.source import Node, Problems
 from dsl.values import NodePath
@@ -16,18 +15,22 @@ _SECRETS = re.compile(
 
 def refuse_secrets(tree: Node, problems: Problems) -> None:
     """Note every text that looks like a key; the message does not repeat it."""
-    for node, path in _texts(tree, ()):
-        if isinstance(node.value, str) and _SECRETS.search(node.value):
-            problems.add(
-                "E602", node.mark, path, "a secret is written here in the clear",
-                allowed="the NAME of an environment variable of the worker",
-                fix="take the key back where it was issued, and write `api_key_env: NAME`",
-            )  # fmt: skip
+    for node, path in _found(tree, ()):
+        problems.add(
+            "E602", node.mark, path, "a secret is written here in the clear",
+            allowed="the NAME of an environment variable of the worker",
+            fix="take the key back where it was issued, and write `api_key_env: NAME`",
+        )  # fmt: skip
 
 
-def _texts(node: Node, path: NodePath) -> Iterator[tuple[Node, NodePath]]:
-    yield node, path
-    for key, below in node.entries().items():
-        yield from _texts(below, (*path, key))
-    for index, below in enumerate(node.items()):
-        yield from _texts(below, (*path, index))
+def _found(node: Node, path: NodePath) -> list[tuple[Node, NodePath]]:
+    match node.value:
+        case str() as text:
+            return [(node, path)] if _SECRETS.search(text) else []
+        case dict() as entries:
+            below = ((key, inner) for key, inner in entries.items())
+        case list() as items:
+            below = enumerate(items)
+        case _:
+            return []
+    return [found for segment, inner in below for found in _found(inner, (*path, segment))]

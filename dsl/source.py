@@ -158,7 +158,7 @@ class _Places:
 
     def at(self, raw: "_Mark | None") -> Mark:
         """The place of one of YAML's marks."""
-        return self.of(raw.index if raw else 0)
+        return self.of(raw.index if raw is not None else 0)
 
     def of(self, index: int) -> Mark:
         """The place of the character with this number."""
@@ -262,7 +262,9 @@ class _Reader:
         return mark, key
 
     def _indent(self, mark: Mark) -> int:
-        first = next((line for line in self.places.lines[mark.line :] if line.strip()), "")
+        lines = self.places.lines
+        texts = (lines[number] for number in range(mark.line, len(lines)))
+        first = next((text for text in texts if text.strip()), "")
         return len(first) - len(first.lstrip(" "))
 
     def _tag(

@@ -39,6 +39,7 @@ class Flow:
         """`("context", ...)` for what is set, `("teams", id)` for a team that has run."""
         self._setters: dict[Path, list[str]] = {}
         self._masks: dict[Path, int] = {}
+        self._near: dict[Path, list[str]] = {}
         self._before = dict.fromkeys(graph.plan.teams, 0)
         leads = {node: tuple(self._leads(graph, bodies, node)) for node in graph.nodes}
         nodes = {team: [Node(team), Node(team, branch=True)] for team in graph.plan.teams}
@@ -83,8 +84,10 @@ class Flow:
 
     def setters(self, path: Path) -> list[str]:
         """The teams whose routing sets something at, above or below a context path."""
-        near = (teams for other, teams in self._setters.items() if overlap(path, other))
-        return list(dict.fromkeys(team for teams in near for team in teams))
+        if path not in self._near:
+            near = (teams for other, teams in self._setters.items() if overlap(path, other))
+            self._near[path] = list(dict.fromkeys(team for teams in near for team in teams))
+        return self._near[path]
 
 
 def check_context(
@@ -169,8 +172,11 @@ def _expect(inputs: dict[str, Input], read: Read, team: str, tree: Written) -> N
 
 def _topmost(inputs: Mapping[str, Input]) -> tuple[Input, ...]:
     """The inputs without those that lie within another one."""
-    return tuple(
-        one
-        for one in inputs.values()
-        if not any(one.path.startswith(f"{other}.") for other in inputs)
-    )
+    return tuple(one for one in inputs.values() if inputs.keys().isdisjoint(_above(one.path)))
+
+
+def _above(path: str) -> Iterator[str]:
+    """`a` and `a.b`, for `a.b.c`."""
+    while "." in path:
+        path = path.rpartition(".")[0]
+        yield path

@@ -32,7 +32,7 @@ def after_all(steps: Sequence[Step], stop_on_failure: bool) -> tuple[Statuses, .
     ends = _ends(steps)
     if not stop_on_failure:
         return (_counting(steps, ends),)
-    failing = [step for step in steps if stops(step)]
+    failing = [step for step in steps if _may_stop(step, ends)]
     if len(failing) > _MOST_WAYS:
         after_first = steps[steps.index(failing[0]) + 1 :]
         skipped = {step.name: ends[step.name] | SKIPPED for step in after_first}
@@ -53,7 +53,7 @@ def after_failures(steps: Sequence[Step], stop_on_failure: bool) -> Iterator[tup
     """For each step that can fail the team as the first: how the others may have ended then."""
     ends = _ends(steps)
     for step in steps:
-        if stops(step):
+        if _may_stop(step, ends):
             yield step, _counting(steps, _failed(steps, ends, stop_on_failure, step))
 
 
@@ -95,22 +95,23 @@ def _ends(steps: Sequence[Step]) -> dict[str, int]:
     statuses: dict[str, int] = {}
     returned = False
     for step in steps:
-        returned = returned or _returns(step)
+        _, *within = (inner for inner, _ in walk([step], ()))
+        returned = returned or any(isinstance(one, ReturnStep) for one in (step, *within))
         skipped = SKIPPED if returned or step.when is not None else 0
         statuses[step.name] = _ran(step) | skipped
-        for inner, path in walk([step], ()):
-            if len(path) > 1:
-                statuses[inner.name] = _ran(inner) | SKIPPED | ABSENT
+        for inner in within:
+            statuses[inner.name] = _ran(inner) | SKIPPED | ABSENT
     return statuses
+
+
+def _may_stop(step: Step, ends: Mapping[str, int]) -> bool:
+    """As `stops`, where it is known already how the step may end."""
+    return step.on_failure != "continue" and ends[step.name] & FAILURE != 0
 
 
 def stops(step: Step) -> bool:
     """Whether the step can fail its team."""
     return step.on_failure != "continue" and can_fail(step)
-
-
-def _returns(step: Step) -> bool:
-    return any(isinstance(inner, ReturnStep) for inner, _ in walk([step], ()))
 
 
 def _ran(step: Step) -> int:

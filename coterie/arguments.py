@@ -58,6 +58,9 @@ def add_decision(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--by", default=None, help="who decides; the login name unless given")
     parser.add_argument("--comment", default="", help="why")
+    parser.add_argument(
+        "--digest", default=None, help="only if this is still what is shown (see `pending --json`)"
+    )
 
 
 def login_name() -> str:
@@ -116,6 +119,22 @@ def read_updates(values: Sequence[str]) -> Json:
             raise CommandError(f"--set {text!r} does not read key=value")
         updates[key] = _value(value)
     return updates
+
+
+def read_value(settings: Settings, option: str, given: str) -> JsonValue:
+    """A JSON value from the command line, or of a file as `@FILE`.
+
+    Raises:
+        CommandError: it is none.
+    """
+    text = given
+    if given.startswith("@"):
+        text = read_text(settings.cwd / given[1:], given[1:])
+    try:
+        value: JsonValue = json.loads(text)
+    except ValueError as error:
+        raise CommandError(f"{option} is not JSON ({error})") from None
+    return value
 
 
 def _base(settings: Settings, given: str | None) -> Json:

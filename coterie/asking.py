@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from typing import Literal
 
 from temporalio.client import Client, WorkflowExecutionStatus
 
@@ -10,11 +9,19 @@ from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.render import counted
-from coterie.render_run import PendingOfRun, end_text, pending_text, status_text, trail_text
+from coterie.render_run import (
+    PendingOfRun,
+    decision_text,
+    end_text,
+    pending_text,
+    status_text,
+    trail_text,
+)
 from coterie.runs import Run, RunEnd, Unanswered, json_of, open_runs
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.errors import listed
+from workflows.messages import DecideInput
 
 _ASKED_AT_ONCE = 20
 
@@ -89,20 +96,17 @@ async def decide(
     settings: Settings,
     id: str,
     request: str | None,
-    decision: Literal["approve", "reject"],
-    by: str,
-    comment: str,
+    asked: DecideInput,
 ) -> ExitCode:
-    """Decide one request; which one is looked up when just one waits."""
+    """Decide one request; which one is looked up when it is not named and just one waits."""
     run = Run(await _client(settings), id)
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING:
         raise CommandError(
             f"the run {id!r} has ended; there is nothing left to decide", ExitCode.RUN_FAILED
         )
-    taken = await run.decide(request or await _only_request(run), decision, by, comment)
-    why = f": {taken.comment}" if taken.comment else ""
-    say(f"{taken.id} {taken.verdict} by {taken.by}{why}")
+    named = asked.model_copy(update={"id": request or await _only_request(run)})
+    say(decision_text(await run.decide(named)))
     return ExitCode.DONE
 
 

@@ -39,6 +39,7 @@ VERBS = {
     "pause": "start nothing new in a run; its deadlines stand still",
     "resume": "let a paused run go on",
     "amend": "change a run's context at its next step",
+    "redirect": "send a run to another team when its current one ends",
     "result": "show how a run ended, waiting for its end",
     "replay": "check that this code decides a recorded run as it was decided",
 }

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any, Literal, cast
 
+from pydantic import BaseModel
 from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
@@ -14,7 +15,7 @@ from coterie.runs import Run
 from coterie.settings import Settings
 from coterie.terminal import say
 from dsl.values import Json
-from workflows.messages import AmendInput, Control
+from workflows.messages import AmendInput, Control, RedirectInput
 
 _ANSWER_SECONDS = timedelta(seconds=10)
 
@@ -35,13 +36,30 @@ async def control(
 
 async def amend(settings: Settings, id: str, updates: Json, by: str, why: str) -> ExitCode:
     """Change the run's context at its next step."""
+    await _update(settings, id, "amend", AmendInput(updates=updates, by=by, why=why))
+    say(f"{id}: {', '.join(updates)} will be set at the next step")
+    return ExitCode.DONE
+
+
+async def redirect(settings: Settings, id: str, team: str, by: str, why: str) -> ExitCode:
+    """Send the run to another team when its current one ends."""
+    await _update(settings, id, "redirect", RedirectInput(team=team, by=by, why=why))
+    say(f"{id}: {team} comes next")
+    return ExitCode.DONE
+
+
+async def _update(settings: Settings, id: str, name: str, asked: BaseModel) -> None:
+    """Ask the run for a change.
+
+    Raises:
+        CommandError: it refuses, or nobody answers.
+    """
     run = Run((await open_connection(settings)).client, id)
     await run.describe()
     # The SDK's own overloads are partly untyped.
-    update: Callable[..., Awaitable[int]] = cast("Any", run.handle).execute_update
-    asked = AmendInput(updates=updates, by=by, why=why)
+    update: Callable[..., Awaitable[object]] = cast("Any", run.handle).execute_update
     try:
-        await update("amend", asked, result_type=int, rpc_timeout=_ANSWER_SECONDS)
+        await update(name, asked, rpc_timeout=_ANSWER_SECONDS)
     except WorkflowUpdateFailedError as error:
         cause = error.cause
         said = cause.message if isinstance(cause, ApplicationError) else str(cause)
@@ -50,5 +68,3 @@ async def amend(settings: Settings, id: str, updates: Json, by: str, why: str) -
         raise CommandError(f"no worker answers for the run {id!r}") from None
     except RPCError as error:
         raise CommandError(f"the run {id!r} cannot be told: {error}") from None
-    say(f"{id}: {', '.join(updates)} will be set at the next step")
-    return ExitCode.DONE

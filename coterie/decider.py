@@ -2,16 +2,15 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Literal
 
 from coterie.arguments import login_name
 from coterie.decisions import WrittenDecision, decision_for
 from coterie.failures import CommandError
 from coterie.keyboard import ask, ask_yes_no
-from coterie.render_run import show_lines
+from coterie.render_run import decision_text, show_lines
 from coterie.runs import Run
 from coterie.views import View
-from workflows.messages import Pending
+from workflows.messages import DecideInput, Pending
 
 
 class Decider:
@@ -40,7 +39,11 @@ class Decider:
             entry = decision_for(request.id, self._written)
             if entry is not None:
                 self._seen.add(request.id)
-                await self._decide(request.id, entry.decision, entry.by, entry.comment)
+                await self._decide(
+                    DecideInput(
+                        id=request.id, decision=entry.decision, by=entry.by, comment=entry.comment
+                    )
+                )
             elif not self._interactive:
                 self._seen.add(request.id)
                 self._view.say(self._how_to(request))
@@ -65,16 +68,11 @@ class Decider:
             await asyncio.wait([task])
             self._view.say(f"{request} was decided elsewhere")
 
-    async def _decide(
-        self, request: str, decision: Literal["approve", "reject"], by: str, comment: str
-    ) -> None:
+    async def _decide(self, asked: DecideInput) -> None:
         try:
-            taken = await self._run.decide(request, decision, by, comment)
+            self._view.say(decision_text(await self._run.decide(asked)))
         except CommandError as error:
-            self._view.say(f"{request}: {error}")
-            return
-        why = f": {taken.comment}" if taken.comment else ""
-        self._view.say(f"{request} {taken.verdict} by {taken.by}{why}")
+            self._view.say(f"{asked.id}: {error}")
 
     async def _ask(self, request: Pending) -> None:
         with self._view.suspended():
@@ -87,7 +85,12 @@ class Decider:
             if approved is None or comment is None:
                 self._view.say(self._how_to(request))
                 return
-        await self._decide(request.id, "approve" if approved else "reject", by, comment)
+        await self._decide(
+            DecideInput(
+                id=request.id, decision="approve" if approved else "reject", by=by,
+                comment=comment, digest=request.digest or None,
+            )
+        )  # fmt: skip
 
     def _how_to(self, request: Pending) -> str:
         answers = f"`coterie approve {self._run.id} '{request.id}'` or `coterie reject ...`"

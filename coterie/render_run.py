@@ -67,6 +67,14 @@ def status_text(run: str, status: RunStatus) -> str:
     return "\n".join(lines)
 
 
+def decision_text(taken: Decision) -> str:
+    """What became of a decision."""
+    why = f": {taken.comment}" if taken.comment else ""
+    if taken.verdict == "counted":
+        return f"{taken.id}: the approval of {taken.by} counts; more people have to approve{why}"
+    return f"{taken.id} {taken.verdict} by {taken.by}{why}"
+
+
 def pending_text(requests: Iterable[PendingOfRun]) -> str:
     """Everything that waits for a person, with the words that answer it."""
     return "\n\n".join(_request(one.run, one.request) for one in requests)
@@ -77,6 +85,11 @@ def _request(run: str, request: Pending) -> str:
     lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
     if request.approvers:
         lines.append(f"  may decide: {', '.join(request.approvers)}")
+    if request.quorum > 1:
+        so_far = f": {', '.join(request.approved_by)}" if request.approved_by else ""
+        lines.append(f"  approved by {len(request.approved_by)} of {request.quorum}{so_far}")
+    if request.editable:
+        lines.append("  what is shown may be changed: --payload JSON")
     lines.append(
         f"  coterie approve {run} '{request.id}'   or   coterie reject {run} '{request.id}'"
     )

@@ -6,7 +6,7 @@ Every failure of a call becomes one sentence here: no such run, no worker that a
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from temporalio.client import (
@@ -96,15 +96,12 @@ class Run:
                 return entries
             since = page.entries[-1].number
 
-    async def decide(
-        self, request: str, decision: Literal["approve", "reject"], by: str, comment: str
-    ) -> Decision:
+    async def decide(self, asked: DecideInput) -> Decision:
         """Decide a request.
 
         Raises:
             CommandError: the run refuses the decision, or nobody answers.
         """
-        asked = DecideInput(id=request, decision=decision, by=by, comment=comment)
         # The SDK's own overloads are partly untyped.
         update: Callable[..., Awaitable[Decision]] = cast("Any", self.handle).execute_update
         try:

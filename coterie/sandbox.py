@@ -18,9 +18,10 @@ DATA = ("workflows.messages", "workflows.state")
 """What crosses and what is remembered: types that call nothing."""
 
 DECIDING = (
-    "workflows.approvals", "workflows.beginning", "workflows.board", "workflows.control",
-    "workflows.fan_out", "workflows.interpreter", "workflows.place", "workflows.results",
-    "workflows.scope", "workflows.sequence", "workflows.skill_calls", "workflows.steps",
+    "workflows.approvals", "workflows.asking", "workflows.beginning", "workflows.board",
+    "workflows.control", "workflows.fan_out", "workflows.interpreter", "workflows.place",
+    "workflows.results", "workflows.scope", "workflows.sequence", "workflows.skill_calls",
+    "workflows.steps",
 )  # fmt: skip
 """The interpreter: it reaches the world through the Scope alone."""
 

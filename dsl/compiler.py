@@ -6,6 +6,7 @@ Outside of any run: what this refuses never starts, and what it made never chang
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dsl.approval_checks import check_approvals
 from dsl.capabilities import Capabilities
 from dsl.checks import EARLIER, Checker
 from dsl.document import Orchestration, ProviderSection, SystemDocument, TeamDocument, WorkerSection
@@ -163,6 +164,7 @@ class _Compiler:
             for team_id, team in orchestration.teams.items()
         }
         agents.check_unused()
+        check_approvals(self.document, orchestration, self.tree, self.problems)
         if self.problems.errors:
             return None
         return Plan(
@@ -176,6 +178,7 @@ class _Compiler:
             teams=teams,
             personas=agents.personas,
             tools=tools,
+            groups=orchestration.groups,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
         ).sealed()
 

@@ -10,8 +10,8 @@ from pydantic import AliasChoices, Field, JsonValue
 
 from dsl.conditions import Condition
 from dsl.plan import Collect
-from dsl.steps import MergePolicy, PersonaDocument, Step
-from dsl.values import Frozen, Json, Seconds, Timeout
+from dsl.steps import ApprovalTerms, MergePolicy, PersonaDocument, Step
+from dsl.values import Frozen, Json, Timeout
 
 
 class ProviderSection(Frozen):
@@ -78,14 +78,11 @@ class LoopSection(Frozen):
     concurrency: int = Field(default=1, ge=1, le=1000)
 
 
-class ApprovalSection(Frozen):
+class ApprovalSection(ApprovalTerms):
     """What a team of type `approval` asks, after its tasks; routing sees a task `approval`."""
 
     prompt: str
     show: JsonValue = None
-    approvers: tuple[str, ...] = ()
-    deadline: Seconds | None = None
-    on_timeout: Literal["reject", "approve", "fail"] = "reject"
 
 
 class TeamDocument(Frozen):
@@ -111,6 +108,8 @@ class Orchestration(Frozen):
     max_total_teams: int = Field(default=30, ge=1)
     max_recursion_depth: int = Field(default=5, ge=1)
     no_progress: Literal["fail", "ask", "ignore"] = "ignore"
+    groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """`{group: people}`; an approval may name a group instead of each of them."""
     teams: dict[str, TeamDocument] = Field(min_length=1)
 
 

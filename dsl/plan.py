@@ -142,6 +142,8 @@ class Plan(Frozen):
     teams: dict[str, Team]
     personas: dict[str, Persona] = Field(default_factory=dict[str, Persona])
     tools: dict[str, Tool] = Field(default_factory=dict[str, Tool])
+    groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """`{group: people}`, for approvals."""
     legacy_agents: Json = Field(default_factory=dict[str, JsonValue])
     """`llm_config.agents`, as the legacy classes read it."""
 

@@ -13,7 +13,7 @@ from dsl.plan import Routing, Rule, Team
 from dsl.templates import fill
 from dsl.values import Json
 
-Reason = Literal["rule", "no_rule_matched", "team_failed", "no_routing"]
+Reason = Literal["rule", "no_rule_matched", "team_failed", "no_routing", "redirected"]
 
 
 @dataclass(frozen=True, slots=True)

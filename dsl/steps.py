@@ -163,7 +163,39 @@ class SetStep(StepBase):
     values: Json
 
 
-class ApprovalStep(StepBase):
+class Escalation(Frozen):
+    """Who may decide too, once nobody has for so long."""
+
+    after: Timeout
+    """From when the question was asked."""
+    to: tuple[str, ...] = Field(min_length=1)
+    """Names and groups; they may decide from then on."""
+
+
+class ApprovalTerms(Frozen):
+    """Who decides, how many, and what happens while nobody does (design 5)."""
+
+    approvers: tuple[str, ...] = ()
+    """Who may decide: names, and groups of `orchestration.groups`; anyone when empty."""
+    quorum: int = Field(default=1, ge=1, le=100)
+    """So many different people have to approve; one rejection is enough to reject."""
+    deadline: Seconds | None = None
+    """How long to wait; without it, for ever."""
+    remind_every: Timeout | None = None
+    """A reminder in the trail after each such while without a decision."""
+    escalate: tuple[Escalation, ...] = ()
+    """Who may decide too, as time goes by."""
+    on_timeout: str = "reject"
+    """What the deadline means: `reject`, `approve`, `fail`, or a team to go on with. Nothing is
+    approved by silence unless this says `approve`."""
+    editable: bool = False
+    """The person may change what is shown; the change keeps its shape, and is the step's
+    `payload`."""
+    remember: bool = False
+    """What was approved is approved again in this run, when the same is asked and shown."""
+
+
+class ApprovalStep(StepBase, ApprovalTerms):
     """A wait for a person's decision, however long it takes."""
 
     kind: Literal["approval"]
@@ -171,12 +203,6 @@ class ApprovalStep(StepBase):
     """The question, as the person reads it; a template."""
     show: JsonValue = None
     """What the person needs to see to decide."""
-    approvers: tuple[str, ...] = ()
-    """Who may decide; anyone when empty."""
-    deadline: Seconds | None = None
-    """How long to wait; without it, for ever."""
-    on_timeout: Literal["reject", "approve", "fail"] = "reject"
-    """What the deadline means. Nothing is approved by silence unless this says `approve`."""
 
 
 class WaitStep(StepBase):

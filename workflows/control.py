@@ -7,8 +7,9 @@ taken, and no deadline runs (design 5).
 from datetime import datetime, timedelta
 
 from dsl.context import apply
-from dsl.errors import ContextConflict
-from workflows.messages import AmendInput, Control, Paused, TrailKind
+from dsl.errors import ContextConflict, listed
+from dsl.plan import Plan
+from workflows.messages import AmendInput, Control, Paused, RedirectInput, TrailKind
 from workflows.state import Noted, RunState
 
 
@@ -24,11 +25,13 @@ def resume(state: RunState, asked: Control, now: datetime) -> None:
     """Go on; deadlines move by as long as the run was paused."""
     if state.paused is None:
         return
-    away = now - datetime.fromisoformat(state.paused.since)
     for key, request in state.pending.items():
-        if request.deadline is not None:
-            moved = _moved(request.deadline, away)
-            state.pending[key] = request.model_copy(update={"deadline": moved})
+        away = now - datetime.fromisoformat(max(state.paused.since, request.since))
+        moved = None if request.deadline is None else _moved(request.deadline, away)
+        stood_still = request.stood_still + away.total_seconds()
+        state.pending[key] = request.model_copy(
+            update={"deadline": moved, "stood_still": stood_still}
+        )
     state.paused = None
     note(state, "control", _told("resumed", asked.by, asked.why), now)
 
@@ -59,6 +62,28 @@ def amend(state: RunState, now: datetime) -> None:
             continue
         note(state, "control", because, now, tuple(asked.updates))
     state.amendments.clear()
+
+
+def refused_redirect(plan: Plan | None, state: RunState, asked: RedirectInput) -> str | None:
+    """Why the run cannot go to that team next, or None."""
+    if plan is None or state.main.team is None:
+        return "the run is not at a team"
+    if state.main.fork is not None:
+        return "branches of a fan-out are under way; they meet first"
+    if asked.team not in plan.teams:
+        return f"the plan has no team {asked.team!r}; it has: {listed(plan.teams)}"
+    return None
+
+
+def redirect(state: RunState, asked: RedirectInput, now: datetime) -> None:
+    """Go to that team at the end of the current one; a later word replaces an earlier one."""
+    state.redirect = asked
+    note(state, "control", told_redirect(asked), now)
+
+
+def told_redirect(asked: RedirectInput) -> str:
+    """The redirection as the trail tells it."""
+    return _told(f"redirected to {asked.team}", asked.by, asked.why)
 
 
 def note(

@@ -126,6 +126,7 @@ class DurableScope:
             return ready() or (seconds is not None and state.paused is not None)
 
         while True:
+            self.show()
             began = workflow.time()
             timeout = None if left is None else timedelta(seconds=max(left, 0))
             try:

@@ -14,10 +14,11 @@ from dsl.plan import Persona, Plan, Team
 from dsl.routing import Route, choose, failed_task
 from dsl.slices import snapshot
 from dsl.steps import AgentStep, Step
-from workflows.approvals import ask
+from workflows.asking import ask
+from workflows.control import told_redirect
 from workflows.fan_out import fork, gathered, join
-from workflows.messages import TeamResult
-from workflows.place import Place, Returned
+from workflows.messages import RedirectInput, TeamResult
+from workflows.place import Place, Redirected, Returned
 from workflows.results import RunFailed, failed_result, result
 from workflows.scope import Scope
 from workflows.sequence import run_steps
@@ -91,11 +92,18 @@ class TeamInterpreter:
         frame = place.frame(scope)
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
+        route: Route | None = None
         try:
             await self.run_steps(team.steps, place, part="tasks", stop=team.stop_on_failure)
         except Returned:
             _skip_the_rest(team, frame)
-        route = choose(team, place.facts(scope))
+        except Redirected as away:
+            _skip_the_rest(team, frame)
+            route = Route(away.team, away.because, "redirected")
+        if scope.state.redirect is not None and name == MAIN:
+            route = _redirected(scope.state.redirect)
+            scope.state.redirect = None
+        route = route or choose(team, place.facts(scope))
         failed = failed_task(team, frame.tasks)
         _leave(team, track, route, frame, failed)
         place.note(
@@ -124,6 +132,10 @@ def _persona(plan: Plan, step: AgentStep) -> Persona:
         raise InvalidPlan(f"step {step.name!r} names the persona {step.persona_key!r}, which the "
                           "plan does not have")  # fmt: skip
     return persona
+
+
+def _redirected(asked: RedirectInput) -> Route:
+    return Route(asked.team, told_redirect(asked), "redirected")
 
 
 def _skip_the_rest(team: Team, frame: Frame) -> None:

@@ -13,7 +13,8 @@ from dsl.outcomes import End, Failure
 from dsl.plan import Plan
 from dsl.values import Frozen, Json
 
-Verdict = Literal["approved", "rejected"]
+Verdict = Literal["approved", "rejected", "counted"]
+How = Literal["update", "signal", "deadline", "remembered"]
 TrailKind = Literal["team", "step", "route", "approval", "refused", "control"]
 
 
@@ -46,6 +47,14 @@ class AmendInput(Frozen):
     why: str = ""
 
 
+class RedirectInput(Frozen):
+    """The payload of the update `redirect`: the team that comes next, whatever the routes say."""
+
+    team: str
+    by: str = "unknown"
+    why: str = ""
+
+
 class Paused(Frozen):
     """Why a run starts nothing new."""
 
@@ -62,6 +71,11 @@ class Answer(Frozen):
     """Which request: as the query `pending` gives it, `team/step#visit`."""
     by: str = "unknown"
     comment: str = ""
+    digest: str | None = None
+    """Of what was shown, as `pending` gives it: a request that shows something else by now is not
+    decided by it."""
+    payload: JsonValue = None
+    """What shall be instead of what was shown, where the request is `editable`."""
 
 
 class DecideInput(Answer):
@@ -76,12 +90,26 @@ class Pending(Frozen):
     id: str
     prompt: str
     show: JsonValue = None
+    digest: str = ""
+    """Of the prompt and of what is shown."""
     approvers: tuple[str, ...] = ()
+    """Everyone who may decide; anyone when empty."""
+    quorum: int = 1
+    """So many have to approve."""
+    approved_by: tuple[str, ...] = ()
+    """Who has approved so far, where one is not enough."""
+    editable: bool = False
     since: str
     """ISO 8601, UTC."""
     deadline: str | None = None
     """ISO 8601, UTC."""
     on_timeout: str | None = None
+    reminders: int = 0
+    escalations: int = 0
+    stood_still: float = 0.0
+    """Seconds for which the run was paused meanwhile; they do not count."""
+    remembered_as: str | None = None
+    """The key under which an approval answers equal requests of this run."""
 
 
 class Decision(Frozen):
@@ -89,11 +117,15 @@ class Decision(Frozen):
 
     id: str
     verdict: Verdict
+    """`counted`: an approval that is not enough yet."""
     by: str
+    """Who decided; everyone who approved, where it took several."""
     comment: str = ""
     at: str
     """ISO 8601, UTC."""
-    how: Literal["update", "signal", "deadline"]
+    how: How
+    payload: JsonValue = None
+    """What a person made of what was shown; null when they left it as it was."""
 
 
 class TrailEntry(Frozen):

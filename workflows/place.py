@@ -140,6 +140,15 @@ class Interpreter(Protocol):
         ...
 
 
+class Redirected(Exception):
+    """The current team is left for another one, whatever its routes say."""
+
+    def __init__(self, team: str, because: str) -> None:
+        self.team = team
+        self.because = because
+        super().__init__(because)
+
+
 class Returned(Exception):
     """A `return` step ended its plan, or its team's tasks, with this value."""
 

@@ -21,6 +21,7 @@ from workflows.messages import (
     Decision,
     Paused,
     Pending,
+    RedirectInput,
     TrailEntry,
     TrailKind,
 )
@@ -189,6 +190,10 @@ class RunState:
     paused: Paused | None = None
     amendments: list[AmendInput] = field(default_factory=list[AmendInput])
     """Changes to the context that wait for the next boundary."""
+    redirect: RedirectInput | None = None
+    """Where the run goes at the end of the current team, whatever its routes say."""
+    remembered: dict[str, Decision] = field(default_factory=dict[str, Decision])
+    """Approvals that answer equal requests: `{team/step digest: the decision}`."""
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals that nobody has waited for yet."""
     doing: dict[str, float] = field(default_factory=dict[str, float])

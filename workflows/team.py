@@ -30,6 +30,7 @@ from workflows.messages import (
     DecideInput,
     Decision,
     Pending,
+    RedirectInput,
     RunStatus,
     TeamInput,
     TeamResult,
@@ -239,13 +240,32 @@ class TeamWorkflow:
         if refusal is not None:
             raise ApplicationError(refusal, type="Refused", non_retryable=True)
 
+    @workflow.update(description="Go to another team when the current one ends: {team, by, why}")
+    async def redirect(self, raw: RawValue) -> str:
+        """Accept a redirection; the team that comes next."""
+        asked = _decoded(raw, RedirectInput)
+        refusal = control.refused_redirect(self.plan, self.state, asked)
+        if refusal is not None:
+            raise ApplicationError(refusal, type="Refused", non_retryable=True)
+        control.redirect(self.state, asked, workflow.now())
+        return asked.team
+
+    @redirect.validator
+    def _redirect_validator(self, raw: RawValue) -> None:
+        try:
+            asked = _decoded(raw, RedirectInput)
+            refusal = control.refused_redirect(self.plan, self.state, asked)
+        except RunRefused as error:
+            refusal = str(error)
+        if refusal is not None:
+            raise ApplicationError(refusal, type="Refused", non_retryable=True)
+
     def _signalled(self, raw: RawValue, *, approve: bool) -> None:
         """Take a signalled decision; a refusal stays readable in the trail."""
         try:
             answer = _decoded(raw, Answer)
             asked = DecideInput(
-                id=answer.id, by=answer.by, comment=answer.comment,
-                decision="approve" if approve else "reject",
+                **answer.model_dump(), decision="approve" if approve else "reject",
             )  # fmt: skip
             refusal = approvals.refusal(self.state, asked)
         except RunRefused as error:

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_decision, login_name
+from coterie.arguments import add_decision, login_name, read_value
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 
@@ -10,12 +10,21 @@ from coterie.settings import Settings
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_decision(parser)
+    parser.add_argument(
+        "--payload", default=None, metavar="JSON|@FILE",
+        help="what shall be instead of what was shown, where the request is editable",
+    )  # fmt: skip
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Decide, and say what was recorded."""
     from coterie.asking import decide
     from coterie.interrupts import run_async
+    from workflows.messages import DecideInput
 
-    by = args.by or login_name()
-    return run_async(decide(settings, args.run, args.request, "approve", by, args.comment))
+    payload = None if args.payload is None else read_value(settings, "--payload", args.payload)
+    asked = DecideInput(
+        id="", decision="approve", by=args.by or login_name(), comment=args.comment,
+        digest=args.digest, payload=payload,
+    )  # fmt: skip
+    return run_async(decide(settings, args.run, args.request, asked))

@@ -16,6 +16,10 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     """Decide, and say what was recorded."""
     from coterie.asking import decide
     from coterie.interrupts import run_async
+    from workflows.messages import DecideInput
 
-    by = args.by or login_name()
-    return run_async(decide(settings, args.run, args.request, "reject", by, args.comment))
+    asked = DecideInput(
+        id="", decision="reject", by=args.by or login_name(), comment=args.comment,
+        digest=args.digest,
+    )  # fmt: skip
+    return run_async(decide(settings, args.run, args.request, asked))

@@ -14,7 +14,7 @@ from temporalio.client import WorkflowUpdateFailedError
 from coterie.failures import CommandError
 from coterie.runs import Run
 from coterie.testing.document import CaseDocument, DecisionDocument
-from workflows.messages import AmendInput, Control, Pending
+from workflows.messages import AmendInput, Control, DecideInput, Pending
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,9 @@ class Decisions(Happening):
         entry = self.entries[number]
         self.used.add(number)
         try:
-            await run.decide(request, entry.decision, entry.by, entry.comment)
+            await run.decide(
+                DecideInput(id=request, decision=entry.decision, by=entry.by, comment=entry.comment)
+            )
         except CommandError as error:
             if not entry.refused:
                 raise CommandError(f"{request}: {error}") from None

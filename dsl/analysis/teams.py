@@ -10,6 +10,8 @@ from dsl.analysis.statuses import after_all, after_success
 from dsl.analysis.translation import formula
 from dsl.plan import Plan, Routing, Rule, Team
 from dsl.routes import targets
+from dsl.steps import AgentStep, ApprovalStep
+from dsl.walking import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +116,21 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
         calls: `{team: the teams that it runs as steps}`.
         effort: what may be spent on finding out which ways can be taken.
     """
-    return Teams(
-        plan, calls, {team.id: tuple(_exits(team, effort)) for team in plan.teams.values()}
-    )
+    exits = {
+        team.id: (*_exits(team, effort), *_silences(team, plan)) for team in plan.teams.values()
+    }
+    return Teams(plan, calls, exits)
+
+
+def _silences(team: Team, plan: Plan) -> Iterator[Exit]:
+    """Where the team is left for when nobody decides in time."""
+    keys = {step.persona_key for step, _ in walk(team.steps, ()) if isinstance(step, AgentStep)}
+    plans = [persona.execution_plan or () for key, persona in plan.personas.items() if key in keys]
+    for step, _ in walk([*team.steps, *(step for steps in plans for step in steps)], ()):
+        if isinstance(step, ApprovalStep) and step.deadline is not None:
+            named = step.on_timeout if step.on_timeout in plan.teams else None
+            if named is not None:
+                yield Exit((named,), None)
 
 
 def _exits(team: Team, effort: Effort) -> Iterator[Exit]:

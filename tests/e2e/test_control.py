@@ -17,6 +17,57 @@ orchestration:
 """
 
 
+OFFER = """
+llm_config: {personas: {p: {prompts: {user: hello}}}}
+orchestration:
+  entry_team: first
+  groups: {leads: [ben, cleo]}
+  teams:
+    first:
+      tasks:
+        - {name: sign, type: approval, prompt: "Send?", show: {amount: 100}, deadline: 1h,
+           approvers: [ann, leads], quorum: 2, editable: true}
+      routing:
+        rules:
+          - condition: all_success
+            next_team: last
+            context_updates: {amount: "{{ tasks.sign.data.payload.amount }}"}
+        default: null
+    last:
+      tasks: [{name: say, type: set, values: {done: true}}]
+    instead:
+      tasks: [{name: say, type: set, values: {instead: true}}]
+"""
+
+
+def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(tmp_path: Path) -> None:
+    with project(tmp_path / "shop") as shop:
+        (shop.folder / "team.yml").write_text(OFFER)
+        assert shop.coterie("server").returncode == 0
+        shop.begin("worker")
+        assert shop.coterie("start", "team.yml", "--id", "offer").returncode == 0
+        until(lambda: "first/sign#1" in shop.coterie("pending", "offer").stdout, "the approval")
+        wrong = shop.coterie("approve", "offer", "--by", "ann", "--payload", '{"amount": "much"}')
+        assert wrong.returncode == 1
+        assert "payload.amount is a text, not a number" in wrong.stderr
+        first = shop.coterie("approve", "offer", "--by", "ann", "--payload", '{"amount": 90}')
+        assert "the approval of ann counts; more people have to approve" in first.stdout
+        told = shop.coterie("pending", "offer").stdout
+        assert "approved by 1 of 2: ann" in told
+        assert "amount: 90" in told
+        nowhere = shop.coterie("redirect", "offer", "nowhere")
+        assert nowhere.returncode == 1
+        assert "the plan has no team 'nowhere'" in nowhere.stderr
+        sent = shop.coterie("redirect", "offer", "instead", "--by", "ann", "--why", "no time")
+        assert "offer: instead comes next" in sent.stdout
+        stale = shop.coterie("approve", "offer", "--by", "cleo", "--digest", "0" * 12)
+        assert "shows something else by now" in stale.stderr
+        assert shop.coterie("approve", "offer", "--by", "cleo").returncode == 0
+        result = shop.coterie("result", "offer", "--json").stdout
+        assert '"instead": true' in result
+        assert '"by": "ann, cleo"' in result
+
+
 def test_pause_amend_and_resume(tmp_path: Path) -> None:
     with project(tmp_path / "shop") as shop:
         (shop.folder / "team.yml").write_text(TEAM)

@@ -6,7 +6,7 @@ from dsl.slices import slice_for
 from dsl.steps import AgentStep
 from dsl.templates import fill
 from dsl.values import Json
-from workflows.approvals import ask, rejected
+from workflows.asking import ask, rejected
 from workflows.place import Interpreter, Place, Returned
 from workflows.scope import Call, CallFailed, Scope
 from workflows.state import Block

@@ -3,7 +3,8 @@
 from dsl.outcomes import Outcome
 from dsl.steps import ApprovalStep
 from dsl.templates import fill
-from workflows.approvals import ask
+from dsl.values import Json
+from workflows.asking import ask
 from workflows.place import Place
 from workflows.scope import Scope
 
@@ -17,15 +18,15 @@ async def execute(step: ApprovalStep, place: Place, scope: Scope) -> Outcome:
         place,
         prompt if isinstance(prompt, str) else str(prompt),
         show=fill(step.show, names),
-        approvers=step.approvers,
-        deadline=step.deadline,
-        on_timeout=step.on_timeout,
+        terms=step,
     )
     if decision is None:
         return Outcome.failed("NotDecided", "nobody decided in time")
-    data = {"decision": decision.verdict, "by": decision.by, "comment": decision.comment,
-            "at": decision.at}  # fmt: skip
+    data: Json = {"decision": decision.verdict, "by": decision.by, "comment": decision.comment,
+                  "at": decision.at}  # fmt: skip
+    if step.editable:
+        data["payload"] = decision.payload
     if decision.verdict == "approved":
-        return Outcome.succeeded(data)  # type: ignore[arg-type]  # texts are JSON
+        return Outcome.succeeded(data)
     reason = decision.comment or "no reason given"
-    return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}", data)  # type: ignore[arg-type]
+    return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}", data)

@@ -4,7 +4,7 @@ from dsl.errors import listed, nearest
 from dsl.outcomes import Outcome
 from dsl.steps import ToolStep
 from dsl.templates import fill
-from workflows.approvals import ask, rejected
+from workflows.asking import ask, rejected
 from workflows.place import Place
 from workflows.scope import Scope
 from workflows.skill_calls import call_skill

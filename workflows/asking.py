@@ -1,0 +1,185 @@
+"""Asking: the one wait for a person, with its reminders, its escalations and its deadline."""
+
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
+
+from pydantic import JsonValue
+
+from dsl.outcomes import Outcome
+from dsl.steps import ApprovalTerms
+from workflows.approvals import digest_of, record
+from workflows.messages import DecideInput, Decision, Pending
+from workflows.place import Place, Redirected
+from workflows.scope import Interrupted, Scope
+
+PLAIN = ApprovalTerms()
+"""Anyone decides, and there is no hurry."""
+
+
+class _Due(NamedTuple):
+    """What happens next while nobody decides."""
+
+    seconds: float
+    """After the question was asked, pauses not counted."""
+    what: Literal["escalate", "remind", "deadline"]
+
+
+async def ask(
+    scope: Scope,
+    place: Place,
+    prompt: str,
+    *,
+    show: JsonValue = None,
+    terms: ApprovalTerms = PLAIN,
+) -> Decision | None:
+    """Wait for a person's decision; None when the deadline passed and that means failure.
+
+    Raises:
+        Redirected: the deadline passed, and the file names a team to go on with.
+    """
+    state = scope.state
+    block = place.block(scope, "ask")
+    if not block.results:
+        block.results.append(_request(scope, place, prompt, show, terms))
+    request_id = str(block.results[0])
+    await scope.checkpoint()
+    waiting = state.pending.get(request_id)
+    began = scope.time() if waiting is None else _seconds(waiting.since)
+    try:
+        await _decided(scope, place, request_id, terms)
+    except (Interrupted, GeneratorExit):
+        raise
+    except BaseException:  # cancelled: nobody is asked any more
+        state.pending.pop(request_id, None)
+        raise
+    place.close_block(scope, "ask")
+    if request_id in state.pending:
+        return _undecided(scope, place, request_id, terms.on_timeout)
+    decision = state.decisions[request_id]
+    because = f"{request_id} {decision.verdict} by {decision.by}"
+    if decision.comment:
+        because += f": {decision.comment}"
+    place.note(scope, "approval", because, status=decision.verdict, since=began)
+    return decision
+
+
+def rejected(decision: Decision | None) -> Outcome:
+    """The failure of what a person did not allow."""
+    if decision is None:
+        return Outcome.failed("NotDecided", "nobody decided in time")
+    reason = decision.comment or "no reason given"
+    return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}")
+
+
+async def _decided(scope: Scope, place: Place, request_id: str, terms: ApprovalTerms) -> None:
+    """Wait until it is decided, by a person or by what the file says of silence."""
+    pending = scope.state.pending
+    while True:
+        request = pending.get(request_id)
+        if request is None:
+            return
+        due = _next(terms, request)
+        passed = scope.time() - _seconds(request.since) - request.stood_still
+        left = None if due is None else max(due.seconds - passed, 0)
+        told = "decision" if due is None else due.what
+        if await scope.wait_until(
+            lambda: request_id not in pending, left, f"{told} of {request_id}"
+        ):
+            return
+        if due is None or due.what == "deadline":
+            _by_deadline(scope, request_id, terms.on_timeout)
+            return
+        _while_nobody_decides(scope, place, pending[request_id], terms, due)
+
+
+def _next(terms: ApprovalTerms, request: Pending) -> _Due | None:
+    """What is due first; at one time: who else may decide, the reminder, the end."""
+    moments: list[_Due] = []
+    if request.escalations < len(terms.escalate):
+        moments.append(_Due(terms.escalate[request.escalations].after, "escalate"))
+    if terms.remind_every is not None:
+        moments.append(_Due((request.reminders + 1) * terms.remind_every, "remind"))
+    if terms.deadline is not None:
+        moments.append(_Due(terms.deadline, "deadline"))
+    return min(moments, key=lambda due: due.seconds, default=None)
+
+
+def _while_nobody_decides(
+    scope: Scope, place: Place, request: Pending, terms: ApprovalTerms, due: _Due
+) -> None:
+    if due.what == "remind":
+        number = request.reminders + 1
+        update: dict[str, object] = {"reminders": number}
+        told, status = f"{request.id} waits still: reminder {number}", "reminded"
+    else:
+        further = _people(scope, terms.escalate[request.escalations].to)
+        update = {"escalations": request.escalations + 1}
+        if request.approvers:  # without any, everyone may decide already
+            update["approvers"] = tuple(dict.fromkeys((*request.approvers, *further)))
+        told, status = f"{request.id} goes to {', '.join(further)} too", "escalated"
+    scope.state.pending[request.id] = request.model_copy(update=update)
+    place.note(scope, "approval", told, status=status)
+
+
+def _request(scope: Scope, place: Place, prompt: str, show: JsonValue, terms: ApprovalTerms) -> str:
+    """Open a request and give its id, bound to this visit; an equal approval may answer it."""
+    state = scope.state
+    key = f"{place.team}/{place.path}"
+    request_id = f"{key}#{state.executed(f'?{key}')}"
+    digest = digest_of(prompt, show)
+    kept_as = f"{key} {digest}"
+    now = scope.now()
+    earlier = state.remembered.get(kept_as) if terms.remember else None
+    if earlier is not None:
+        at = now.isoformat(timespec="milliseconds")
+        comment = f"as in {earlier.id}"
+        state.decisions[request_id] = earlier.model_copy(
+            update={"id": request_id, "at": at, "how": "remembered", "comment": comment}
+        )
+        return request_id
+    until = None if terms.deadline is None else now + timedelta(seconds=terms.deadline)
+    state.pending[request_id] = Pending(
+        id=request_id,
+        prompt=prompt,
+        show=show,
+        digest=digest,
+        approvers=_people(scope, terms.approvers),
+        quorum=terms.quorum,
+        editable=terms.editable,
+        since=now.isoformat(timespec="milliseconds"),
+        deadline=None if until is None else until.isoformat(timespec="milliseconds"),
+        on_timeout=None if until is None else terms.on_timeout,
+        remembered_as=kept_as if terms.remember else None,
+    )
+    return request_id
+
+
+def _people(scope: Scope, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, groups replaced by who is in them, nobody twice."""
+    groups = scope.plan.groups
+    return tuple(dict.fromkeys(one for name in names for one in groups.get(name, (name,))))
+
+
+def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:
+    """Decide by what the file says of silence, where it is a decision."""
+    if on_timeout in ("approve", "reject"):
+        answer = DecideInput(
+            id=request_id,
+            decision="approve" if on_timeout == "approve" else "reject",
+            by="deadline",
+            comment="nobody decided in time",
+        )
+        record(scope.state, answer, scope.now(), "deadline")
+
+
+def _undecided(scope: Scope, place: Place, request_id: str, on_timeout: str) -> None:
+    """Silence that fails the step, or leads to another team."""
+    del scope.state.pending[request_id]
+    because = f"{request_id}: nobody decided in time"
+    place.note(scope, "approval", because, status="failure")
+    if on_timeout != "fail":
+        raise Redirected(on_timeout, because)
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

@@ -6,6 +6,7 @@ A document's texts come in this order, later ones laid over earlier ones: the ro
 """
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,8 +15,11 @@ from pathlib import Path
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
 from dsl.compiler import SourceText
 from dsl.errors import InvalidDocument, Problem, listed, nearest
+from dsl.source import read
 
 _SUFFIXES = (".yml", ".yaml")
+_LAYERS = (SYSTEM_FILE, OVERRIDE_FILE)
+_SAYS_TEAMS = re.compile(r"\borchestration\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,28 @@ class Catalog:
             raise _unreadable(target, "does not exist", nearest(target, beside))
         hint = nearest(target, self.names())
         raise _unreadable(target, "is neither a file nor a team", hint, listed(self.names()))
+
+    def is_folder(self, target: str) -> bool:
+        """Whether a person means a folder, and no team of that name."""
+        return (self._settings.cwd / target).is_dir() and self.named(target) is None
+
+    def below(self, target: str) -> tuple[list[Located], int]:
+        """The documents in a folder and the folders below it, by their paths.
+
+        Returns:
+            The documents, and how many other YAML files there are: tests, personas, scripts of
+            answers, and what else says nothing of teams.
+
+        Raises:
+            InvalidDocument: there is no document.
+        """
+        files = sorted(_yaml_files(self._settings.cwd / target))
+        documents = [file for file in files if not is_test(file) and _is_document(file)]
+        if not documents:
+            raise _unreadable(target, "is a folder without a document", "name another folder",
+                              ".yml and .yaml files with the key `orchestration`")  # fmt: skip
+        located = [Located(file.stem, file, _root_of(file)) for file in documents]
+        return located, len(files) - len(documents)
 
     def sources(self, located: Located) -> tuple[SourceText, ...]:
         """The texts of a document, in merge order.
@@ -160,6 +186,33 @@ def _documents(folder: Path) -> tuple[Path, ...]:
     if not folder.is_dir():
         return ()
     return tuple(sorted(f for f in folder.iterdir() if f.suffix in _SUFFIXES and not is_test(f)))
+
+
+def _yaml_files(folder: Path) -> Iterator[Path]:
+    """Every YAML file below a folder, without hidden files and folders."""
+    for here, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(here, name) for name in names
+                    if name.endswith(_SUFFIXES) and not name.startswith("."))  # fmt: skip
+
+
+def _is_document(file: Path) -> bool:
+    """Whether a file describes teams; one that cannot be read may be meant to.
+
+    What is only laid under or over documents says limits there, and no teams.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+        if not _SAYS_TEAMS.search(text):
+            return False
+        orchestration = read(text, file.name).child("orchestration")
+    except InvalidDocument as error:
+        return error.problems[0].code != "E004"
+    except (OSError, UnicodeDecodeError):
+        return True
+    if orchestration is None:
+        return False
+    return file.name not in _LAYERS or orchestration.child("teams") is not None
 
 
 def is_test(file: Path) -> bool:

@@ -184,7 +184,7 @@ class Checker:
     def _misfits(self, path: NodePath) -> bool:
         below = f"{dotted(path)}."
         found = self.problems.found
-        return any(p.code.startswith("E1") and p.path.startswith(below) for p in found)
+        return any(p.code.startswith(("E1", "E401")) and p.path.startswith(below) for p in found)
 
     def _field(self, task: str, path: Path, place: NodePath) -> None:
         """Whether a task's data can have something at the path."""

@@ -12,6 +12,7 @@ from bench.measuring import Measuring, Sample
 from bench.report import Report
 from bench.stage import stage
 from bench.systems import SYSTEMS, UNSANDBOXED, System, WorkerKind
+from bench.validation import validation
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -66,9 +67,10 @@ def main() -> None:
     lengths, rounds = ([10, 100], 2) if arguments.quick else (arguments.n, arguments.rounds)
     began = time.monotonic()
     own = figures(steps=100 if arguments.quick else 1000, repeats=9)
+    validated = validation(repeats=9)
     systems = (*SYSTEMS, UNSANDBOXED) if arguments.unsandboxed else SYSTEMS
     samples = asyncio.run(_loop(systems, lengths, rounds, arguments.database))
-    report = Report(systems, samples, own)
+    report = Report(systems, samples, own, validated)
     report.write(arguments.out)
     print(report.text())
     print(f"\n{arguments.out} written after {time.monotonic() - began:.0f} s")

@@ -25,11 +25,16 @@ class Report:
     """Everything that was measured."""
 
     def __init__(
-        self, systems: Sequence[System], samples: Sequence[Sample], figures: Sequence[Figure]
+        self,
+        systems: Sequence[System],
+        samples: Sequence[Sample],
+        figures: Sequence[Figure],
+        validated: Figure,
     ) -> None:
         self._systems = systems
         self._samples = samples
         self._figures = figures
+        self._validated = validated
         self._lengths = sorted({sample.n for sample in samples})
 
     def write(self, file: Path) -> None:
@@ -54,6 +59,10 @@ class Report:
                 "system": COTERIE.name, "case": figure.case, "n": figure.n,
                 "worker_cpu_ms_per_step": round(figure.microseconds / 1000, 6),
             }  # fmt: skip
+        yield {
+            "system": COTERIE.name, "case": self._validated.case, "n": self._validated.n,
+            "cpu_ms": round(self._validated.microseconds / 1000, 1),
+        }  # fmt: skip
 
     def _of(self, system: System, n: int) -> list[Sample]:
         return [one for one in self._samples if one.system == system.name and one.n == n]
@@ -104,6 +113,10 @@ class Report:
         for figure in self._figures:
             keys = f"{figure.n} keys" if figure.n else ""
             yield f"{figure.case:20}{keys:>14}{figure.microseconds:>14.1f}"
+        yield (
+            f"\n`coterie validate` on {self._validated.n} lines: "
+            f"{self._validated.microseconds / 1000:.0f} ms of CPU, the whole process"
+        )
 
 
 def _events(sample: Sample) -> float:

@@ -7,6 +7,7 @@ however it dies, and no reused process id can pass for it.
 
 import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
@@ -22,6 +23,8 @@ from dsl.values import Frozen
 
 HOST = "127.0.0.1"
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LANG", "XDG_CONFIG_HOME", "SYSTEMROOT")
+_QUIET_PORTS = range(20_000, 32_000)
+"""Below what Linux, macOS and Windows give away by themselves."""
 _LONGEST_LOG = 10 * 1024 * 1024
 
 
@@ -64,15 +67,18 @@ def find_binary(settings: Settings) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on now, all different."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind((HOST, 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
+    """Ports that nothing listens on now, all different.
+
+    Not those that an operating system gives to whoever asks for any: between our look and the
+    server's start it might give one away.
+    """
+    found: list[int] = []
+    for port in random.SystemRandom().sample(_QUIET_PORTS, len(_QUIET_PORTS)):
+        if port_is_free(port):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise CommandError(f"no port between {_QUIET_PORTS[0]} and {_QUIET_PORTS[-1]} is free")
 
 
 def port_is_free(port: int) -> bool:

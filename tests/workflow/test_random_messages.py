@@ -56,10 +56,8 @@ def _messages(chance: random.Random) -> Iterator[tuple[str, str, Any]]:
             payload = chance.choice(WEIRD)
         how = chance.choice(("approve", "reject_as_a_stranger", "decide", "other"))
         if how == "decide" and isinstance(payload, dict):
-            payload = {
-                **dict[str, Any](payload),
-                "decision": chance.choice(("approve", "maybe", None, "APPROVE")),
-            }
+            word = chance.choice(("approve", "maybe", None, "APPROVE"))
+            payload = {**cast("dict[str, Any]", payload), "decision": word}
         if how == "reject_as_a_stranger":
             stranger = chance.choice(("eve", "mallory", "", "deadline"))
             payload = {"id": "review/sign#1", "by": stranger}

@@ -9,9 +9,9 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
+import config
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
 from dsl.compiler import SourceText
 from dsl.errors import InvalidDocument, Problem, listed, nearest
@@ -155,7 +155,7 @@ class Catalog:
 
 def shipped_root() -> Path:
     """The config root that comes with the product."""
-    return Path(str(files("config")))
+    return Path(str(config.__file__)).parent
 
 
 def shown(file: Path, settings: Settings) -> str:

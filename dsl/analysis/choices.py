@@ -7,7 +7,7 @@ from itertools import combinations
 from dsl.analysis.bodies import TEAMS, Bodies, Body
 from dsl.analysis.formulas import Formula
 from dsl.analysis.solver import Effort, Statuses, can_hold
-from dsl.analysis.statuses import after_all, during
+from dsl.analysis.statuses import during
 from dsl.analysis.teams import Teams
 from dsl.analysis.told import told
 from dsl.analysis.translation import formula
@@ -56,7 +56,7 @@ class Choices:
 
     def _rules(self, team: Team, routing: Routing) -> None:
         path = (*TEAMS, team.id, "routing")
-        worlds = after_all(team.steps, team.stop_on_failure)
+        worlds = self.graph.worlds[team.id]
         ways = [
             Way(rule.condition, (*path, "rules", number))
             for number, rule in enumerate(routing.rules)

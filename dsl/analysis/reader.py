@@ -1,7 +1,7 @@
 """What steps read: their conditions, their values, and the prompts that their agents ask."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body, is_there, written_at
 from dsl.analysis.reads import Read, condition_reads, value_reads
@@ -121,7 +121,7 @@ def guarded(reads: Iterable[Read], guards: Iterable[Read]) -> Iterator[Read]:
     asked = [_root(read.path) for read in guards if read.asks]
     for read in reads:
         spared = read.needed and any(overlap(read.path, path) for path in asked)
-        yield replace(read, needed=False) if spared else read
+        yield read._replace(needed=False) if spared else read
 
 
 def _root(path: Path) -> Path:

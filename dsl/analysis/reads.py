@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import cast
+from typing import NamedTuple, cast
 
 from jinja2 import nodes
 
@@ -32,8 +31,7 @@ _DEFAULTS = ("default", "d")
 _ASKS = ("defined", "undefined")
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """One look at a path of the facts."""
 
     path: Path
@@ -68,7 +66,7 @@ def condition_reads(condition: Condition, place: NodePath) -> Iterator[Read]:
     spared = [read.path for read in found if not read.needed]
     for read in found:
         if read.needed and any(read.path[: len(path)] == path for path in spared):
-            yield replace(read, needed=False)
+            yield read._replace(needed=False)
         else:
             yield read
 
@@ -91,7 +89,7 @@ def _condition(condition: Condition, place: NodePath, holds: bool) -> Iterator[R
             yield Read(("tasks", task, "status"), (*place, "task"), holds, False, True)
         case Expression(expression=text):
             for read in value_reads(text, (*place, "expression")):
-                yield replace(read, asks=True)
+                yield read._replace(asks=True)
         case _:
             return
 

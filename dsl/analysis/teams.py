@@ -1,11 +1,11 @@
 """The teams as a graph: which ways lead from each of them, and which of these can be taken."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from dsl.analysis.formulas import Formula
-from dsl.analysis.solver import Effort, can_hold
+from dsl.analysis.solver import Effort, Statuses, can_hold
 from dsl.analysis.statuses import after_all, after_success
 from dsl.analysis.translation import formula
 from dsl.plan import Plan, Routing, Rule, Team
@@ -46,8 +46,11 @@ class Teams:
         plan: Plan,
         calls: Mapping[str, Iterable[str]],
         exits: Mapping[str, tuple[Exit, ...]],
+        worlds: Mapping[str, tuple[Statuses, ...]],
     ) -> None:
         self.plan = plan
+        self.worlds = worlds
+        """`{team: how its tasks may have ended when its routing is asked}`."""
         self.calls = calls
         """`{team: the teams that its steps, and the plans that its agents follow, run}`."""
         self.exits = exits
@@ -116,16 +119,20 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
         calls: `{team: the teams that it runs as steps}`.
         effort: what may be spent on finding out which ways can be taken.
     """
+    teams = plan.teams.values()
+    worlds = {team.id: after_all(team.steps, team.stop_on_failure) for team in teams}
     exits = {
-        team.id: (*_exits(team, effort), *_silences(team, plan)) for team in plan.teams.values()
+        team.id: (*_exits(team, worlds[team.id], effort), *_silences(team, plan)) for team in teams
     }
-    return Teams(plan, calls, exits)
+    return Teams(plan, calls, exits, worlds)
 
 
 def _silences(team: Team, plan: Plan) -> Iterator[Exit]:
     """Where the team is left for when nobody decides in time."""
-    keys = {step.persona_key for step, _ in walk(team.steps, ()) if isinstance(step, AgentStep)}
-    plans = [persona.execution_plan or () for key, persona in plan.personas.items() if key in keys]
+    agents = (step for step, _ in walk(team.steps, ()) if isinstance(step, AgentStep))
+    keys = dict.fromkeys(step.persona_key for step in agents)
+    personas = (plan.personas[key] for key in keys if key in plan.personas)
+    plans = [persona.execution_plan or () for persona in personas]
     for step, _ in walk([*team.steps, *(step for steps in plans for step in steps)], ()):
         if isinstance(step, ApprovalStep) and step.deadline is not None:
             named = step.on_timeout if step.on_timeout in plan.teams else None
@@ -133,12 +140,11 @@ def _silences(team: Team, plan: Plan) -> Iterator[Exit]:
                 yield Exit((named,), None)
 
 
-def _exits(team: Team, effort: Effort) -> Iterator[Exit]:
+def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[Exit]:
     routing = team.routing
     if routing is None:
         yield Exit((), None)
         return
-    worlds = after_all(team.steps, team.stop_on_failure)
     earlier: list[Formula] = []
     for number, rule in enumerate(routing.rules):
         usable = can_hold((*earlier, _asked(rule)), worlds, effort)

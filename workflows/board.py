@@ -39,23 +39,26 @@ def _state(state: RunState, *, done: bool) -> Literal["running", "waiting", "pau
 
 
 def board(plan: Plan, state: RunState) -> str:
-    """Where the run is, what it does, whom it waits for, why it came here."""
-    lines = [
-        f"**{plan.name}**: team **{state.main.team}**, visit {state.main.visit} "
-        f"({state.teams_run} of {plan.limits.max_total_teams} team visits)",
-        "",
-    ]
-    if state.paused is not None:
-        lines.append(f"- **paused** by {state.paused.by}: {state.paused.why}")
-    lines += [f"- doing `{step}` since {_clock(at)}" for step, at in state.doing.items()]
-    lines += [f"- **waits for a person**: `{waiting.id}`: {waiting.prompt}" for waiting in
-              state.pending.values()]  # fmt: skip
-    tokens = state.usage.input_tokens + state.usage.output_tokens
-    lines += [
-        f"- came here because: {state.main.routed.because}",
-        f"- {state.model_calls} model calls, {state.skill_calls} skill calls, {tokens} tokens",
-    ]
-    return "\n".join(lines)
+    """Where the run is, what it does, whom it waits for, why it came here.
+
+    One text, put together at once: every step has it made anew.
+    """
+    main, usage = state.main, state.usage
+    paused = state.paused
+    held = "" if paused is None else f"- **paused** by {paused.by}: {paused.why}\n"
+    doing = "".join([f"- doing `{step}` since {_clock(at)}\n" for step, at in state.doing.items()])
+    waits = "".join([
+        f"- **waits for a person**: `{request.id}`: {request.prompt}\n"
+        for request in state.pending.values()
+    ]) if state.pending else ""  # fmt: skip
+    return (
+        f"**{plan.name}**: team **{main.team}**, visit {main.visit} "
+        f"({state.teams_run} of {plan.limits.max_total_teams} team visits)\n\n"
+        f"{held}{doing}{waits}"
+        f"- came here because: {main.routed.because}\n"
+        f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
+        f"{usage.input_tokens + usage.output_tokens} tokens"
+    )
 
 
 def _clock(at: float) -> str:

@@ -87,14 +87,17 @@ class TeamInterpreter:
         fresh = track.visit == 0
         if fresh:
             await scope.checkpoint()
-            track.visit = await _enter(team, name, track, scope)
+            check(scope.plan.limits, team, scope.state.teams_run, scope.state.visits)
+            if scope.plan.limits.no_progress != "ignore":
+                await _progress(team, name, track, scope)
+            track.visit = _enter(team, name, track, scope)
         place = Place(name, team.id, track.visit, f"{name}:{team.id}#{track.visit}", "")
         frame = place.frame(scope)
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
         route: Route | None = None
         try:
-            await self.run_steps(team.steps, place, part="tasks", stop=team.stop_on_failure)
+            await run_steps(team.steps, place, scope, self, part="tasks", stop=team.stop_on_failure)
         except Returned:
             _skip_the_rest(team, frame)
         except Redirected as away:
@@ -164,26 +167,23 @@ def _told(next_team: str | tuple[str, ...] | None) -> str | None:
     return ", ".join(next_team) if isinstance(next_team, tuple) else next_team
 
 
-async def _enter(team: Team, name: str, track: Track, scope: Scope) -> int:
-    """Check every limit before the team starts, then count the start (checklist C-01, C-02)."""
+def _enter(team: Team, name: str, track: Track, scope: Scope) -> int:
+    """Count the start of a team whose limits were checked before it (checklist C-01, C-02)."""
     state = scope.state
-    limits = scope.plan.limits
-    check(limits, team, state.teams_run, state.visits)
-    if limits.no_progress != "ignore":
-        await _progress(team, name, track, scope, ask_first=limits.no_progress == "ask")
     state.teams_run += 1
     state.visits[team.id] = visit = state.visits.get(team.id, 0) + 1
     Place(name, team.id, visit, "", "").note(scope, "team", track.routed.because)
     return visit
 
 
-async def _progress(team: Team, name: str, track: Track, scope: Scope, *, ask_first: bool) -> None:
+async def _progress(team: Team, name: str, track: Track, scope: Scope) -> None:
+    """Fail, or ask a person first, when the team would see what it has seen before."""
     state = scope.state
     mark = fingerprint(team, track.context, track.latest)
     seen = state.seen.setdefault(team.id, [])
     if mark in seen:
         problem: LimitExceeded = non_progressing(team)
-        if not ask_first:
+        if scope.plan.limits.no_progress != "ask":
             raise problem
         place = Place(name, team.id, state.visits[team.id], "", "no_progress")
         decision = await ask(scope, place, f"{problem}. Shall it run all the same?")

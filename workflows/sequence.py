@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dsl.deciding import holds, told
 from dsl.errors import TemplateFailed
 from dsl.outcomes import Outcome
-from dsl.steps import AgentStep, SkillStep, Step, ToolStep
+from dsl.steps import AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import LONGEST
 from workflows.place import Interpreter, Place
 from workflows.scope import Scope
@@ -85,7 +85,10 @@ async def _run_step(
                 return refused
             block.began = scope.time()
             block.tokens = state.tokens
-        outcome = await _attempts(step, place, scope, interpreter)
+        if step.retry is None:
+            outcome = await _attempt(step, place, scope, interpreter)
+        else:
+            outcome = await _attempts(step, step.retry, place, scope, interpreter)
     finally:
         state.doing.pop(key, None)
     error = outcome.error
@@ -113,11 +116,10 @@ def _condition(step: Step, place: Place, scope: Scope) -> tuple[str, Outcome | N
         return str(error), Outcome.failed("TemplateFailed", str(error))
 
 
-async def _attempts(step: Step, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def _attempts(
+    step: Step, retry: Retry, place: Place, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     """The step, again and again as its `retry` says."""
-    retry = step.retry
-    if retry is None:
-        return await _attempt(step, place, scope, interpreter)
     block = place.block(scope, "attempts")
     while True:
         outcome = await _attempt(step, place, scope, interpreter)

@@ -223,7 +223,7 @@ class RunState:
             f"{self.trail_digest}|{entry.kind}|{entry.team}|{entry.visit}|{entry.step}|"
             f"{entry.status}|{entry.because}|{entry.next_team}|{fingerprint}"
         )
-        self.trail_digest = sha256(line.encode()).hexdigest()[:16]
+        self.trail_digest = sha256(line.encode(), usedforsecurity=False).hexdigest()[:16]
 
     def carried(self) -> Json:
         """What a run takes along when it continues as new; of the trail, the latest entries."""
@@ -244,7 +244,10 @@ class RunState:
 
         Only of that key: `main:a#1/code` says nothing of `main:a#1/code_review`.
         """
+        self.frames.pop(key, None)
         for kept in (self.frames, self.blocks, self.tracks):
+            if not kept:
+                continue
             for place in [place for place in kept if _within(key, place)]:
                 del kept[place]
 

@@ -19,7 +19,9 @@ _LEGACY_RETRIES = 2
 async def execute(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
     """Run the agent, with a person's consent before or after where the step asks for it."""
     if step.requires_approval is False:
-        return await _work(step, place, scope, interpreter)
+        if step.agent_type == ORCHESTRATING:
+            return await _plan(step, place, scope, interpreter)
+        return await _turns(step, place, scope, interpreter)
     block = place.block(scope, "agent")
     if step.requires_approval == "after":
         outcome = await _accepted(step, place, scope, interpreter, block)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from dsl.errors import Problem
+from dsl.redaction import redacted_line
 
 ReadLines = Callable[[str], Sequence[str]]
 _WIDEST = 120
@@ -76,11 +77,11 @@ def _problem(problem: Problem, lines: Sequence[str]) -> str:
 
 
 def _excerpt(problem: Problem, lines: Sequence[str]) -> list[str]:
-    """The line with a caret below the place, a window of it when it is long."""
+    """The line without secrets, a caret below the place; a window of it when it is long."""
     if not 1 <= problem.line <= len(lines):
         return []
-    line = lines[problem.line - 1].replace("\t", " ")
-    column = problem.column - 1
+    shown, column = redacted_line(lines, problem.line - 1, problem.column - 1)
+    line = shown.replace("\t", " ")
     begin = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
     shown = line[begin : begin + _WIDEST]
     gutter = f"{problem.line:>6} | "

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from dsl.errors import Code, Problem
+from dsl.redaction import redacted
 from dsl.values import NodePath, Segment
 
 # Tuples: a document has thousands of these, and a frozen dataclass takes twice as long to make.
@@ -102,11 +103,12 @@ class Problems:
         allowed: str = "",
         fix: str = "",
     ) -> None:
-        """Note one problem; codes that begin with W are warnings."""
+        """Note one problem, without any secret; codes that begin with W are warnings."""
         severity = "warning" if code.startswith("W") else "error"
         problem = Problem(
-            code, mark.file, mark.line, mark.column, dotted(path), message, allowed, fix, severity
-        )
+            code, mark.file, mark.line, mark.column, redacted(dotted(path)), redacted(message),
+            redacted(allowed), redacted(fix), severity,
+        )  # fmt: skip
         if problem not in self.found and not self._misspelt(problem, path):
             self.found.append(problem)
 

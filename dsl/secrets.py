@@ -2,15 +2,11 @@
 
 import re
 
+from dsl.redaction import KEY_SHAPES
 from dsl.source import Node, Problems
 from dsl.values import NodePath
 
-_SECRETS = re.compile(
-    r"sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}"
-    r"|AKIA[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{35}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-)
-"""The shapes that keys of well-known services have."""
+_SECRETS = re.compile(KEY_SHAPES)
 
 
 def refuse_secrets(tree: Node, problems: Problems) -> None:

@@ -19,6 +19,7 @@ from dsl.document import SystemDocument
 from dsl.errors import Code, listed, nearest
 from dsl.naming import UNREADABLE
 from dsl.operators import SHORT_NAMES
+from dsl.redaction import HIDDEN, names_secret
 from dsl.replacements import OPERATORS, REPLACEMENTS
 from dsl.source import Node, Problems
 from dsl.steps import STEP_KINDS
@@ -189,7 +190,7 @@ class Misfit:
 
     def _not_among(self, name: str, node: Node) -> tuple[Code, str, str, str]:
         allowed = [str(item) for item in _literals(self.details)]
-        shown = node.plain()
+        shown = HIDDEN if names_secret(name) else node.plain()
         if name == "operator":
             known = [*allowed, *SHORT_NAMES]
             fix = OPERATORS.get(str(shown)) or nearest(str(shown), known)
@@ -202,7 +203,7 @@ class Misfit:
         )
 
     def _wrong_value(self, name: str, node: Node) -> tuple[Code, str, str, str]:
-        shown = _named(node)
+        shown = repr(HIDDEN) if names_secret(name) else _named(node)
         bounds = {
             "greater_than_equal": "ge", "less_than_equal": "le", "greater_than": "gt",
             "less_than": "lt",

@@ -1,0 +1,161 @@
+"""What looks like a secret is never repeated: neither in a problem's words nor in its line.
+
+Works on texts, not on trees: a line is shown of a file that is no YAML, too.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+HIDDEN = "***"
+
+KEY_SHAPES = (
+    r"sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}"
+    r"|AKIA[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{35}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+"""The shapes that keys of well-known services have."""
+
+_SHAPES = re.compile(
+    KEY_SHAPES + r"|\bsk-[A-Za-z0-9_-]{8,}|(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]{8,}"
+    r"|\beyJ[\w-]{10,}\.[\w-]+\.[\w-]*|(?<=://)[^\s/@:]*:[^\s/@]+(?=@)"
+)
+"""These, shorter ones, the headers that carry keys, web tokens, passwords in addresses."""
+
+_ENDINGS = (
+    "apikey", "accesskey", "secretkey", "privatekey", "authkey", "token", "password", "passwd",
+    "passphrase", "secret", "credential", "credentials", "authorization", "apikeys", "secrets",
+    "passwords",
+)  # fmt: skip
+_MISSPELT = ("apikey", "accesskey", "password", "secret", "authorization")
+
+_QUOTED = r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*\""""
+_KEY = re.compile(r"""(?P<quote>["']?)(?P<key>[A-Za-z][\w.-]*)(?P=quote)\s*[:=]\s*""")
+_IN_FLOW = re.compile(rf"(?:{_QUOTED})|[^\s,\]}}\"'\[{{][^,\]}}]*(?=\s*[,\]}}])")
+_FILLED = re.compile(r"""(["']?)\{\{[^{}]*\}\}\1(?=\s*(?:[,\]}]|#|$))""")
+_TOLD = re.compile(rf"(?:{_QUOTED})|\d[\w.]*")
+_TOLD_BARE = re.compile(rf"(?:{_QUOTED})|[^\s`'\",;)\]}}][^\s`'\"]*")
+_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
+
+Span = tuple[int, int]
+
+
+def names_secret(key: str) -> bool:
+    """Whether a key is called like one that holds a secret, even if misspelt.
+
+    `api_key_env` is not: it holds the name of a variable; nor `max_tokens`.
+    """
+    word = re.sub(r"[-_.]", "", key).lower()
+    if word.startswith("max"):
+        return False
+    return word.endswith(_ENDINGS) or bool(get_close_matches(word, _MISSPELT, n=1, cutoff=0.82))
+
+
+def redacted(text: str) -> str:
+    """A sentence without what looks like a secret in it."""
+    return _without(text, [*_shapes(text), *_told_values(text)])[0]
+
+
+def redacted_line(lines: Sequence[str], index: int, column: int) -> tuple[str, int]:
+    """A line of a file without what looks like a secret, and where a column of it is then.
+
+    Args:
+        lines: of the whole file; a value may begin above the line.
+        index: of the line, from 0.
+        column: in the line, from 0.
+    """
+    line = lines[index]
+    if line.strip() and _continues(lines, index):
+        begin = len(line) - len(line.lstrip())
+        spans: list[Span] = [(begin, len(line))]
+    else:
+        spans = [*_shapes(line), *_values(line)]
+    return _without(line, spans, column)
+
+
+def _shapes(text: str) -> Iterator[Span]:
+    return (match.span() for match in _SHAPES.finditer(text))
+
+
+def _told_values(text: str) -> Iterator[Span]:
+    """Values in a sentence; what follows a quoted key there may also be the sentence itself."""
+    for match in _KEY.finditer(text):
+        if names_secret(match["key"]):
+            value = _TOLD if match["quote"] else _TOLD_BARE
+            found = value.match(text, match.end())
+            if found:
+                yield found.span()
+
+
+def _values(line: str) -> Iterator[Span]:
+    """The values of secret keys in a line of YAML; what is not clearly over goes to its end."""
+    for match in _KEY.finditer(line):
+        begin = match.end()
+        if not names_secret(match["key"]) or not line[begin:].strip():
+            continue
+        if _FILLED.match(line, begin):
+            continue  # a template says where the value comes from, and is none
+        in_flow = any(bracket in line[: match.start()] for bracket in "{[")
+        ended = _IN_FLOW.match(line, begin) if in_flow else None
+        yield begin, ended.end() if ended else len(line.rstrip())
+
+
+def _continues(lines: Sequence[str], index: int) -> bool:
+    """Whether the line belongs to the value of a secret key that stands above it."""
+    above = lines[:index]
+    begun = [number for number, line in enumerate(above) if _BEGIN.search(line)]
+    if begun and not any(_END.search(line) for line in above[begun[-1] :]):
+        return True
+    deepest = _content(lines[index])
+    between = ""
+    for line in reversed(above):
+        if not line.strip():
+            continue
+        for match in _KEY.finditer(line):
+            if names_secret(match["key"]) and _is_open(line[match.end() :], between):
+                return True
+        start = _content(line)
+        first = _KEY.match(line, start)
+        if start < deepest and first is not None and names_secret(first["key"]):
+            return True
+        deepest = min(deepest, start)
+        between += line
+    return False
+
+
+def _content(line: str) -> int:
+    """Where the content of a line begins, behind the dashes of lists."""
+    return len(line) - len(line.lstrip(" -"))
+
+
+def _is_open(value: str, between: str) -> bool:
+    """Whether a value that begins so is not over before the line in question.
+
+    Args:
+        value: what stands beside its key.
+        between: the lines after that one.
+    """
+    if not value.strip():
+        return not between
+    quote = value[0]
+    return quote in "\"'" and quote not in value[1:] and quote not in between
+
+
+def _without(text: str, spans: Sequence[Span], column: int = 0) -> tuple[str, int]:
+    """The text with each span replaced, and where the column is then."""
+    parts: list[str] = []
+    end, moved = 0, column
+    for begin, stop in sorted(spans):
+        if stop <= end:
+            continue
+        if begin >= end:
+            parts += [text[end:begin], HIDDEN]
+            if column >= stop:
+                moved += len(HIDDEN) - (stop - begin)
+            elif column > begin:
+                moved -= column - begin
+        elif column >= stop:
+            moved -= stop - end
+        end = stop
+    return "".join([*parts, text[end:]]), moved

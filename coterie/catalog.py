@@ -8,8 +8,8 @@ A document's texts come in this order, later ones laid over earlier ones: the ro
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import config
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
@@ -22,8 +22,7 @@ _LAYERS = (SYSTEM_FILE, OVERRIDE_FILE)
 _SAYS_TEAMS = re.compile(r"\borchestration\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """A document that was found."""
 
     name: str

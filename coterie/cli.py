@@ -127,10 +127,13 @@ def _parsed(words: Sequence[str]) -> tuple[str, Namespace]:
     parser.add_argument("--version", action="store_true", help="show the version")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
     chosen = next((word for word in words if not word.startswith("-")), None)
+    # To make the parsers of all commands takes as long as to check a short document.
+    alone = chosen in VERBS and words[0] == chosen
     for verb, what in VERBS.items():
-        below = verbs.add_parser(verb, help=what, description=f"{what[0].upper()}{what[1:]}.")
-        if verb == chosen:
-            _command(verb).add_arguments(below)
+        if verb == chosen or not alone:
+            below = verbs.add_parser(verb, help=what, description=f"{what[0].upper()}{what[1:]}.")
+            if verb == chosen:
+                _command(verb).add_arguments(below)
     args = parser.parse_args(words)
     if args.version:
         _show_version()

@@ -1,6 +1,6 @@
 """From what a person names to a plan, and to what the worker beside it may touch."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from coterie.capabilities import capabilities, schema_problem
 from coterie.catalog import Catalog, Located
@@ -9,8 +9,7 @@ from coterie.trusted import TrustedConfig, resolved
 from dsl.compiler import Compiled, compile_sources
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledDocument:
+class CompiledDocument(NamedTuple):
     """A document of this machine, compiled; here its own sections are trusted."""
 
     located: Located

@@ -4,7 +4,7 @@ Outside of any run: what this refuses never starts, and what it made never chang
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.approval_checks import check_approvals
 from dsl.capabilities import Capabilities
@@ -25,8 +25,7 @@ from dsl.values import Json, NodePath
 from dsl.walking import walk
 
 
-@dataclass(frozen=True, slots=True)
-class SourceText:
+class SourceText(NamedTuple):
     """One file of a document."""
 
     file: str
@@ -37,8 +36,7 @@ class SourceText:
     """The file is one persona of this key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(NamedTuple):
     """The plan for the run, and what stays on the worker."""
 
     plan: Plan

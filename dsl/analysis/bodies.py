@@ -1,7 +1,7 @@
 """Bodies: the lists of steps that share one memory, each with the place where it is written."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.compiler import CONCENTRATOR_NAMES, Compiled
 from dsl.nodes import Node
@@ -15,8 +15,7 @@ TEAMS: NodePath = ("orchestration", "teams")
 _PERSONAS: NodePath = ("llm_config", "personas")
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """The tasks of a team, or the execution plan of a persona."""
 
     key: str
@@ -34,8 +33,7 @@ class Body:
         return walk(self.steps, self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class Bodies:
+class Bodies(NamedTuple):
     """Every body of a document."""
 
     teams: Mapping[str, Body]

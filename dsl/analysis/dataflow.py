@@ -5,7 +5,7 @@ with the start, or not there. What no team ever sets is an input of the document
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.analysis.bodies import TEAMS, Bodies
 from dsl.analysis.reader import Reader, overlap
@@ -17,8 +17,7 @@ from dsl.paths import Path, parse
 from dsl.steps import TeamStep
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """A field of the context that the document expects to be given with the start."""
 
     path: str

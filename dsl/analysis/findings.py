@@ -4,7 +4,7 @@ Pure, and sound: what is told is certain on every way that a run can take, as lo
 what their kind promises. What cannot be decided is not told.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.analysis.bodies import Bodies, bodies
 from dsl.analysis.choices import Choices
@@ -21,8 +21,7 @@ from dsl.nodes import Problems
 from dsl.steps import TeamStep
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(NamedTuple):
     """What was found out about one document."""
 
     findings: tuple[Problem, ...]

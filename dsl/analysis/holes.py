@@ -1,7 +1,7 @@
 """Holes: what the rules of a team without a default leave open."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsl.analysis.formulas import Formula
 from dsl.analysis.solver import Effort, can_hold
@@ -11,8 +11,7 @@ from dsl.conditions import Condition
 from dsl.steps import Step
 
 
-@dataclass(frozen=True, slots=True)
-class Holes:
+class Holes(NamedTuple):
     """What the rules of a team without a default leave open."""
 
     after_success: bool

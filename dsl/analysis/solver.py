@@ -6,6 +6,7 @@ says "yes": no document makes it slow.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dsl.analysis.formulas import All, Any, Ended, Formula, Literal, Opaque, SomeTask, Value
 from dsl.analysis.values import Claim, possible
@@ -22,8 +23,7 @@ BITS: dict[Status, int] = {"success": SUCCESS, "failure": FAILURE, "skipped": SK
 _RAN = SUCCESS | FAILURE
 
 
-@dataclass(frozen=True, slots=True)
-class Statuses:
+class Statuses(NamedTuple):
     """How the tasks that the facts know may have ended."""
 
     of: Mapping[str, int]

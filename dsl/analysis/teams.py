@@ -1,7 +1,6 @@
 """The teams as a graph: which ways lead from each of them, and which of these can be taken."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from dsl.analysis.formulas import Formula
@@ -14,8 +13,7 @@ from dsl.steps import AgentStep, ApprovalStep
 from dsl.walking import walk
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(NamedTuple):
     """One way out of a team."""
 
     targets: tuple[str, ...]

@@ -6,7 +6,7 @@ else each type of value is asked whether its range, its lengths and its parts le
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -20,8 +20,7 @@ _SIZED = frozenset({"string", "list", "mapping"})
 _EMPTY: tuple[JsonValue, ...] = ("", [], {})
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """One operator with its value, and whether it is to hold."""
 
     operator: Operator

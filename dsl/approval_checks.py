@@ -64,6 +64,8 @@ class _Checks:
         """Silence is one of three words, or leads to a team that there is."""
         if step.on_timeout in SILENCE or step.on_timeout in self._teams:
             return
+        if self._problems.has("E303", (*path, "on_timeout")):
+            return
         known = (*SILENCE, *self._teams)
         self._add("E201", step, (*path, "on_timeout"), f"'on_timeout' is {step.on_timeout!r}",
                   allowed=f"reject, approve, fail, or a team ({listed(self._teams)})",

@@ -189,7 +189,7 @@ class Checker:
     def _field(self, task: str, path: Path, place: NodePath) -> None:
         """Whether a task's data can have something at the path."""
         lacking = missing_field(self.schemas.get(task), path)
-        if lacking is not None:
+        if lacking is not None and not self.problems.has("E303", place):
             segment, there = lacking
             self.problems.add(
                 "E210", self.at(place), place,

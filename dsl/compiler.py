@@ -21,6 +21,7 @@ from dsl.secrets import refuse_secrets
 from dsl.shapes import shaped
 from dsl.source import read
 from dsl.steps import SkillStep, SkillTerms, Step
+from dsl.unfilled import refuse_unfilled
 from dsl.values import Json, NodePath
 from dsl.walking import walk
 
@@ -149,6 +150,7 @@ class _Compiler:
                 )  # fmt: skip
             return None
         refuse_secrets(self.tree, self.problems)
+        refuse_unfilled(self.document, self.tree, self.problems)
         self.task_names = task_names(orchestration)
         self.routes = RouteCompiler(orchestration, self.tree, self.problems)
         self._orchestration(orchestration)

@@ -19,8 +19,8 @@ def unknown(
     name: str,
     known: Collection[str],
 ) -> None:
-    """Note a name that refers to nothing, with the names that there are."""
-    if name == UNREADABLE:
+    """Note a name that refers to nothing, with those that there are; E303 tells a template."""
+    if name == UNREADABLE or problems.has("E303", path):
         return
     there = [one for one in known if one != UNREADABLE]
     problems.add(

@@ -123,6 +123,11 @@ class Problems:
             for earlier in self.found
         )
 
+    def has(self, code: Code, path: Sequence[Segment]) -> bool:
+        """Whether a problem of this code is noted at the place."""
+        place = dotted(path)
+        return any(problem.code == code and problem.path == place for problem in self.found)
+
     @property
     def errors(self) -> list[Problem]:
         """What keeps the document from becoming a plan, in reading order."""

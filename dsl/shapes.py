@@ -23,6 +23,7 @@ from dsl.redaction import HIDDEN, names_secret
 from dsl.replacements import OPERATORS, REPLACEMENTS
 from dsl.source import Node, Problems
 from dsl.steps import STEP_KINDS
+from dsl.templates import is_template
 from dsl.values import NodePath
 
 _TAGGED: dict[str, type[BaseModel]] = {
@@ -151,7 +152,7 @@ class Misfit:
                 return self._wrong_value(name, node)
 
     def _unknown_key(self, tree: Node, name: str) -> tuple[Code, str, str, str]:
-        known = {_written(k) for k in _keys(self.model)} if self.model else set[str]()
+        known = set(_keys(self.model)) if self.model else set[str]()
         there = tree.find(self.path[:-1]).entries()
         if name in self.replacements:
             return (
@@ -161,6 +162,8 @@ class Misfit:
                 self.replacements[name],
             )
         fix = nearest(name, known - set(there)) or nearest(name, known) or "leave it out"
+        if name == "type" and "kind" in known:
+            fix = "write `kind:`"
         return "E101", f"unknown key {name!r}", listed(known), fix
 
     def _unknown_kind(self, node: Node) -> tuple[Code, str, str, str]:
@@ -226,6 +229,8 @@ class Misfit:
             return "E103", f"{self._told_name} is {shown}", str(self.context.get("error", "")), ""
         wanted = _WANTED.get(self.kind, str(self.details["msg"]))
         fix = ""
+        if isinstance(node.value, str) and is_template(node.value):
+            fix = "a template is not filled here: write the value itself"
         if self.kind in ("bool_type", "bool_parsing"):
             word = str(node.plain()).lower()
             if word in ("yes", "on", "no", "off"):
@@ -268,14 +273,12 @@ def _is_tag(part: int | str) -> bool:
     )
 
 
-def _written(key: str) -> str:
-    return "type" if key == "kind" else key
-
-
 def _keys(model: type[BaseModel]) -> Iterator[str]:
+    """The keys of a model as people write them: `type` is the `kind` of a step, and no other."""
+    of_step = issubclass(model, steps.StepBase)
     for name, info in model.model_fields.items():
         if name != "terms":
-            yield info.alias or name
+            yield "type" if of_step and name == "kind" else info.alias or name
 
 
 def _literals(details: ErrorDetails) -> Sequence[object]:

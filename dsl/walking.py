@@ -121,11 +121,11 @@ class TemplateValue:
 
 def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
     """The values of a step that are filled when it runs."""
-    for key in _TEMPLATED[step.kind]:
+    for key in FILLED_OF_STEPS[step.kind]:
         yield TemplateValue(getattr(step, key), (*path, key))
 
 
-_TEMPLATED: dict[str, tuple[str, ...]] = {
+FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
     "agent": ("input",),
     "skill": ("input",),
     "tool": ("tool", "arguments"),
@@ -140,6 +140,7 @@ _TEMPLATED: dict[str, tuple[str, ...]] = {
     "return": ("value",),
     "fail": ("message",),
 }
+"""`{kind: the fields whose templates are filled when the step runs}`."""
 
 
 def variables(steps: Sequence[Step]) -> dict[str, NodePath]:

@@ -7,6 +7,7 @@ from typing import cast
 
 from dsl.answers import missing_field
 from dsl.capabilities import Capabilities
+from dsl.condition_checks import check_data
 from dsl.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
 from dsl.errors import Code, listed, nearest
 from dsl.facts import RESERVED, ROOTS
@@ -160,6 +161,9 @@ class Checker:
                 self._field(leaf.task, parse_path(leaf.output_field), (*place, "output_field"))
             if isinstance(leaf, TaskField | ContextField):
                 self._operator_value(leaf, place)
+            if isinstance(leaf, TaskField):
+                schema = self.schemas.get(leaf.task)
+                check_data(leaf, schema, self.tree, self.problems, place)
 
     def _expression(self, text: str, path: NodePath) -> None:
         if not is_template(text):

@@ -273,8 +273,10 @@ class AgentResolver:
         for step, _ in walk(steps, ()):
             if isinstance(step, AgentStep) and step.agent_type == "generic_single_shot":
                 persona = self.llm.personas.get(step.persona_key or "")
-                own = persona.output_schema if persona is not None else None
-                schema = (step.config.output_schema if step.config is not None else None) or own
+                schema = persona.output_schema if persona is not None else None
+                if step.config is not None and "output_schema" in step.config.model_fields_set:
+                    over = step.config.output_schema
+                    schema = deep_merge(schema or {}, over) if over is not None else None
                 if schema is not None:
                     found[step.name] = schema
         return found

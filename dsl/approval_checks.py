@@ -104,6 +104,7 @@ class _Checks:
         self, code: Code, step: ApprovalStep, path: NodePath, message: str, *,
         allowed: str = "", fix: str = "",
     ) -> None:  # fmt: skip
-        mark = self._tree.find(path).at
+        node = self._tree.find(path)
+        mark = node.mark if code == "E201" else node.at  # a wrong name itself, else the key
         told = f"the approval {step.name!r}: {message}"
         self._problems.add(code, mark, path, told, allowed=allowed, fix=fix)

@@ -17,7 +17,10 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         paused=state.paused,
         team=state.main.team,
         visit=state.main.visit or None,
-        doing=tuple(Activity(step=step, since=_clock(at)) for step, at in state.doing.items()),
+        doing=tuple(
+            Activity(step=step, since=_clock(at, "milliseconds"))
+            for step, at in state.doing.items()
+        ),
         waiting_for=tuple(state.pending),
         teams_run=state.teams_run,
         max_total_teams=plan.limits.max_total_teams if plan else 0,
@@ -61,5 +64,5 @@ def board(plan: Plan, state: RunState) -> str:
     )
 
 
-def _clock(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+def _clock(at: float, timespec: str = "seconds") -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec=timespec)

@@ -16,6 +16,9 @@ from coterie.runs import Run
 from coterie.testing.document import CaseDocument, DecisionDocument
 from workflows.messages import AmendInput, Control, DecideInput, Pending
 
+_ROUNDED = timedelta(milliseconds=1)
+"""What a moment that a run tells may be too early by."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
@@ -115,7 +118,7 @@ class Timed(Happening):
         since = scene.began if self.during is None else scene.doing.get(self.during)
         if self.done or since is None:
             return None
-        return since + timedelta(seconds=self.after)
+        return since + timedelta(seconds=self.after) + _ROUNDED
 
     async def happen(self, run: Run, scene: Scene) -> None:
         """Send it."""

@@ -126,7 +126,7 @@ def every(condition: Condition | None) -> Iterator[Condition]:
 
 @pytest.mark.parametrize("command", [test, record], ids=["test", "record"])
 def test_the_page_of_tests_names_every_option(command: ModuleType) -> None:
-    parser = ArgumentParser(add_help=False)
+    parser = ArgumentParser(prog="coterie", add_help=False)
     command.add_arguments(parser)
     options = set(re.findall(r"(?<![\w-])(--?[a-z]+)", parser.format_help())) - {"--output"}
     assert options

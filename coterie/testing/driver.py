@@ -52,11 +52,11 @@ class Driver:
                 continue  # it went on meanwhile, and the scene may be of another moment
             moments = [(happening.due(scene), happening) for happening in self.happenings]
             due = [(moment, happening) for moment, happening in moments if moment is not None]
-            if due:
-                moment, happening = min(due, key=lambda one: one[0])
-                if moment <= sight.now:
-                    await happening.happen(self.run, scene)
-                    continue
+            now = [one for one in due if one[0] <= sight.now]
+            if now:
+                _, happening = min(now, key=lambda one: (not one[1].quiet, one[0]))
+                await happening.happen(self.run, scene)
+                continue
             if not due and sight.wake is None:
                 self.troubles.append(self._stuck(scene))
                 return

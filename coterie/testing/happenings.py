@@ -33,6 +33,9 @@ class Scene:
 class Happening(ABC):
     """One thing that is to happen."""
 
+    quiet: bool = False
+    """It brings the run nowhere by itself; so of all that is due, it happens first."""
+
     @abstractmethod
     def due(self, scene: Scene) -> datetime | None:
         """When, as things stand; None while what it waits for has not come about."""
@@ -111,6 +114,7 @@ class Timed(Happening):
     send: Callable[[Run], Awaitable[object]]
     during: str | None
     after: float
+    quiet: bool = False
     done: bool = False
 
     def due(self, scene: Scene) -> datetime | None:
@@ -118,7 +122,7 @@ class Timed(Happening):
         since = scene.began if self.during is None else scene.doing.get(self.during)
         if self.done or since is None:
             return None
-        return since + timedelta(seconds=self.after) + _ROUNDED
+        return since + timedelta(seconds=self.after) + (_ROUNDED if self.after else timedelta())
 
     async def happen(self, run: Run, scene: Scene) -> None:
         """Send it."""
@@ -145,12 +149,13 @@ def _timed(case: CaseDocument) -> Iterator[Timed]:
     for one in case.pauses:
         control = Control(by=one.by, why=one.why).model_dump()
         yield Timed("the run was never paused", partial(_signal, "pause", control), one.during,
-                    one.after)  # fmt: skip
+                    one.after, quiet=True)  # fmt: skip
         yield Timed("the run was never resumed", partial(_signal, "resume", control), one.during,
                     one.after + one.lasts)  # fmt: skip
     for one in case.amendments:
         asked = AmendInput(updates=one.updates, by=one.by, why=one.why)
-        yield Timed("the run was never amended", partial(_amend, asked), one.during, one.after)
+        yield Timed("the run was never amended", partial(_amend, asked), one.during, one.after,
+                    quiet=True)  # fmt: skip
     if case.cancel is not None:
         cancel = case.cancel
         yield Timed("the run was never cancelled", _cancel, cancel.during, cancel.after)

@@ -40,6 +40,9 @@ def play(server: ModelServer) -> None:
 
 
 def calls(server: ModelServer) -> Counter[str]:
-    """How often each question was asked; equal questions are the same call made again."""
+    """How often each question was asked; equal questions are the same call made again.
+
+    A request that a kill cut in its middle reached no model: it has no body, and counts as none.
+    """
     asked = (request.body.get("messages") for request in server.requests())
-    return Counter(json.dumps(messages, sort_keys=True) for messages in asked)
+    return Counter(json.dumps(messages, sort_keys=True) for messages in asked if messages)

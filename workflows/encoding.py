@@ -1,20 +1,45 @@
-"""What leaves the workflow, as it will lie in history: small enough, or told why not.
+"""What enters and what leaves the workflow, as it lies in history.
+
+A message is one of ours, or it is told what is wrong; a value is small enough, or told why not.
 
 Temporal refuses more than two megabytes; found out only then, the run would be tried again for
 ever. So it is found out here, with the name of the largest part.
 """
 
 import json
-from typing import cast
+from typing import TypeVar, cast
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 from temporalio import workflow
 from temporalio.common import RawValue
+
+from dsl.errors import RunRefused
 
 LARGEST = 2_000_000
 """Bytes of JSON."""
 
 _HALF = 0.5
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def decoded(raw: RawValue, model: type[Model]) -> Model:
+    """A message as its type.
+
+    Raises:
+        RunRefused: with what is wrong, field by field. (A decoding error of the SDK's would
+            retry the workflow task for ever, or drop a signal without a word.)
+    """
+    try:
+        value: object = workflow.payload_converter().from_payload(raw.payload)
+        return model.model_validate(value)
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{'.'.join(str(part) for part in details['loc']) or 'the value'}: {details['msg']}"
+            for details in error.errors(include_url=False)
+        )
+        raise RunRefused(f"not a {model.__name__}: {wrong}") from None
+    except (ValueError, RuntimeError, KeyError) as error:
+        raise RunRefused(f"not a {model.__name__}: {error}") from None
 
 
 def encoded(value: BaseModel) -> RawValue | str:

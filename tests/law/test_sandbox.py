@@ -1,6 +1,9 @@
 """What the sandbox of workflows lets through unseen cannot do anything that it should see."""
 
-from coterie.sandbox import DATA, DECIDING, LANGUAGE, LIBRARIES
+import ast
+from pathlib import Path
+
+from coterie.sandbox import ANSWERING, DATA, DECIDING, LANGUAGE, LIBRARIES
 from tests.law.sources import ROOMS, imports, modules, tops
 
 HARMLESS = {
@@ -9,15 +12,30 @@ HARMLESS = {
 }  # fmt: skip
 """Of the standard library; `datetime.now` is refused by ruff."""
 
-INSIDE = {"workflows", "workflows.team", "workflows.durable", "workflows.encoding"}
-"""What reaches Temporal."""
+INSIDE = {"workflows", "workflows.team", "workflows.durable"}
+"""What acts through Temporal."""
+
+MESSAGES = {"now", "payload_converter", "query", "signal", "update"}
+"""Of Temporal's API what takes a message: it starts nothing and waits for nothing."""
 
 
 def passed(name: str) -> bool:
-    return any(name == one or name.startswith(f"{one}.") for one in (*DATA, *DECIDING))
+    every = (*DATA, *DECIDING, *ANSWERING)
+    return any(name == one or name.startswith(f"{one}.") for one in every)
 
 
-def test_whatever_reaches_temporal_stays_inside_the_sandbox() -> None:
+def used(file: Path) -> set[str]:
+    """What a file takes of `temporalio.workflow`."""
+    return {
+        node.attr
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "workflow"
+    }
+
+
+def test_whatever_acts_through_temporal_stays_inside_the_sandbox() -> None:
     assert {name for name, _ in modules("workflows") if not passed(name)} == INSIDE
     assert not tops({*LIBRARIES, *LANGUAGE}) & {"workflows", "coterie"}
 
@@ -29,4 +47,17 @@ def test_what_passes_through_imports_the_language_the_contracts_and_itself() -> 
             ours = {other for other in imported if tops({other}) & set(ROOMS)} - {"workflows"}
             pure = ("dsl", "activities.contracts")
             assert all(other.startswith(pure) or passed(other) for other in ours), name
-            assert tops(imported - ours) <= HARMLESS | {"pydantic", "workflows"}, name
+            known = HARMLESS | {"pydantic", "workflows"}
+            known |= {"temporalio"} if name in ANSWERING else set()
+            assert tops(imported - ours) <= known, name
+
+
+def test_what_answers_messages_takes_of_temporal_only_what_starts_and_waits_for_nothing() -> None:
+    files = dict(modules("workflows"))
+    allowed = {
+        "temporalio", "temporalio.workflow", "temporalio.common", "temporalio.common.RawValue",
+        "temporalio.exceptions", "temporalio.exceptions.ApplicationError",
+    }  # fmt: skip
+    for name in ANSWERING:
+        assert {one for one in imports(files[name]) if tops({one}) == {"temporalio"}} <= allowed
+        assert used(files[name]) <= MESSAGES, name

@@ -1,0 +1,139 @@
+"""People: what people say to a run, by update and by signal. Each asks a pure function, no logic.
+
+An update is refused at once, by its validator; a signal has no answer, so its refusal stays
+readable in the trail. Part of TeamWorkflow.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+
+from temporalio import workflow
+from temporalio.common import RawValue
+from temporalio.exceptions import ApplicationError
+
+from dsl.errors import RunRefused
+from dsl.plan import Plan
+from dsl.walking import waited_for
+from workflows import approvals, control
+from workflows.encoding import Model, decoded
+from workflows.messages import AmendInput, Answer, Control, DecideInput, Decision, RedirectInput
+from workflows.state import RunState
+
+_MOST_SIGNALS = 100
+
+
+def _accepted(raw: RawValue, model: type[Model], refusal: Callable[[Model], str | None]) -> Model:
+    """What an update asks; refused at once when it is not one or cannot be done."""
+    try:
+        asked = decoded(raw, model)
+        because = refusal(asked)
+    except RunRefused as error:
+        raise ApplicationError(str(error), type="Refused", non_retryable=True) from None
+    if because is not None:
+        raise ApplicationError(because, type="Refused", non_retryable=True)
+    return asked
+
+
+class People:
+    """The updates and signals of a run."""
+
+    plan: Plan | None
+    state: RunState
+
+    @workflow.update(description="Decide a pending approval: {id, decision, by, comment}")
+    async def decide(self, raw: RawValue) -> Decision:
+        """Take a decision; it is refused at once when it cannot be taken."""
+        asked = _accepted(raw, DecideInput, partial(approvals.refusal, self.state))
+        return approvals.record(self.state, asked, workflow.now(), "update")
+
+    @decide.validator
+    def _decide_validator(self, raw: RawValue) -> None:
+        _accepted(raw, DecideInput, partial(approvals.refusal, self.state))
+
+    @workflow.signal(description="Approve a pending request: {id, by, comment}")
+    def approve(self, raw: RawValue) -> None:
+        """The twin of `decide` for those who can only signal."""
+        self._signalled(raw, approve=True)
+
+    @workflow.signal(description="Reject a pending request: {id, by, comment}")
+    def reject(self, raw: RawValue) -> None:
+        """The twin of `decide` for those who can only signal."""
+        self._signalled(raw, approve=False)
+
+    @workflow.signal(dynamic=True, description="A named signal that some step waits for")
+    def signalled(self, name: str, args: Sequence[RawValue]) -> None:
+        """Keep the payload for the step that waits for it; what nobody waits for is refused."""
+        if self.plan is None or name not in waited_for(self.plan):
+            self._refuse(f"nothing in this plan waits for a signal {name!r}")
+            return
+        queue = self.state.signals.setdefault(name, [])
+        if len(queue) >= _MOST_SIGNALS:
+            self._refuse(f"{_MOST_SIGNALS} signals {name!r} wait already")
+            return
+        try:
+            converter = workflow.payload_converter()
+            queue.append(converter.from_payload(args[0].payload) if args else None)
+        except (ValueError, RuntimeError, KeyError) as error:
+            self._refuse(f"the payload of signal {name!r} is no JSON: {error}")
+
+    def _refuse(self, because: str) -> None:
+        """Keep a refusal readable in the trail; it changes nothing else."""
+        control.note(self.state, "refused", because, workflow.now())
+
+    @workflow.signal(description="Start nothing new until `resume`: {by, why}")
+    def pause(self, raw: RawValue) -> None:
+        """Hold the run; what runs may finish."""
+        self._controlled(raw, control.pause)
+
+    @workflow.signal(description="Go on after `pause`: {by, why}")
+    def resume(self, raw: RawValue) -> None:
+        """Let the run go on."""
+        self._controlled(raw, control.resume)
+
+    def _controlled(
+        self, raw: RawValue, act: Callable[[RunState, Control, datetime], None]
+    ) -> None:
+        try:
+            act(self.state, decoded(raw, Control), workflow.now())
+        except RunRefused as error:
+            self._refuse(str(error))
+
+    @workflow.update(description="Change the context at the next step: {updates, by, why}")
+    async def amend(self, raw: RawValue) -> int:
+        """Accept a change of the context; the number of the amendments that wait."""
+        asked = _accepted(raw, AmendInput, partial(control.refusal, self.state))
+        self.state.amendments.append(asked)
+        return len(self.state.amendments)
+
+    @amend.validator
+    def _amend_validator(self, raw: RawValue) -> None:
+        _accepted(raw, AmendInput, partial(control.refusal, self.state))
+
+    @workflow.update(description="Go to another team when the current one ends: {team, by, why}")
+    async def redirect(self, raw: RawValue) -> str:
+        """Accept a redirection; the team that comes next."""
+        refusal = partial(control.refused_redirect, self.plan, self.state)
+        asked = _accepted(raw, RedirectInput, refusal)
+        control.redirect(self.state, asked, workflow.now())
+        return asked.team
+
+    @redirect.validator
+    def _redirect_validator(self, raw: RawValue) -> None:
+        refusal = partial(control.refused_redirect, self.plan, self.state)
+        _accepted(raw, RedirectInput, refusal)
+
+    def _signalled(self, raw: RawValue, *, approve: bool) -> None:
+        """Take a signalled decision; a refusal stays readable in the trail."""
+        try:
+            answer = decoded(raw, Answer)
+            asked = DecideInput(
+                **answer.model_dump(), decision="approve" if approve else "reject",
+            )  # fmt: skip
+            refusal = approvals.refusal(self.state, asked)
+        except RunRefused as error:
+            refusal, asked = str(error), None
+        if asked is not None and refusal is None:
+            approvals.record(self.state, asked, workflow.now(), "signal")
+        else:
+            self._refuse(str(refusal))

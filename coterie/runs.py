@@ -90,7 +90,7 @@ class Run:
         """What happened after entry number `since`."""
         entries: list[TrailEntry] = []
         while True:
-            page = await self._query("trail", TrailPage, since)
+            page = await self._query("events", TrailPage, since)
             entries += page.entries
             if not page.more:
                 return entries

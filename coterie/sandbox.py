@@ -19,7 +19,8 @@ DATA = ("workflows.messages", "workflows.state")
 
 DECIDING = (
     "workflows.approvals", "workflows.asking", "workflows.beginning", "workflows.board",
-    "workflows.control", "workflows.fan_out", "workflows.interpreter", "workflows.place",
+    "workflows.control", "workflows.extract", "workflows.fan_out", "workflows.interpreter",
+    "workflows.looking", "workflows.place",
     "workflows.results", "workflows.scope", "workflows.sequence", "workflows.skill_calls",
     "workflows.steps",
 )  # fmt: skip

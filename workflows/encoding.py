@@ -30,8 +30,7 @@ def decoded(raw: RawValue, model: type[Model]) -> Model:
             retry the workflow task for ever, or drop a signal without a word.)
     """
     try:
-        value: object = workflow.payload_converter().from_payload(raw.payload)
-        return model.model_validate(value)
+        return model.model_validate(_value(raw))
     except ValidationError as error:
         wrong = "; ".join(
             f"{'.'.join(str(part) for part in details['loc']) or 'the value'}: {details['msg']}"
@@ -40,6 +39,25 @@ def decoded(raw: RawValue, model: type[Model]) -> Model:
         raise RunRefused(f"not a {model.__name__}: {wrong}") from None
     except (ValueError, RuntimeError, KeyError) as error:
         raise RunRefused(f"not a {model.__name__}: {error}") from None
+
+
+def argument(raw: RawValue, model: type[Model], key: str) -> Model:
+    """What a question asks: an object, the one value that its `key` names, or nothing.
+
+    Raises:
+        RunRefused: it is none of them.
+    """
+    try:
+        value = _value(raw) if raw.payload.metadata else None
+        if value is None:
+            return model()
+        return model.model_validate(value if isinstance(value, dict) else {key: value})
+    except (ValueError, RuntimeError, KeyError):
+        raise RunRefused("this is no question") from None
+
+
+def _value(raw: RawValue) -> object:
+    return workflow.payload_converter().from_payload(raw.payload)
 
 
 def encoded(value: BaseModel) -> RawValue | str:

@@ -180,11 +180,42 @@ class RunStatus(Frozen):
     """Trail entries so far."""
 
 
+class EventsAsked(Frozen):
+    """The argument of the query `events`."""
+
+    since: int = 0
+    """Entries after this number."""
+
+
 class TrailPage(Frozen):
     """Trail entries after `since`, oldest first; ask again from the last number."""
 
     entries: tuple[TrailEntry, ...]
     more: bool
+    first: int = 0
+    """The oldest entry that the run keeps; history has all."""
+
+
+class StateAsked(Frozen):
+    """The argument of the query `state`."""
+
+    path: str | tuple[str, ...] = ""
+    """Dotted; a list of names where one of them has a dot itself."""
+    start: int = Field(default=0, ge=0)
+    """The character, item or key with which the page begins."""
+
+
+class StateView(Frozen):
+    """A part of what a run remembers: the answer of the query `state`."""
+
+    path: JsonValue
+    value: JsonValue
+    """Where a part is too large: `{"left_out": its kind and size, "path": ask for that}`."""
+    size: int
+    """Bytes of the whole, as JSON."""
+    whole: bool
+    next: int | None = None
+    """The `start` of the next page."""
 
 
 class TeamResult(Frozen):

@@ -1,16 +1,44 @@
 """Questions: what a run answers while it runs and ever after. Reads, and changes nothing.
 
-Part of TeamWorkflow.
+Part of TeamWorkflow. An answer stays below what the `temporal` CLI shows whole; a question that
+is none is answered with a sentence.
 """
 
-from temporalio import workflow
+from collections.abc import Callable
+from typing import TypeVar
 
+from temporalio import workflow
+from temporalio.api.common.v1 import Payload
+from temporalio.common import RawValue
+from temporalio.exceptions import ApplicationError
+
+from dsl.errors import RunRefused
 from dsl.plan import Plan
+from workflows import looking
 from workflows.board import status
-from workflows.messages import Pending, RunStatus, TrailPage
+from workflows.encoding import Model, argument
+from workflows.messages import EventsAsked, Pending, RunStatus, StateAsked, StateView, TrailPage
 from workflows.state import RunState
 
-_TRAIL_PAGE = 200
+NOTHING = RawValue(Payload())
+"""The argument of a question that has none."""
+T = TypeVar("T")
+
+
+def _answered(
+    raw: RawValue, model: type[Model], key: str, answer: Callable[[Model], T], allowed: str
+) -> T:
+    """The answer to what is asked, as an object or as its one value."""
+    try:
+        asked = argument(raw, model, key)
+    except RunRefused as error:
+        refusal = f"{error}; ask with {allowed}"
+    else:
+        try:
+            return answer(asked)
+        except RunRefused as error:
+            refusal = str(error)
+    raise ApplicationError(refusal, type="Refused", non_retryable=True)
 
 
 class Questions:
@@ -30,9 +58,20 @@ class Questions:
         """What waits for a person."""
         return list(self.state.pending.values())
 
-    @workflow.query(description="What happened and because of what, after entry number `since`")
-    def trail(self, since: int = 0) -> TrailPage:
+    @workflow.query(description="What happened and because of what, after entry number {since}")
+    def events(self, raw: RawValue = NOTHING) -> TrailPage:
         """A page of the trail; the latest thousand entries are kept here, history has all."""
-        entries = [entry for entry in self.state.trail if entry.number > since]
-        page = tuple(entry.told() for entry in entries[:_TRAIL_PAGE])
-        return TrailPage(entries=page, more=len(entries) > _TRAIL_PAGE)
+        return _answered(
+            raw, EventsAsked, "since", lambda asked: looking.events(self.state, asked.since),
+            'nothing, a number like 12, or {"since": 12}',
+        )  # fmt: skip
+
+    @workflow.query(
+        name="state", description="What the run remembers, at a {path} like context.topic"
+    )
+    def state_at(self, raw: RawValue = NOTHING) -> StateView:
+        """The part of the state at a path; what is large is told by its size and its path."""
+        return _answered(
+            raw, StateAsked, "path", lambda asked: looking.look(self.state, asked),
+            'nothing, a path like "context.topic", or {"path": "context.topic", "start": 0}',
+        )  # fmt: skip

@@ -29,6 +29,7 @@ from temporalio.worker import (
 from activities.contracts import CompileResult
 from coterie.wire import data_converter
 from dsl.plan import Plan
+from workflows import looking
 from workflows.messages import RunStatus, TeamInput, TrailEntry
 from workflows.team import TeamWorkflow
 
@@ -39,7 +40,7 @@ class Rebuilt:
 
     plan: Plan
     trail: tuple[TrailEntry, ...]
-    """The latest entries, as the query `trail` has them."""
+    """The latest entries, as the query `events` has them."""
     status: RunStatus
 
 
@@ -95,7 +96,7 @@ def _plan_in(payload: Payload, model: type[BaseModel]) -> Plan | None:
 def _whole_trail(run: TeamWorkflow) -> Iterator[TrailEntry]:
     since, more = 0, True
     while more:
-        page = run.trail(since)
+        page = looking.events(run.state, since)
         yield from page.entries
         since, more = page.entries[-1].number if page.entries else since, page.more
 

@@ -104,7 +104,7 @@ class Engine:
 
 async def trail(handle: WorkflowHandle[object, object]) -> tuple[TrailEntry, ...]:
     """The whole trail of a run."""
-    page = await handle.query("trail", 0, result_type=TrailPage)
+    page = await handle.query("events", 0, result_type=TrailPage)
     return page.entries
 
 

@@ -1,0 +1,134 @@
+"""Extract: a value of any size as an answer that people and the `temporal` CLI can read whole.
+
+What is too large is told by its kind, its size and the path to ask for; what was asked for by
+its own path and is still too large comes in pages. Pure.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+LARGEST_ANSWER = 24_000
+"""Bytes of JSON: well below what a payload store would take out of sight."""
+
+_LEAST = 200
+"""Bytes below which a part is told by its size instead of being cut up further."""
+_SMALL = 20
+"""Parts of a page that are smaller than one in so many stand in it whole."""
+_TOLD = 120
+"""Bytes that telling the size of a part takes, without its path."""
+
+Path = tuple[str, ...]
+
+
+class Extract(NamedTuple):
+    """A part of a value."""
+
+    value: JsonValue
+    size: int
+    """Bytes of the whole, as JSON."""
+    whole: bool
+    next: int | None
+    """Where the next page begins; None when there is none."""
+
+
+def extract(value: JsonValue, path: Path, start: int, most: int = LARGEST_ANSWER) -> Extract:
+    """As much of the value as fits, from its character, item or key number `start` on."""
+    size = _size(value)
+    if size <= most and start == 0:
+        return Extract(value, size, True, None)
+    if isinstance(value, str):
+        return _of_text(value, size, start, most)
+    if isinstance(value, dict):
+        kept, end = _of_items(list(value.items()), path, start, most)
+        return Extract(dict(kept), size, False, end)
+    if isinstance(value, list):
+        named = [(str(number), item) for number, item in enumerate(value)]
+        kept, end = _of_items(named, path, start, most)
+        return Extract([item for _, item in kept], size, False, end)
+    return Extract(value if start == 0 else None, size, start == 0, None)
+
+
+def _of_text(text: str, size: int, start: int, most: int) -> Extract:
+    length = most
+    while _size(text[start : start + length]) > most:
+        length //= 2
+    end = start + length
+    return Extract(text[start:end], size, False, end if end < len(text) else None)
+
+
+def _of_items(
+    items: Sequence[tuple[str, JsonValue]], path: Path, start: int, most: int
+) -> tuple[list[tuple[str, JsonValue]], int | None]:
+    """The items of a page; each at least told by its size."""
+    page: list[tuple[str, JsonValue]] = []
+    sizes: list[int] = []
+    needed = 0
+    for key, item in items[start:]:
+        size = _size(item)
+        needed += len(_bytes(key)) + min(size, max(_told_size(path, key), most // _SMALL))
+        if needed > most and page:
+            break
+        page.append((key, item))
+        sizes.append(size + len(_bytes(key)))
+    end = start + len(page)
+    share = _share(sizes, most)
+    kept = [
+        (key, item if size <= share else _smaller(item, (*path, key), share))
+        for (key, item), size in zip(page, sizes, strict=True)
+    ]
+    return kept, end if end < len(items) else None
+
+
+def _told_size(path: Path, key: str) -> int:
+    return _TOLD + len(_bytes([*path, key]))
+
+
+def _share(sizes: Sequence[int], most: int) -> int:
+    """What each large part may take, when the small ones take what they need."""
+    left, share = most, most
+    for count, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - count)
+        if size > share:
+            break
+        left -= size
+    return share
+
+
+def _smaller(value: JsonValue, path: Path, most: int) -> JsonValue:
+    """The value with its large parts told by their size."""
+    if most >= _LEAST and isinstance(value, dict | list) and value:
+        part = extract(value, path, 0, most)
+        if part.next is None and _size(part.value) <= most:
+            return part.value
+    return {"left_out": f"{_kind(value)}, {_size(value):,} bytes", "path": written(path)}
+
+
+def _kind(value: JsonValue) -> str:
+    match value:
+        case dict():
+            return f"an object with {len(value)} keys"
+        case list():
+            return f"a list of {len(value)} items"
+        case str():
+            return f"a text of {len(value):,} characters"
+        case _:
+            return "a value"
+
+
+def written(path: Path) -> JsonValue:
+    """The path as it is asked for: dotted, or as a list where a name has a dot itself."""
+    dotted = ".".join(path)
+    return dotted if tuple(dotted.split(".")) == path else list(path)
+
+
+def _size(value: JsonValue) -> int:
+    return len(_bytes(value))
+
+
+def _bytes(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )

@@ -41,6 +41,7 @@ VERBS = {
     "amend": "change a run's context at its next step",
     "redirect": "send a run to another team when its current one ends",
     "result": "show how a run ended, waiting for its end",
+    "storage": "show where large values lie, and delete old ones",
     "replay": "check that this code decides a recorded run as it was decided",
 }
 """Every command, with what it does; its module has the same name."""

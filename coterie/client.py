@@ -9,7 +9,7 @@ from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
 from coterie.failures import CommandError
 from coterie.settings import Settings
-from coterie.wire import data_converter
+from coterie.storage import storage_of
 
 _SOME_SECONDS = timedelta(seconds=10)
 
@@ -26,7 +26,7 @@ async def connect(settings: Settings, address: str) -> Client:
             namespace=settings.namespace,
             api_key=settings.api_key,
             tls=tls_of(settings),
-            data_converter=data_converter,
+            data_converter=storage_of(settings).converter,
         )
     except (RuntimeError, RPCError) as error:
         raise CommandError(

@@ -8,9 +8,7 @@ chained over its every decision, is held against the one that was recorded.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from google.protobuf.json_format import ParseError
 from pydantic import JsonValue, ValidationError
 from temporalio.api.common.v1 import Payloads
 from temporalio.api.enums.v1 import EventType
@@ -75,23 +73,6 @@ async def replay(history: WorkflowHistory) -> Replayed:
     else:
         differences = tuple(_differences(recorded, capture.ending))
     return Replayed(history.workflow_id, len(history.events), recorded, differences)
-
-
-def read_history(file: Path) -> WorkflowHistory:
-    """A history from a JSON file, as `temporal workflow show -o json` and the UI write it.
-
-    Raises:
-        CommandError: it is none.
-    """
-    try:
-        text = file.read_text(encoding="utf-8")
-        return WorkflowHistory.from_json(file.stem, json.loads(text))
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, ParseError):
-        raise CommandError(
-            f"{file} is no history; `temporal workflow show -w RUN -o json` writes one"
-        ) from None
 
 
 class _Capture(Interceptor):

@@ -29,6 +29,7 @@ from temporalio.exceptions import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError, ExitCode
+from coterie.histories import whole
 from workflows.messages import (
     DecideInput,
     Decision,
@@ -67,6 +68,7 @@ class Run:
 
     def __init__(self, client: Client, id: str) -> None:
         self.id = id
+        self._client = client
         self.handle: WorkflowHandle[object, TeamResult] = client.get_workflow_handle(
             id, result_type=TeamResult
         )
@@ -139,12 +141,18 @@ class Run:
             raise self._told(error) from None
         return RunEnd(True, result, "")
 
-    async def history(self) -> WorkflowHistory:
-        """All its events."""
+    async def history(self, part: str | None = None) -> WorkflowHistory:
+        """All its events, with the values that are stored outside of them.
+
+        Args:
+            part: the run id of an earlier part of a run that continued as new; else the latest.
+        """
+        handle = self._client.get_workflow_handle(self.id, run_id=part)
         try:
-            return await self.handle.fetch_history()
+            history = await handle.fetch_history()
         except RPCError as error:
             raise self._told(error) from None
+        return await whole(history, self._client.data_converter)
 
     async def _query(self, name: str, result: type[T], *args: object) -> T:
         try:

@@ -5,6 +5,7 @@ server's data, what a started run needs to be gone on with, and the logs of fail
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 from coterie.failures import CommandError
 
 STATE_FOLDER = ".coterie"
+STORED = "blobs"
+"""Within it: large values and conversations of runs on the embedded server."""
 OVERRIDE_FILE = "coterie.yml"
 """The project's own word on what the worker decides; laid over every document."""
 SYSTEM_FILE = "system_config.yml"
@@ -52,6 +55,9 @@ class Settings:
     tls_files: TlsFiles = TlsFiles()
     config_roots: tuple[Path, ...] = ()
     """Where documents are looked up by name, before the shipped ones."""
+    storage: str | None = None
+    """Where large values and conversations lie: an absolute path, `s3://bucket`, or `none`; None
+    means the project's own folder with the embedded server, and nowhere with another."""
     color: bool = True
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """For keys that a configuration names, and for the commands that skills run."""
@@ -91,6 +97,7 @@ def load(environ: Mapping[str, str] | None = None, cwd: Path | None = None) -> S
         tls=_flag(env, "COTERIE_TLS", default=api_key is not None),
         tls_files=_tls_files(env),
         config_roots=_config_roots(env, here, project),
+        storage=_storage(env, here),
         color="NO_COLOR" not in env or env["NO_COLOR"] == "",
         environment=env,
     )
@@ -141,6 +148,19 @@ def _config_roots(env: Mapping[str, str], cwd: Path, project: Path) -> tuple[Pat
         if not root.is_dir():
             raise CommandError(f"COTERIE_CONFIG names {root}, which is no folder")
     return roots
+
+
+def _storage(env: Mapping[str, str], cwd: Path) -> str | None:
+    place = env.get("COTERIE_STORAGE") or None
+    if place is None or place == "none":
+        return place
+    if "://" not in place:
+        return str((cwd / place).resolve())
+    if re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/?", place) is None:
+        raise CommandError(
+            f"COTERIE_STORAGE is {place!r}; allowed are a folder, s3://bucket, and none"
+        )
+    return place.rstrip("/")
 
 
 def _tls_files(env: Mapping[str, str]) -> TlsFiles:

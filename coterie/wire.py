@@ -15,7 +15,30 @@ from temporalio.converter import (
     JSONPlainPayloadConverter,
 )
 
+from activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    CompileResult,
+    SkillRequest,
+    SkillResult,
+)
+from workflows.messages import TeamInput
+
+THRESHOLD = 32 * 1024
+"""Bytes of a payload from which on it is kept outside of histories, where there is a storage."""
+
+MAY_BE_KEPT_OUTSIDE = "coterie-large"
+"""Marks a large payload that only programs of ours read."""
+
+_PROGRAMS_ONLY = frozenset(
+    {AgentRequest, AgentResponse, CompileResult, SkillRequest, SkillResult, TeamInput}
+)
+"""All else may be read with the plain `temporal` CLI, which has no storage."""
+
 _SERIALIZER = SchemaSerializer(any_schema())
+
+
+_LARGE = THRESHOLD - 100  # the mark and the encoding's name are of the payload too
 
 
 class LeanJsonConverter(PydanticJSONPlainPayloadConverter):
@@ -24,7 +47,10 @@ class LeanJsonConverter(PydanticJSONPlainPayloadConverter):
     def to_payload(self, value: object) -> Payload | None:
         """The value as UTF-8 JSON; takes anything, as the last of the converters."""
         data = _SERIALIZER.to_json(value, exclude_defaults=True, by_alias=True)
-        return Payload(metadata={"encoding": self.encoding.encode()}, data=data)
+        payload = Payload(metadata={"encoding": self.encoding.encode()}, data=data)
+        if len(data) >= _LARGE and type(value) in _PROGRAMS_ONLY:
+            payload.metadata[MAY_BE_KEPT_OUTSIDE] = b"1"
+        return payload
 
 
 _JSON = LeanJsonConverter()
@@ -42,4 +68,4 @@ class LeanPayloadConverter(CompositePayloadConverter):
 
 
 data_converter = DataConverter(payload_converter_class=LeanPayloadConverter)
-"""For every client, worker and replayer of ours."""
+"""Without a storage; `coterie.storage` has the one of a client or worker with its settings."""

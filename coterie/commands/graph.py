@@ -77,10 +77,13 @@ def _drawn(target: str, model: str | None, settings: Settings) -> "tuple[Plan, W
 
 def _recorded(target: str, settings: Settings) -> "SeenRun":
     from coterie.graph.seen import seen_history
+    from coterie.histories import history_in
     from coterie.interrupts import run_async
-    from coterie.replaying import read_history
 
-    seen = run_async(seen_history(read_history(settings.cwd / target)))
+    async def rebuilt() -> "SeenRun | None":
+        return await seen_history(await history_in(settings.cwd / target, settings))
+
+    seen = run_async(rebuilt())
     if seen is None:
         raise CommandError(f"{target} is the history of another workflow, or of another version")
     return seen

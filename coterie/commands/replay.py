@@ -49,10 +49,10 @@ async def _replay(source: str, settings: Settings) -> ExitCode:
 
 async def _history(source: str, settings: Settings) -> "WorkflowHistory":
     from coterie.connection import open_connection
-    from coterie.replaying import read_history
+    from coterie.histories import history_in
     from coterie.runs import Run
 
     if (settings.cwd / source).is_file() or source.endswith(".json"):
-        return read_history(settings.cwd / source)
+        return await history_in(settings.cwd / source, settings)
     connection = await open_connection(settings)
     return await Run(connection.client, source).history()

@@ -76,9 +76,7 @@ async def _earlier(
 ) -> AsyncIterator[tuple[TrailEntry, ...]]:
     """The trails of the parts before one that continued as new, latest first."""
     while earlier := _continued(history):
-        history = await client.get_workflow_handle(
-            history.workflow_id, run_id=earlier
-        ).fetch_history()
+        history = await Run(client, history.workflow_id).history(earlier)
         part = await rebuilt(history)
         if part is None:
             return

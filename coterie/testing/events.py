@@ -62,8 +62,7 @@ async def histories(client: Client, id: str) -> list[WorkflowHistory]:
         raise CommandError(f"the run {id!r} goes on; it can be recorded when it has ended")
     found = [latest]
     while earlier := _continued(found[0]):
-        handle = client.get_workflow_handle(id, run_id=earlier)
-        found.insert(0, await handle.fetch_history())
+        found.insert(0, await Run(client, id).history(earlier))
     return found
 
 

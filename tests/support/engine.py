@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 from pydantic import JsonValue
-from temporalio.client import WorkflowHandle
+from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
@@ -68,6 +68,7 @@ class Engine:
     """A worker on a time-skipping server."""
 
     env: WorkflowEnvironment
+    client: Client
     queue: str
     folder: Path
     runs: list[WorkflowHandle[object, object]] = field(
@@ -84,7 +85,7 @@ class Engine:
 
     async def start_raw(self, value: object) -> WorkflowHandle[object, object]:
         """Start a run with any value as its input."""
-        handle: WorkflowHandle[object, object] = await self.env.client.start_workflow(
+        handle: WorkflowHandle[object, object] = await self.client.start_workflow(
             "TeamWorkflow", value, id=f"test-{uuid.uuid4()}", task_queue=self.queue
         )
         self.runs.append(handle)
@@ -120,6 +121,7 @@ async def engine(
     answers: Sequence[Mapping[str, JsonValue]],
     commands: Mapping[str, Command] | None = None,
     agent_packages: tuple[str, ...] = (),
+    client: Client | None = None,
 ) -> AsyncGenerator[Engine]:
     """A worker with a scripted model and skills that may touch `folder`."""
     script = folder / "answers.yml"
@@ -130,15 +132,16 @@ async def engine(
     agents = AgentActivities(providers, agent_packages=agent_packages, skills=tuple(SKILLS))
     skills = SkillActivities(workspace, SKILLS)
     queue = f"test-{uuid.uuid4()}"
+    client = client or env.client
     async with Worker(
-        env.client,
+        client,
         task_queue=queue,
         workflows=[TeamWorkflow],
         activities=[agents.run_agent, skills.call_skill],
         workflow_runner=sandbox(everything=True),
         build_id="test",
     ):
-        made = Engine(env, queue, folder)
+        made = Engine(env, client, queue, folder)
         try:
             yield made
         finally:

@@ -1,0 +1,143 @@
+"""Where large values and conversations are kept: beside the embedded server, or as settings say.
+
+What is larger than the threshold and nobody reads with the plain `temporal` CLI goes there, and
+a history holds its name. Results, answers of queries and updates stay in full.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from temporalio.api.common.v1 import Payload
+from temporalio.converter import (
+    DataConverter,
+    ExternalStorage,
+    StorageDriver,
+    StorageDriverClaim,
+    StorageDriverRetrieveContext,
+    StorageDriverSelectContext,
+    StorageDriverStoreContext,
+)
+
+from activities.blobs import BlobMissing, Blobs, DirectoryBlobs
+from coterie.settings import STORED, Settings
+from coterie.wire import MAY_BE_KEPT_OUTSIDE, THRESHOLD, LeanPayloadConverter, data_converter
+
+DRIVER = "coterie.directory"
+"""Stands in histories: it is never renamed."""
+
+_HASH = "sha256"
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """What a process of ours stores with."""
+
+    converter: DataConverter
+    """For its client."""
+    blobs: Blobs | None
+    """For conversations; None where nothing is stored."""
+    told: str
+    """Where, for people."""
+
+
+def storage_of(settings: Settings) -> Storage:
+    """The storage of these settings; the same for workers, commands and replays.
+
+    Raises:
+        CommandError: the bucket's client is not installed.
+    """
+    place = settings.storage
+    if place is None and settings.address is None:
+        place = str(settings.state / STORED)
+    if place is None or place == "none":
+        return Storage(data_converter, None, "none")
+    if place.startswith("s3://"):
+        from coterie.bucket import bucket_storage
+
+        return bucket_storage(place)
+    return directory_storage(Path(place))
+
+
+def directory_storage(folder: Path) -> Storage:
+    """A folder that all processes of the runs see."""
+    blobs = DirectoryBlobs(folder)
+    driver = DirectoryDriver(blobs)
+    return Storage(
+        DirectoryConverter(
+            payload_converter_class=LeanPayloadConverter,
+            external_storage=ExternalStorage(
+                drivers=[driver], driver_selector=driver.select, payload_size_threshold=THRESHOLD
+            ),
+        ),
+        blobs,
+        str(folder),
+    )
+
+
+def is_for_storage(payload: Payload) -> bool:
+    """Nobody reads it with the plain `temporal` CLI, or nobody could."""
+    return MAY_BE_KEPT_OUTSIDE in payload.metadata or payload.metadata["encoding"] != b"json/plain"
+
+
+class DirectoryDriver(StorageDriver):
+    """Payloads as blobs of a folder."""
+
+    def __init__(self, blobs: DirectoryBlobs) -> None:
+        self._blobs = blobs
+
+    def name(self) -> str:
+        """What histories call it."""
+        return DRIVER
+
+    def select(self, context: StorageDriverSelectContext, payload: Payload) -> StorageDriver | None:
+        """This driver, or None to leave the payload in history.
+
+        Where nothing can be written, a value stays in history, as if there were no storage: it is
+        never more than Temporal takes (`workflows/encoding.py`), and no run stands still.
+        """
+        if not is_for_storage(payload):
+            return None
+        if not self._blobs.takes(payload.ByteSize()):
+            _LOG.warning(
+                "the storage %s is full or cannot be written; a value of %d bytes stays in the "
+                "run's history", self._blobs.folder, payload.ByteSize(),
+            )  # fmt: skip
+            return None
+        return self
+
+    async def store(
+        self, context: StorageDriverStoreContext, payloads: Sequence[Payload]
+    ) -> list[StorageDriverClaim]:
+        """Keep each; what has equal content is kept once."""
+        return [
+            StorageDriverClaim(
+                {_HASH: await self._blobs.put(payload.SerializeToString(deterministic=True), "")}
+            )
+            for payload in payloads
+        ]
+
+    async def retrieve(
+        self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
+    ) -> list[Payload]:
+        """What was kept."""
+        return [await self._payload(claim) for claim in claims]
+
+    async def _payload(self, claim: StorageDriverClaim) -> Payload:
+        name = claim.claim_data.get(_HASH)
+        if name is None:
+            raise BlobMissing(f"a reference of {DRIVER} has no {_HASH}")
+        return Payload.FromString(await self._blobs.get(name, ""))
+
+
+class DirectoryConverter(DataConverter):
+    """The SDK's converter, without what only drivers need that look at who stores.
+
+    The SDK makes converters anew for each payload to tell the driver whose it is: 50 microseconds
+    for a payload that is not stored at all. Blobs are named by their content alone.
+    """
+
+    def _with_store_context(self, store_ctx: StorageDriverStoreContext) -> DataConverter:
+        return self

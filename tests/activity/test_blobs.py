@@ -1,0 +1,105 @@
+"""Blobs are kept once, whole, by any number of processes, and what is missing is told."""
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from activities.blobs import BlobMissing, Blobs, BlobsUnusable, DirectoryBlobs, MemoryBlobs, name_of
+
+TEXT = b"what is kept" * 5000
+
+
+def files(folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file()]
+
+
+@pytest.fixture(params=["directory", "memory"])
+def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
+    return DirectoryBlobs(tmp_path) if request.param == "directory" else MemoryBlobs()
+
+
+async def test_what_is_kept_is_found_under_the_hash_of_its_content(blobs: Blobs) -> None:
+    name = await blobs.put(TEXT, "run")
+    assert name == name_of(TEXT)
+    assert await blobs.get(name, "run") == TEXT
+
+
+async def test_what_was_never_kept_is_told_as_missing(blobs: Blobs) -> None:
+    with pytest.raises(BlobMissing, match="the value 0123"):
+        await blobs.get("0123" * 16, "run")
+
+
+async def test_equal_content_is_one_file_whose_age_tells_its_last_use(tmp_path: Path) -> None:
+    blobs = DirectoryBlobs(tmp_path)
+    name = await blobs.put(TEXT, "a")
+    os.utime(blobs.path(name), (1, 1))
+    assert await blobs.put(TEXT, "b") == name
+    assert [file.name for file in files(tmp_path)] == [name]
+    assert blobs.path(name).stat().st_mtime > time.time() - 3600
+
+
+async def test_a_file_that_holds_something_else_is_not_taken_for_what_was_kept(
+    tmp_path: Path,
+) -> None:
+    blobs = DirectoryBlobs(tmp_path)
+    name = await blobs.put(TEXT, "")
+    blobs.path(name).write_bytes(b"x" * len(TEXT))
+    with pytest.raises(BlobMissing, match="holds something else"):
+        await blobs.get(name, "")
+
+
+async def test_half_a_file_is_written_anew(tmp_path: Path) -> None:
+    """A machine that loses its power may keep a name and lose what is under it."""
+    blobs = DirectoryBlobs(tmp_path)
+    name = await blobs.put(TEXT, "")
+    blobs.path(name).write_bytes(TEXT[:10])
+    await blobs.put(TEXT, "")
+    assert await blobs.get(name, "") == TEXT
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "", "a" * 63, "../" + "a" * 61])
+async def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BlobMissing, match="is no name of a stored value"):
+        await DirectoryBlobs(tmp_path).get(name, "")
+
+
+async def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    blobs = DirectoryBlobs(tmp_path / "file" / "blobs")
+    assert not blobs.takes(1)
+    with pytest.raises(BlobsUnusable, match="cannot be written: Not a directory"):
+        await blobs.put(TEXT, "")
+
+
+def test_a_disk_without_room_takes_nothing(tmp_path: Path) -> None:
+    blobs = DirectoryBlobs(tmp_path)
+    assert blobs.takes(10)
+    assert not blobs.takes(10**18)
+
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from activities.blobs import DirectoryBlobs
+async def main():
+    blobs = DirectoryBlobs(Path(sys.argv[1]))
+    for number in range(40):
+        name = await blobs.put(str(number).encode() * 20_000, "")
+        assert len(await blobs.get(name, "")) >= 20_000
+asyncio.run(main())
+"""
+
+
+async def test_several_processes_write_and_read_the_same_at_once(tmp_path: Path) -> None:
+    writers = [
+        await asyncio.create_subprocess_exec(sys.executable, "-c", WRITER, str(tmp_path))
+        for _ in range(4)
+    ]
+    assert [await writer.wait() for writer in writers] == [0] * 4
+    written = files(tmp_path)
+    assert len(written) == 40
+    assert all(name_of(file.read_bytes()) == file.name for file in written)

@@ -6,14 +6,15 @@ WORKDIR /srv/coterie
 # The dependencies change less often than our code: a layer of their own. The group `demo` is
 # pytest: the team `development` runs the tests of the project that it changes.
 COPY pyproject.toml uv.lock ./
-RUN uv sync --frozen --no-dev --group demo --no-install-project
+RUN uv sync --frozen --no-dev --group demo --extra s3 --no-install-project
 COPY . .
-RUN uv sync --frozen --no-dev --group demo --no-editable
+RUN uv sync --frozen --no-dev --group demo --extra s3 --no-editable
 
 FROM python:3.11-slim-bookworm
-# What teams may change is in /workspace; what the worker believes is in its home.
+# What teams may change is in /workspace, what is too large for histories in /storage; what the
+# worker believes is in its home.
 RUN useradd --create-home --uid 10001 coterie \
-    && install --directory --owner coterie /workspace
+    && install --directory --owner coterie /workspace /storage
 COPY --from=build /srv/coterie/.venv /srv/coterie/.venv
 ENV PATH=/srv/coterie/.venv/bin:$PATH PYTHONUNBUFFERED=1
 USER coterie

@@ -96,7 +96,7 @@ def test_what_teams_may_change_is_apart_from_what_the_worker_believes() -> None:
     settings = SystemDocument.model_validate(document)
     assert settings.worker is not None
     assert settings.worker.workspace == "/workspace"
-    assert [volume.rpartition(":")[2] for volume in worker["volumes"]] == ["/workspace"]
+    assert [volume.rpartition(":")[2] for volume in worker["volumes"]] == ["/workspace", "/storage"]
     (home,) = re.findall(r"^WORKDIR (/home/\S+)$", DOCKERFILE, re.MULTILINE)
     assert config["target"] == f"{home}/{OVERRIDE_FILE}"
 

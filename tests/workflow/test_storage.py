@@ -1,6 +1,5 @@
 """Large values lie outside of histories; what people read with the plain CLI stays inside."""
 
-import asyncio
 import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -18,6 +17,7 @@ from coterie.storage import directory_storage
 from coterie.wire import THRESHOLD
 from dsl.values import Json
 from tests.support.engine import Engine, engine, plan_of
+from tests.support.runs import asked
 from workflows.messages import TeamInput
 
 LARGE = "An answer of many words. " * 4000  # 100 KB
@@ -66,10 +66,7 @@ async def here(env: WorkflowEnvironment, tmp_path: Path) -> AsyncGenerator[Engin
 async def ended(here: Engine) -> Any:
     """A run that was shown something large, and has ended."""
     handle: Any = await here.start(TEAM, {"topic": "storage"})
-    for _ in range(500):
-        if await handle.query("pending"):
-            break
-        await asyncio.sleep(0.02)  # between two looks
+    await asked(handle)
     await handle.execute_update("decide", {"id": "work/sure#1", "decision": "approve", "by": "ann"})
     await handle.result()
     return handle
@@ -101,12 +98,7 @@ async def test_result_and_questions_are_read_with_the_plain_client(
     """As with the `temporal` CLI: without a storage, nothing of these is a reference."""
     handle: Any = await here.start(TEAM, {"topic": "storage"})
     plain: Any = env.client.get_workflow_handle(handle.id)
-    for _ in range(500):
-        pending = await plain.query("pending")
-        if pending:
-            break
-        await asyncio.sleep(0.02)  # between two looks
-    assert pending[0]["show"] == LARGE
+    assert (await asked(plain))["show"] == LARGE
     answer = {"id": "work/sure#1", "decision": "approve", "by": "ann"}
     assert (await plain.execute_update("decide", answer))["verdict"] == "approved"
     result = await plain.result()

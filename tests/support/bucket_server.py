@@ -1,7 +1,7 @@
 """A stand-in for S3: objects that are put, looked for and got, in memory."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -22,7 +22,7 @@ def body_of(request: BaseHTTPRequestHandler) -> bytes:
 
 
 @contextmanager
-def bucket_server() -> Iterator[tuple[str, dict[str, bytes]]]:
+def bucket_server() -> Generator[tuple[str, dict[str, bytes]]]:
     """Its address, and `{path: object}`."""
     objects: dict[str, bytes] = {}
 

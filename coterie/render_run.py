@@ -152,6 +152,9 @@ def _event(entry: TrailEntry, because: bool) -> str:
             return f"  {where}: {entry.because or entry.status}"
         case "refused":
             return f"  a decision was refused, because {entry.because}"
+        case "route" if entry.status not in (None, "success", "failure"):
+            place = f"at {where}" if entry.visit else f"before {entry.team or 'the end'}"
+            return f"the run ends {place} with {entry.status}{why}"
         case "route":
             failed = f" ({entry.status})" if entry.status not in (None, "success") else ""
             sets = f", sets {', '.join(entry.updated)}" if entry.updated else ""

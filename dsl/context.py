@@ -1,7 +1,8 @@
 """The run's context: shared, immutable JSON; every change makes a new one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -31,3 +32,32 @@ def apply(context: Json, updates: Mapping[str, JsonValue]) -> Json:
         except ValueError as error:
             raise ContextConflict(f"context_updates: {path!r} cannot be set: {error}") from None
     return context
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What became of one path."""
+
+    path: str
+    change: Literal["added", "changed", "removed"]
+    before: JsonValue = None
+    after: JsonValue = None
+
+
+def differences(before: Json, after: Json) -> tuple[Difference, ...]:
+    """What differs, by path, as deep as both hold mappings."""
+    return tuple(_differences(before, after, ()))
+
+
+def _differences(before: Json, after: Json, path: tuple[str, ...]) -> Iterator[Difference]:
+    for key in dict.fromkeys((*before, *after)):
+        where = ".".join((*path, key))
+        old, new = before.get(key), after.get(key)
+        if key not in after:
+            yield Difference(where, "removed", before=old)
+        elif key not in before:
+            yield Difference(where, "added", after=new)
+        elif isinstance(old, dict) and isinstance(new, dict):
+            yield from _differences(old, new, (*path, key))
+        elif old != new:
+            yield Difference(where, "changed", old, new)

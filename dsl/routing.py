@@ -43,8 +43,7 @@ def choose(team: Team, facts: Facts) -> Route:
         TemplateFailed: an update or an expression names what is not there.
     """
     failure = failed_task(team, facts.tasks)
-    own = {step.name: facts.tasks[step.name] for step in team.steps if step.name in facts.tasks}
-    facts = facts.counting(own)
+    facts = counted(team, facts)
     routing = team.routing
     if routing is None:
         if failure is not None:
@@ -54,6 +53,12 @@ def choose(team: Team, facts: Facts) -> Route:
         if rule.condition is None or holds(rule.condition, facts):
             return _route(routing, rule, number, facts)
     return _by_default(team, routing, failure, facts)
+
+
+def counted(team: Team, facts: Facts) -> Facts:
+    """The facts, of which `all_success` and its like count the team's own tasks."""
+    own = {step.name: facts.tasks[step.name] for step in team.steps if step.name in facts.tasks}
+    return facts.counting(own)
 
 
 def _route(routing: Routing, rule: Rule, number: int, facts: Facts) -> Route:

@@ -4,7 +4,7 @@ The history goes through the interpreter once more, with what was recorded for i
 this code decides otherwise than the code that ran (another version), there is nothing to rebuild.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -27,9 +27,9 @@ from temporalio.worker import (
 )
 
 from activities.contracts import CompileResult
+from coterie.decided import Visit, Witness, WitnessedState
 from coterie.wire import data_converter
 from dsl.plan import Plan
-from workflows import looking
 from workflows.messages import RunStatus, TeamInput, TrailEntry
 from workflows.team import TeamWorkflow
 
@@ -40,8 +40,10 @@ class Rebuilt:
 
     plan: Plan
     trail: tuple[TrailEntry, ...]
-    """The latest entries, as the query `events` has them."""
+    """All entries, and those that the run brought along when it continued as new."""
     status: RunStatus
+    visits: Mapping[tuple[str, int], Visit]
+    """`{(team, visit): everything that it decided}`."""
 
 
 async def rebuilt(history: WorkflowHistory) -> Rebuilt | None:
@@ -49,7 +51,7 @@ async def rebuilt(history: WorkflowHistory) -> Rebuilt | None:
 
     Unsandboxed: nothing is decided here that anybody acts on.
     """
-    witness = _Witness()
+    witness = _Onlooker()
     replayer = Replayer(
         workflows=[TeamWorkflow],
         workflow_runner=_WatchedRunner(witness),
@@ -93,45 +95,44 @@ def _plan_in(payload: Payload, model: type[BaseModel]) -> Plan | None:
     return plan if isinstance(plan, Plan) else None
 
 
-def _whole_trail(run: TeamWorkflow) -> Iterator[TrailEntry]:
-    since, more = 0, True
-    while more:
-        page = looking.events(run.state, since)
-        yield from page.entries
-        since, more = page.entries[-1].number if page.entries else since, page.more
-
-
-class _Witness(Interceptor):
+class _Onlooker(Interceptor):
     """Looks at the replayed workflow before it is put out of memory."""
 
     def __init__(self) -> None:
         self.seen: Rebuilt | None = None
         self._run: TeamWorkflow | None = None
+        self._witness: Witness | None = None
 
     def workflow_interceptor_class(
         self, input: WorkflowInterceptorClassInput
     ) -> type[WorkflowInboundInterceptor]:
         """A class that knows this object, which works since there is no sandbox."""
-        witness = self
+        onlooker = self
 
         class Inbound(WorkflowInboundInterceptor):
             async def execute_workflow(self, input: ExecuteWorkflowInput) -> object:
-                witness._run = cast("TeamWorkflow", workflow.instance())
+                onlooker.meet(cast("TeamWorkflow", workflow.instance()))
                 return await super().execute_workflow(input)
 
         return Inbound
 
+    def meet(self, run: TeamWorkflow) -> None:
+        """Have the run's every entry witnessed from its beginning on."""
+        self._run = run
+        self._witness = Witness(workflow.info().workflow_id, lambda: run.plan)
+        run.state = WitnessedState.of(run.state, self._witness)
+
     def look(self) -> None:
         """Take down what the run knows."""
-        run = self._run
-        if run is not None and run.plan is not None:
-            self.seen = Rebuilt(run.plan, tuple(_whole_trail(run)), run.status())
+        run, witness = self._run, self._witness
+        if run is not None and witness is not None and run.plan is not None:
+            self.seen = Rebuilt(run.plan, tuple(witness.trail), run.status(), witness.visits)
 
 
 class _WatchedRunner(UnsandboxedWorkflowRunner):
     """Has each workflow watched."""
 
-    def __init__(self, witness: _Witness) -> None:
+    def __init__(self, witness: _Onlooker) -> None:
         self._witness = witness
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
@@ -145,7 +146,7 @@ class _Watched:
     To go, it is cancelled from within, after which it waits for nobody any more.
     """
 
-    def __init__(self, instance: WorkflowInstance, witness: _Witness) -> None:
+    def __init__(self, instance: WorkflowInstance, witness: _Onlooker) -> None:
         self._instance = instance
         self._witness = witness
 

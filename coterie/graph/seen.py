@@ -8,7 +8,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHistory
 
 from coterie.failures import CommandError
-from coterie.graph.rebuilding import rebuilt, recorded_plan
+from coterie.graph.rebuilding import Rebuilt, rebuilt, recorded_plan
 from coterie.graph.walked import Walk, walk_of
 from coterie.runs import Run, Unanswered
 from dsl.plan import Plan
@@ -39,7 +39,7 @@ async def seen_run(client: Client, id: str) -> SeenRun:
     """
     run = Run(client, id)
     history = await run.history()
-    earlier = [entry async for entries in _earlier(client, history) for entry in entries]
+    earlier = [entry async for part in earlier_parts(client, history) for entry in part.trail]
     seen = await seen_history(history, earlier)
     if seen is not None:
         return seen
@@ -53,7 +53,7 @@ async def seen_run(client: Client, id: str) -> SeenRun:
             f"another version of this code ran {id!r}, and only a worker of that version can tell "
             f"its path: {error}"
         ) from None
-    return _seen(plan, history, _joined(earlier, trail), status)
+    return _seen(plan, history, joined(earlier, trail), status)
 
 
 async def seen_history(
@@ -68,19 +68,17 @@ async def seen_history(
     run = await rebuilt(history)
     if run is None:
         return None
-    return _seen(run.plan, history, _joined(earlier, run.trail), run.status)
+    return _seen(run.plan, history, joined(earlier, run.trail), run.status)
 
 
-async def _earlier(
-    client: Client, history: WorkflowHistory
-) -> AsyncIterator[tuple[TrailEntry, ...]]:
-    """The trails of the parts before one that continued as new, latest first."""
+async def earlier_parts(client: Client, history: WorkflowHistory) -> AsyncIterator[Rebuilt]:
+    """The parts before one that continued as new, latest first, as far as this code can follow."""
     while earlier := _continued(history):
         history = await Run(client, history.workflow_id).history(earlier)
         part = await rebuilt(history)
         if part is None:
             return
-        yield part.trail
+        yield part
 
 
 def _continued(history: WorkflowHistory) -> str:
@@ -89,7 +87,7 @@ def _continued(history: WorkflowHistory) -> str:
     return started.continued_execution_run_id
 
 
-def _joined(*parts: Iterable[TrailEntry]) -> list[TrailEntry]:
+def joined(*parts: Iterable[TrailEntry]) -> list[TrailEntry]:
     """One trail of several that overlap."""
     by_number = {entry.number: entry for part in parts for entry in part}
     return [by_number[number] for number in sorted(by_number)]

@@ -1,0 +1,92 @@
+"""A run's decisions as there is to tell of them: from its history, or in its worker's own words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from temporalio.client import WorkflowHistory
+
+from coterie.connection import open_connection
+from coterie.decided import Visit
+from coterie.failures import CommandError
+from coterie.graph.rebuilding import Rebuilt, rebuilt
+from coterie.graph.seen import earlier_parts, joined
+from coterie.replaying import read_history
+from coterie.runs import Run, Unanswered
+from coterie.settings import Settings
+from dsl.errors import listed
+from workflows.messages import TrailEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything that a run decided, in order."""
+
+    run: str
+    trail: tuple[TrailEntry, ...]
+    visits: tuple[Visit, ...]
+    """Empty when only a worker of another version can follow the run."""
+
+    def of(self, asked: str) -> tuple[Visit, ...]:
+        """The visit `team#2`, or every visit of `team`.
+
+        Raises:
+            CommandError: there is none; told with those that there are.
+        """
+        team, hash_, number = asked.rpartition("#")
+        named = [visit for visit in self.visits if visit.team == (team if hash_ else asked)]
+        found = [visit for visit in named if not hash_ or str(visit.visit) == number]
+        if not found:
+            known = listed([visit.name for visit in named or self.visits])
+            raise CommandError(f"the run {self.run!r} has no visit {asked!r}; it has: {known}")
+        return tuple(found)
+
+
+async def traced(settings: Settings, source: str) -> Trace:
+    """The decisions of a run of the server, or of a history in a file.
+
+    Raises:
+        CommandError: there is no such run, or nobody can follow it.
+    """
+    if (settings.cwd / source).is_file() or source.endswith(".json"):
+        history = read_history(settings.cwd / source)
+        found = await rebuilt(history)
+        if found is None:
+            raise CommandError(
+                f"{source} is the history of another workflow, or of another version"
+            )
+        return _trace(history, [found])
+    connection = await open_connection(settings)
+    run = Run(connection.client, source)
+    history = await run.history()
+    latest = await rebuilt(history)
+    if latest is None:
+        return await _told_by_worker(run)
+    earlier = [part async for part in earlier_parts(connection.client, history)]
+    return _trace(history, [*reversed(earlier), latest])
+
+
+async def _told_by_worker(run: Run) -> Trace:
+    try:
+        return Trace(run.id, tuple(await run.trail()), ())
+    except Unanswered as error:
+        raise CommandError(
+            f"another version of this code ran {run.id!r}, and only a worker of that version can "
+            f"tell its decisions: {error}"
+        ) from None
+
+
+def _trace(history: WorkflowHistory, parts: Sequence[Rebuilt]) -> Trace:
+    visits: dict[tuple[str, int], Visit] = {}
+    for part in parts:
+        for key, visit in part.visits.items():
+            visits[key] = _continued(visits[key], visit) if key in visits else visit
+    trail = joined(*(part.trail for part in parts))
+    return Trace(history.workflow_id, tuple(trail), tuple(visits.values()))
+
+
+def _continued(before: Visit, after: Visit) -> Visit:
+    """One visit of two parts of the run, which continued as new in its middle."""
+    return replace(
+        after, began=before.began, came_because=before.came_because,
+        happened=(*before.happened, *after.happened),
+    )  # fmt: skip

@@ -10,7 +10,7 @@ from coterie.decided import Visit
 from coterie.failures import CommandError
 from coterie.graph.rebuilding import Rebuilt, rebuilt
 from coterie.graph.seen import earlier_parts, joined
-from coterie.replaying import read_history
+from coterie.histories import history_in
 from coterie.runs import Run, Unanswered
 from coterie.settings import Settings
 from dsl.errors import listed
@@ -48,7 +48,7 @@ async def traced(settings: Settings, source: str) -> Trace:
         CommandError: there is no such run, or nobody can follow it.
     """
     if (settings.cwd / source).is_file() or source.endswith(".json"):
-        history = read_history(settings.cwd / source)
+        history = await history_in(settings.cwd / source, settings)
         found = await rebuilt(history)
         if found is None:
             raise CommandError(

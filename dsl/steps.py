@@ -321,5 +321,4 @@ class PersonaDocument(Frozen):
     execution_plan: tuple[Step, ...] | None = None
 
 
-for _model in (AgentStep, LoopStep, Branch, BranchStep, ParallelStep, Catch, TryStep):
-    _model.model_rebuild()
+LoopStep.model_rebuild()

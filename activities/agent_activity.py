@@ -115,15 +115,20 @@ def _task_config(request: AgentRequest) -> Json:
     return {
         "name": request.task,
         "agent_type": request.agent_type,
-        "persona_key": request.persona_key,
+        "persona_key": _persona_key(request),
     }
+
+
+def _persona_key(request: AgentRequest) -> str:
+    """The name under which the factory finds the one persona that a request carries."""
+    return request.persona_key or request.task
 
 
 def _system_config(request: AgentRequest) -> Json:
     """The configuration as the factory reads it, made of what the request carries."""
     personas: dict[str, JsonValue] = {}
     if request.persona is not None:
-        personas[request.persona_key] = request.persona.model_dump(
+        personas[_persona_key(request)] = request.persona.model_dump(
             mode="json", by_alias=True, exclude_defaults=True
         )
     return {"llm_config": {"personas": personas, "agents": request.legacy_config or {}}}
@@ -138,8 +143,10 @@ def _sendable(response: object, request: AgentRequest) -> AgentResponse:
         return AgentResponse(
             success=False, error=AgentError(type=FailureType.AGENT_FAILED, message=message)
         )
+    if request.persona is not None and response.model == request.persona.model:
+        response = response.model_copy(update={"model": None})
     try:
-        size = len(response.model_dump_json().encode())
+        size = len(response.__pydantic_serializer__.to_json(response))
     except ValueError as error:
         return _instead(response, FailureType.AGENT_FAILED,
                         f"{where}: its agent's answer is not JSON: {error}")  # fmt: skip

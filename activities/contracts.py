@@ -74,12 +74,13 @@ class AgentRequest(Frozen):
     team: str
     task: str
     """The agent's unique name: the task's name."""
-    visit: int
+    visit: int = 1
     """The team's visit in this run, from 1."""
     agent_type: str | None = "generic_single_shot"
     """None for a legacy agent. What is usual is the default here: defaults are not sent."""
     agent_class: str | None = None
-    persona_key: str
+    persona_key: str = ""
+    """Not sent: the plan tells which persona a task has, and the request carries what it says."""
     persona: Persona | None = None
     """None for a legacy agent."""
     legacy_config: Json | None = None
@@ -104,6 +105,7 @@ class AgentResponse(Frozen):
     error: AgentError | None = None
     usage: TokenUsage | None = None
     model: str | None = None
+    """Which model answered; None when it is the one that the persona names."""
     answer: str | None = None
     """The raw answer, only when it was unusable and a re-ask needs it."""
 
@@ -155,7 +157,6 @@ class CallOptions(NamedTuple):
             initial_interval=timedelta(seconds=self.interval),
             maximum_interval=timedelta(minutes=1),
             maximum_attempts=attempts,
-            non_retryable_error_types=["PayloadsTooLarge"],
         )
 
 

@@ -23,7 +23,7 @@ def plan_text(plan: Plan) -> str:
 
 
 def _team(team: Team, plan: Plan) -> Iterator[str]:
-    name = "" if team.name == team.id else f"  {team.name}"
+    name = "" if team.name in ("", team.id) else f"  {team.name}"
     depth = depth_allowed(plan.limits, team)
     limit = "" if depth == plan.limits.max_recursion_depth else f"  (at most {depth} visits)"
     yield ""

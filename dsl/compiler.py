@@ -207,12 +207,13 @@ class _Compiler:
         if collects is not None:
             steps = (*self._aggregation(collects, path), *steps)
         routing = self.routes.routing(team, (*path, "routing"), checker)
-        looked_at = {**checker.reads, **reads}
+        watched = orchestration.no_progress != "ignore"
+        looked_at = {**checker.reads, **reads} if watched else {}
         context = tuple(path for path in looked_at if not path.startswith(EARLIER))
         earlier = tuple(p.removeprefix(EARLIER) for p in looked_at if p.startswith(EARLIER))
         return Team(
             id=team_id,
-            name=team.name or team_id,
+            name="" if team.name == team_id else team.name or "",
             steps=steps,
             routing=routing,
             max_recursion_depth=team.max_recursion_depth,

@@ -104,7 +104,8 @@ class Team(Frozen):
     """A named list of steps, and where to go from there."""
 
     id: str
-    name: str
+    name: str = ""
+    """For people; empty where it is the id."""
     steps: tuple[Step, ...]
     routing: Routing | None = None
     max_recursion_depth: int | None = Field(default=None, ge=1)
@@ -113,7 +114,8 @@ class Team(Frozen):
     collects: Collect | None = None
     """Set for a concentrator."""
     reads: tuple[str, ...] = ()
-    """The context paths that this team looks at; all of it when `("",)`."""
+    """The context paths that this team looks at; all of it when `("",)`. Kept where a team that
+    sees nothing new is no progress."""
     reads_teams: tuple[str, ...] = ()
     """The paths below `teams` that it looks at: what earlier teams came to."""
 

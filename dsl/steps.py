@@ -56,7 +56,8 @@ class StepBase(Frozen):
 class AgentStep(StepBase):
     """One agent at work: a persona made into an agent by the factory, or a legacy class."""
 
-    kind: Literal["agent"]
+    kind: Literal["agent"] = "agent"
+    """The usual kind: what is the default does not travel, so no plan says it."""
     agent_type: str | None = None
     """`generic_single_shot`, `generic_orchestrating`, or a type that the worker adds."""
     persona_key: str | None = None
@@ -277,7 +278,9 @@ STEP_MODELS: dict[str, type[StepBase]] = {
 def step_tag(value: object) -> str | None:
     """The union tag of a step: written like no field is, so that error paths stay readable."""
     if isinstance(value, Mapping):
-        kind = cast("Mapping[str, object]", value).get("kind")
+        fields = cast("Mapping[str, object]", value)
+        usual = "agent" if "agent_type" in fields or "agent_class" in fields else None
+        kind = fields.get("kind", usual)
     else:
         kind = getattr(value, "kind", None)
     return f"step:{kind}" if kind in STEP_KINDS else None

@@ -102,7 +102,7 @@ def _box(team: Team, plan: Plan) -> TeamBox:
         limits.append("goes on after a failed task")
     return TeamBox(
         id=team.id,
-        name=team.name,
+        name=team.name or team.id,
         type=_type(team),
         is_entry=team.id == plan.entry_team,
         limits=tuple(limits),

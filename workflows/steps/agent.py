@@ -118,16 +118,14 @@ def _request(
         )
         request = AgentRequest(
             team=place.team, task=step.name, visit=count, agent_type=None,
-            agent_class=step.agent_class,
-            persona_key=step.name, legacy_config=scope.plan.legacy_agents, inputs=given,
+            agent_class=step.agent_class, legacy_config=scope.plan.legacy_agents, inputs=given,
         )  # fmt: skip
         options = CallOptions(timeout=step.timeout or _LEGACY_TIMEOUT, retries=_LEGACY_RETRIES)
         return request, options, 0
     persona = interpreter.persona(step)
     request = AgentRequest(
         team=place.team, task=step.name, visit=count, agent_type=step.agent_type,
-        persona_key=step.persona_key or "", persona=persona,
-        inputs=slice_for(persona, step, facts),
+        persona=persona, inputs=slice_for(persona, step, facts),
     )  # fmt: skip
     options = CallOptions(timeout=step.timeout or persona.timeout, retries=persona.retries)
     return request, options, persona.max_reasks

@@ -11,7 +11,7 @@ from bench.interpreter import figures
 from bench.measuring import Measuring, Sample
 from bench.report import Report
 from bench.stage import stage
-from bench.systems import SYSTEMS, UNSANDBOXED, System, WorkerKind
+from bench.systems import LEAN, SYSTEMS, UNSANDBOXED, System, WorkerKind
 from bench.validation import validation
 
 RESULTS = Path(__file__).parent / "results.json"
@@ -35,6 +35,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="lengths 10 and 100, two rounds")
     parser.add_argument(
         "--unsandboxed", action="store_true", help="measure Coterie outside the sandbox too"
+    )
+    parser.add_argument(
+        "--lean", action="store_true", help="measure the hand-written one on our runner too"
     )
     parser.add_argument("--database", help="file for the server's SQLite; else it is in memory")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where the rows are written")
@@ -68,7 +71,8 @@ def main() -> None:
     began = time.monotonic()
     own = figures(steps=100 if arguments.quick else 1000, repeats=9)
     validated = validation(repeats=9)
-    systems = (*SYSTEMS, UNSANDBOXED) if arguments.unsandboxed else SYSTEMS
+    more = ((arguments.lean, LEAN), (arguments.unsandboxed, UNSANDBOXED))
+    systems = (*SYSTEMS, *(system for asked, system in more if asked))
     samples = asyncio.run(_loop(systems, lengths, rounds, arguments.database))
     report = Report(systems, samples, own, validated)
     report.write(arguments.out)

@@ -12,7 +12,7 @@ from bench.handwritten import Context, LoopInput
 from coterie.wire import data_converter
 from workflows.messages import TeamInput
 
-WorkerKind = Literal["coterie", "handwritten", "unsandboxed"]
+WorkerKind = Literal["coterie", "handwritten", "lean-handwritten", "unsandboxed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,10 @@ BARE = System(
     "handwritten-bare", "handwritten", "OutlineLoop", pydantic_data_converter,
     lambda rounds: _loop_input(rounds, bare=True),
 )  # fmt: skip
+LEAN = System(
+    "handwritten-lean", "lean-handwritten", "OutlineLoop", pydantic_data_converter, _loop_input
+)
+"""Run as Coterie's worker runs: it enters the sandbox for activations only."""
 UNSANDBOXED = System(
     "coterie-unsandboxed", "unsandboxed", "TeamWorkflow", data_converter, _team_input
 )

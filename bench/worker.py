@@ -15,7 +15,8 @@ from pathlib import Path
 
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkflowRunner
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from activities.agent_activity import AgentActivities
 from activities.providers.base import ProviderSettings
@@ -23,7 +24,7 @@ from activities.providers.registry import Providers
 from bench import loop
 from bench.asking import Asking
 from bench.handwritten import OutlineLoop
-from coterie.sandbox import sandbox
+from coterie.sandbox import restrictions, sandbox
 from coterie.wire import data_converter
 from workflows.team import TeamWorkflow
 
@@ -41,7 +42,7 @@ def providers(script: Path) -> Providers:
 @asynccontextmanager
 async def worker(system: str, address: str, queue: str, script: Path) -> AsyncGenerator[None]:
     """A worker that differs from the other only in what is registered and in the models."""
-    coterie = system != "handwritten"
+    coterie = not system.endswith("handwritten")
     client = await Client.connect(
         address,
         identity=IDENTITY,
@@ -54,12 +55,23 @@ async def worker(system: str, address: str, queue: str, script: Path) -> AsyncGe
         task_queue=queue,
         workflows=[TeamWorkflow if coterie else OutlineLoop],
         activities=[AgentActivities(models).run_agent if coterie else Asking(provider).ask_agent],
-        workflow_runner=UnsandboxedWorkflowRunner() if system == "unsandboxed" else sandbox(),
+        workflow_runner=_runner(system),
         build_id=BUILD_ID,
         max_cached_workflows=100,
     ):
         yield
     await models.close()
+
+
+def _runner(system: str) -> WorkflowRunner:
+    """All have the same sandbox; by hand it is the SDK's own runner that enters it."""
+    match system:
+        case "unsandboxed":
+            return UnsandboxedWorkflowRunner()
+        case "handwritten":
+            return SandboxedWorkflowRunner(restrictions=restrictions())
+        case _:
+            return sandbox()
 
 
 async def main(system: str, address: str, queue: str, script: str) -> None:

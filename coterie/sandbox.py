@@ -5,7 +5,10 @@ anew, which takes 9 ms and keeps half a megabyte a run. `tests/law` holds that i
 nothing that a sandbox would have to catch, and the tests run it inside as well (decision 0009).
 """
 
+from temporalio.worker import WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from coterie.runner import ContextFreeRunner
 
 LIBRARIES = (
     "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "jinja2", "markupsafe",
@@ -30,12 +33,17 @@ ANSWERING = ("workflows.encoding", "workflows.people", "workflows.questions")
 """What takes messages and answers them: of Temporal's API it uses what `tests/law` lists."""
 
 
-def sandbox(*, everything: bool = False) -> SandboxedWorkflowRunner:
+def sandbox(*, everything: bool = False) -> WorkflowRunner:
     """The workflow runner of every worker.
 
     Args:
         everything: keep the interpreter inside too, as the tests do to catch what it should not do.
     """
+    inside = SandboxedWorkflowRunner(restrictions=restrictions(everything=everything))
+    return ContextFreeRunner(inside)
+
+
+def restrictions(*, everything: bool = False) -> SandboxRestrictions:
+    """What passes through the sandbox, and what does not."""
     passed = (*LIBRARIES, *LANGUAGE, *DATA, *(() if everything else (*DECIDING, *ANSWERING)))
-    restrictions = SandboxRestrictions.default.with_passthrough_modules(*passed)
-    return SandboxedWorkflowRunner(restrictions=restrictions)
+    return SandboxRestrictions.default.with_passthrough_modules(*passed)

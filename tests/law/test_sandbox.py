@@ -3,7 +3,10 @@
 import ast
 from pathlib import Path
 
+from temporalio.converter import WorkflowSerializationContext
+
 from coterie.sandbox import ANSWERING, DATA, DECIDING, LANGUAGE, LIBRARIES
+from coterie.wire import data_converter
 from tests.law.sources import ROOMS, imports, modules, tops
 
 HARMLESS = {
@@ -62,3 +65,9 @@ def test_what_answers_messages_takes_of_temporal_only_what_starts_and_waits_for_
     for name in ANSWERING:
         assert {one for one in imports(files[name]) if tops({one}) == {"temporalio"}} <= allowed
         assert used(files[name]) <= MESSAGES, name
+
+
+def test_a_value_is_encoded_the_same_wherever_it_is() -> None:
+    """So the worker need not enter the sandbox to ask where it is (`coterie.runner`)."""
+    somewhere = WorkflowSerializationContext(namespace="default", workflow_id="a-run")
+    assert data_converter.with_context(somewhere) is data_converter

@@ -7,7 +7,13 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.agents.base import AgentServices, BaseAgent, ProviderAccess, SkillCaller
+from activities.agents.base import (
+    AgentServices,
+    BaseAgent,
+    CheckedPersona,
+    ProviderAccess,
+    SkillCaller,
+)
 from activities.agents.refusals import AgentRefused
 from activities.contracts import (
     RUN_AGENT,
@@ -19,6 +25,7 @@ from activities.contracts import (
 from activities.factory import AgentFactory, AgentTypes
 from activities.heartbeats import heartbeating
 from activities.providers.failures import ProviderFailure, to_application_error
+from dsl.plan import Persona
 from dsl.values import Json
 
 LARGEST_RESPONSE = 1_500_000
@@ -77,19 +84,20 @@ class AgentActivities:
         return _sendable(response, request)
 
     async def _agent(self, request: AgentRequest) -> BaseAgent:
+        checked = _checked(request.persona)
         factory = AgentFactory(
-            _system_config(request),
+            _system_config(request, checked),
             self._agent_types,
             agent_packages=self._agent_packages,
             skills=self._skills,
-            services=self._services(request),
+            services=self._services(request, checked),
         )
         if request.agent_class is None:
             return factory.create_agent(_task_config(request))
         # A legacy module may take its time to import; heartbeats go on meanwhile.
         return await asyncio.to_thread(factory.create_agent, _task_config(request))
 
-    def _services(self, request: AgentRequest) -> AgentServices:
+    def _services(self, request: AgentRequest, checked: CheckedPersona | None) -> AgentServices:
         reasks = request.reask.number if request.reask else 0
         label = f"{request.team}/{request.task}#{request.visit}.{reasks}"
         key = label
@@ -102,6 +110,7 @@ class AgentActivities:
             label=label,
             key=key,
             reask=request.reask,
+            checked=checked,
         )
 
 
@@ -124,13 +133,18 @@ def _persona_key(request: AgentRequest) -> str:
     return request.persona_key or request.task
 
 
-def _system_config(request: AgentRequest) -> Json:
+def _checked(persona: Persona | None) -> CheckedPersona | None:
+    if persona is None:
+        return None
+    config = persona.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return CheckedPersona(config, persona)
+
+
+def _system_config(request: AgentRequest, checked: CheckedPersona | None) -> Json:
     """The configuration as the factory reads it, made of what the request carries."""
     personas: dict[str, JsonValue] = {}
-    if request.persona is not None:
-        personas[_persona_key(request)] = request.persona.model_dump(
-            mode="json", by_alias=True, exclude_defaults=True
-        )
+    if checked is not None:
+        personas[_persona_key(request)] = checked.config
     return {"llm_config": {"personas": personas, "agents": request.legacy_config or {}}}
 
 
@@ -143,8 +157,6 @@ def _sendable(response: object, request: AgentRequest) -> AgentResponse:
         return AgentResponse(
             success=False, error=AgentError(type=FailureType.AGENT_FAILED, message=message)
         )
-    if request.persona is not None and response.model == request.persona.model:
-        response = response.model_copy(update={"model": None})
     try:
         size = len(response.__pydantic_serializer__.to_json(response))
     except ValueError as error:

@@ -74,7 +74,7 @@ class AgentFactory:
             overrides = {**overrides, "prompt": task_config["prompt"]}
         agent_class = self._get_agent_class(agent_type)
         persona_config = self._get_persona_config(persona_key)
-        merged_config = deep_merge(persona_config, overrides)
+        merged_config = deep_merge(persona_config, overrides) if overrides else persona_config
         agent = agent_class(
             persona_config=merged_config,
             unique_name=name,

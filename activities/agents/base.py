@@ -66,6 +66,16 @@ class AgentServices:
     """Names this turn for ever, also when it is tried again; lineage begins here."""
     reask: Reask | None = None
     """Set when the turn asks again after an unusable answer."""
+    checked: "CheckedPersona | None" = None
+    """The persona that the turn was sent with."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPersona:
+    """A persona whose fields were checked when it came in; not checked again unless changed."""
+
+    config: Json
+    persona: Persona
 
 
 class BaseAgent(ABC):
@@ -147,8 +157,11 @@ class BaseAgent(ABC):
         Raises:
             AgentRefused: a field is missing or has a value that it cannot have.
         """
-        given = self._get_agent_config().items()
-        settings = self._defaults() | {key: value for key, value in given if value is not None}
+        given = self._get_agent_config()
+        checked = self.services.checked
+        if checked is not None and checked.config == given:
+            return checked.persona
+        settings = self._defaults() | {k: value for k, value in given.items() if value is not None}
         settings.pop("execution_plan", None)
         try:
             return Persona.model_validate(settings)

@@ -88,9 +88,8 @@ class GenericSingleShotAgent(BaseAgent):
             return failed(
                 FailureType.ANSWER_UNUSABLE, result.message, completion, answer=completion.text
             )
-        return AgentResponse(
-            success=True, data=result, usage=completion.usage, model=completion.model
-        )
+        model = None if completion.model == persona.model else completion.model
+        return AgentResponse(success=True, data=result, usage=completion.usage, model=model)
 
 
 def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple[Message, ...]:

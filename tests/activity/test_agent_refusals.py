@@ -85,7 +85,7 @@ async def test_an_answer_that_cannot_be_sent_is_a_failure_of_the_agent() -> None
     assert response.error is not None
     assert response.error.type == FailureType.AGENT_FAILED
     assert "task 'design': its agent's answer is not JSON" in response.error.message
-    assert response.model is None  # the one that the persona names
+    assert response.model == "model-1"
 
 
 def test_a_wrong_agent_type_stops_the_worker_and_not_its_first_run() -> None:

@@ -36,10 +36,13 @@ def read_history(file: Path) -> WorkflowHistory:
     """
     try:
         text = file.read_text(encoding="utf-8")
-        return WorkflowHistory.from_json(file.stem, json.loads(text))
+        history = WorkflowHistory.from_json(file.stem, json.loads(text))
+        # What calls were given names the run, so a replay must know its id.
+        known = history.events[0].workflow_execution_started_event_attributes.workflow_id
+        return WorkflowHistory(known or file.stem, history.events)
     except OSError as error:
         raise CommandError(f"{file} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, ParseError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, ParseError):
         raise CommandError(
             f"{file} is no history; `temporal workflow show -w RUN -o json` writes one"
         ) from None

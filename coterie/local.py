@@ -26,6 +26,7 @@ from workflows import approvals
 from workflows.beginning import begin
 from workflows.interpreter import TeamInterpreter, run
 from workflows.messages import DecideInput, Decision, TeamResult
+from workflows.patches import Patch
 from workflows.place import Place, Returned
 from workflows.scope import Call, CallFailed, Job
 from workflows.state import RunState
@@ -64,6 +65,10 @@ class LocalScope:
     def time(self) -> float:
         """The same, in seconds of Unix time."""
         return self.now().timestamp()
+
+    def patched(self, patch: Patch) -> bool:
+        """It has no history that an older version wrote."""
+        return True
 
     async def checkpoint(self) -> None:
         """Let others go on."""

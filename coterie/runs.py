@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from temporalio.client import (
     Client,
+    WorkflowExecution,
     WorkflowExecutionDescription,
     WorkflowFailureError,
     WorkflowHandle,
@@ -61,6 +62,10 @@ class RunEnd:
 
 class Unanswered(CommandError):
     """Nobody answered in time: the server is away, or no worker serves the run."""
+
+
+class NoWorker(Unanswered):
+    """The server is there; no worker serves the run's queue."""
 
 
 class Run:
@@ -189,7 +194,7 @@ class Run:
                 | RPCStatusCode.CANCELLED
                 | RPCStatusCode.FAILED_PRECONDITION
             ):
-                return Unanswered(self._no_worker())
+                return NoWorker(self._no_worker())
             case _:
                 return Unanswered(f"the Temporal server does not answer ({error.message})")
 
@@ -256,9 +261,30 @@ async def start_run(
 
 async def open_runs(client: Client) -> AsyncIterator[Run]:
     """Every run that has not ended, latest first."""
-    query = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
-    async for execution in client.list_workflows(query):
+    async for execution in open_executions(client):
         yield Run(client, execution.id)
+
+
+async def open_executions(
+    client: Client, only: str | None = None, limit: int | None = None
+) -> AsyncIterator[WorkflowExecution]:
+    """What the server lists of every run that has not ended, latest first.
+
+    Args:
+        client: of the server.
+        only: a list filter of Temporal's, for those that are meant.
+        limit: so many at most.
+
+    Raises:
+        CommandError: the filter is none, or the server does not answer.
+    """
+    query = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
+    try:
+        found = client.list_workflows(f"{query} AND ({only})" if only else query, limit=limit)
+        async for execution in found:
+            yield execution
+    except RPCError as error:
+        raise CommandError(f"the server lists no runs: {error.message}") from None
 
 
 def json_of(value: BaseModel) -> str:

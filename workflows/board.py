@@ -30,6 +30,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         usage=state.usage,
         last_because=state.main.routed.because,
         events=state.trail_length,
+        trail_digest=state.trail_digest,
     )
 
 

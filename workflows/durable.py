@@ -24,6 +24,7 @@ from activities.contracts import (
 from dsl.plan import Plan
 from workflows.control import amend
 from workflows.encoding import encoded
+from workflows.patches import Patch
 from workflows.scope import Call, CallFailed, Interrupted, Job
 from workflows.state import RunState
 
@@ -54,6 +55,10 @@ class DurableScope:
     def time(self) -> float:
         """The same, in seconds of Unix time; cheaper where only a difference is wanted."""
         return self._clock()
+
+    def patched(self, patch: Patch) -> bool:
+        """One event in the history of a run that asks for the first time, none in older ones."""
+        return workflow.patched(patch.value)
 
     async def checkpoint(self) -> None:
         """Refresh the live board; wait while paused; stop to continue as new when it is time.

@@ -178,6 +178,8 @@ class RunStatus(Frozen):
     last_because: str = ""
     events: int
     """Trail entries so far."""
+    trail_digest: str = ""
+    """Chained over every decision so far; the same in each worker that would decide the same."""
 
 
 class EventsAsked(Frozen):

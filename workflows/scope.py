@@ -17,6 +17,7 @@ from activities.contracts import (
     SkillResult,
 )
 from dsl.plan import Plan
+from workflows.patches import Patch
 from workflows.state import RunState
 
 Job = Callable[[], Coroutine[None, None, None]]
@@ -58,6 +59,10 @@ class Scope(Protocol):
 
     def time(self) -> float:
         """The same clock, in seconds of Unix time."""
+        ...
+
+    def patched(self, patch: Patch) -> bool:
+        """Whether this run takes the new way of a change; the same at every replay of it."""
         ...
 
     async def checkpoint(self) -> None:

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
-from coterie.replaying import ending
+from coterie.replaying.endings import ending
 from coterie.testing.document import Ending, ErrorCheck, ExpectDocument
 from dsl.paths import MISSING, get, parse
 from dsl.plan import Plan

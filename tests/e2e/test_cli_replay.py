@@ -1,5 +1,6 @@
 """`replay`: the same code decides the same; other decisions are noticed, also with equal calls."""
 
+import asyncio
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable
@@ -8,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dsl.values import Json
-from tests.support.cli import sentence
-from tests.support.project import Project
+from tests.support.cli import asks, sentence
+from tests.support.project import Project, until
 
 DECISIONS = "- {approval: '*', decision: approve, by: the-test}\n"
 
@@ -100,3 +101,41 @@ def test_a_refused_run_replays_to_its_refusal(desk: Project) -> None:
     done = desk.coterie("replay", "refused")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "the same end: not a TeamInput" in done.stdout
+
+
+def test_every_open_run_is_replayed_in_a_line_each(desk: Project) -> None:
+    """Before a deployment; a run that waits for a person is one of them."""
+    worker = desk.begin("worker")
+    for name in ("open-a", "open-b"):
+        assert desk.coterie("start", "article", "--set", "topic=x", "--id", name).returncode == 0
+    asyncio.run(asks(desk, "open-a"))
+    asyncio.run(asks(desk, "open-b"))
+    chosen = "WorkflowId STARTS_WITH 'open-'"
+    until(lambda: "2 of 2" in desk.coterie("replay", "--open", "--query", chosen).stderr, "both")
+    done = desk.coterie("replay", "--open", "--query", chosen)
+    assert done.returncode == 0, done.stderr
+    rows = sorted(done.stdout.splitlines())
+    assert [row.split()[:2] for row in rows] == [["same", "open-a"], ["same", "open-b"]]
+    assert "it goes on, and its worker tells the same 5 decisions" in rows[0]
+    one = desk.coterie("replay", "--open", "--query", chosen, "--limit", "1")
+    assert "1 of 1 run the same" in one.stderr
+    for name in ("open-a", "open-b"):
+        desk.temporal("workflow", "terminate", "-w", name)
+    worker.terminate()
+    worker.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "name a history's file or a run, or replay all open runs with --open"),
+        (("a", "--open"), "name a history's file or a run, or replay all open runs with --open"),
+        (("a", "--limit", "3"), "add --open"),
+        (("--open", "--limit", "0"), "'0' is no number of runs"),
+        (("--open", "--query", "Colour = 1"), "the server lists no runs"),
+    ],
+)
+def test_a_mistaken_call_is_told(desk: Project, arguments: tuple[str, ...], told: str) -> None:
+    done = desk.coterie("replay", *arguments)
+    assert done.returncode == 2
+    assert told in sentence(done)

@@ -5,19 +5,25 @@ recorded again for a version that was released; new ones are added.
 """
 
 import asyncio
+import json
 import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
-from temporalio.client import WorkflowFailureError
+from temporalio.client import WorkflowFailureError, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.replaying.links import links
 from coterie.version import own_version
+from coterie.wire import data_converter
 from dsl.values import Json
 from tests.support.engine import engine, time_skipping
+from tests.support.project import BIN
 
 HERE = Path(__file__).parent
 CASES = HERE / "cases"
@@ -33,7 +39,12 @@ class Case:
     context: Json
     answers: list[Json]
     decisions: dict[str, str]
-    """`{request id: approve or reject}`."""
+    """`{request id: approve or reject}`, by whoever."""
+    acts: list[Json]
+    """What people do, in order: `asks`, `wait_hours`, `update` or `signal` `with` its payload."""
+    continue_after: int | None
+    """The run continues as new after so many events; on the real server, whose time does not
+    skip."""
 
 
 def cases() -> list[Case]:
@@ -49,46 +60,88 @@ def cases() -> list[Case]:
                 context=cast("Json", script.get("context", {})),
                 answers=cast("list[Json]", script.get("answers", [])),
                 decisions=cast("dict[str, str]", script.get("decisions", {})),
+                acts=cast("list[Json]", script.get("acts", [])),
+                continue_after=cast("int | None", script.get("continue_after")),
             )
         )
     return found
 
 
-async def record(case: Case, env: WorkflowEnvironment, folder: Path) -> str:
-    """Run the case to its end; its history as JSON."""
+async def record(case: Case, env: WorkflowEnvironment, folder: Path) -> list[WorkflowHistory]:
+    """Run the case to its end; its history, or one for each link when it continues as new."""
     async with engine(env, folder, case.answers) as running:
         handle: Any = await running.start(case.team, case.context)
+        for act in case.acts:
+            await _act(act, handle, env)
         left = dict(case.decisions)
         while left:
-            pending = cast("list[Json]", await handle.query("pending"))
-            for request in pending:
-                name = str(request["id"])
-                answer = {
-                    "id": name,
-                    "decision": left.pop(name),
-                    "by": "ann",
-                    "comment": "so be it",
-                }
+            for id in [str(one["id"]) for one in await _pending(handle)]:
+                answer = {"id": id, "decision": left.pop(id), "by": "ann", "comment": "so be it"}
                 await handle.execute_update("decide", answer)
             await env.sleep(timedelta(minutes=10))
         try:
             await handle.result()
         except WorkflowFailureError as failed:
             print(f"{case.name}: fails with: {failed.cause}")  # noqa: T201
-        history = await handle.fetch_history()
-        return history.to_json()
+        return [history async for history in links(env.client, handle.id)]
+
+
+async def _act(act: Json, handle: Any, env: WorkflowEnvironment) -> None:
+    match act:
+        case {"asks": str(id)}:
+            while id not in [one["id"] for one in await _pending(handle)]:
+                await env.sleep(timedelta(minutes=1))
+        case {"wait_hours": int(hours)}:
+            await env.sleep(timedelta(hours=hours))
+        case {"update": str(name), "with": given}:
+            await handle.execute_update(name, given)
+        case {"signal": str(name), "with": given}:
+            await handle.signal(name, given)
+        case _:
+            raise ValueError(f"nothing that a script knows: {act}")
+
+
+async def _pending(handle: Any) -> list[Json]:
+    return cast("list[Json]", await handle.query("pending"))
+
+
+def as_text(history: WorkflowHistory) -> str:
+    """The history as a file of one line, with the run's id, which not every server writes."""
+    started = history.events[0].workflow_execution_started_event_attributes
+    started.workflow_id = history.workflow_id
+    return json.dumps(json.loads(history.to_json()), separators=(",", ":")) + "\n"
+
+
+@asynccontextmanager
+async def server(case: Case) -> AsyncGenerator[WorkflowEnvironment]:
+    """A server that skips time, or the real one where the run shall continue as new."""
+    if case.continue_after is None:
+        async with time_skipping() as env:
+            yield env
+        return
+    setting = f"limit.historyCount.suggestContinueAsNew={case.continue_after}"
+    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
+    async with await start(
+        dev_server_existing_path=str(BIN / "temporal"),
+        dev_server_extra_args=["--dynamic-config-value", setting],
+        data_converter=data_converter,
+    ) as env:
+        yield env
 
 
 async def main() -> None:
     """Record every case that has no history of this version."""
     for case in cases():
-        file = HISTORIES / f"{case.name}.{own_version()}.json"
-        if file.exists():
+        first = HISTORIES / f"{case.name}.{own_version()}.json"
+        if first.exists():
             continue
-        async with time_skipping() as env:
+        async with server(case) as env:
             with tempfile.TemporaryDirectory() as folder:
-                file.write_text(await record(case, env, Path(folder)) + "\n")
-        print(f"recorded {file.name}")  # noqa: T201
+                histories = await record(case, env, Path(folder))
+        for link, history in enumerate(histories, 1):
+            file = first if link == 1 else first.with_suffix(f".link{link}.json")
+            file.write_text(as_text(history))
+            print(f"recorded {file.name}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
 import workflows.interpreter
-from coterie.replaying import replay
+from coterie.replaying.replay import replay
 from coterie.sandbox import sandbox
 from coterie.wire import data_converter
 from dsl.facts import Facts
@@ -32,7 +32,7 @@ def test_every_case_has_its_history() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 async def test_a_history_replays_and_decides_the_same(file: Path) -> None:
     replayed = await replay(history(file))
-    assert replayed.recorded is not None
+    assert replayed.end is not None
     assert replayed.differences == ()
 
 

@@ -122,8 +122,13 @@ async def engine(
     commands: Mapping[str, Command] | None = None,
     agent_packages: tuple[str, ...] = (),
     client: Client | None = None,
+    *,
+    everything: bool = True,
 ) -> AsyncGenerator[Engine]:
-    """A worker with a scripted model and skills that may touch `folder`."""
+    """A worker with a scripted model and skills that may touch `folder`.
+
+    With `everything` the interpreter is inside the sandbox too, where no test can change it.
+    """
     script = folder / "answers.yml"
     script.write_text(yaml.safe_dump({"answers": [dict(answer) for answer in answers]}))
     settings = ProviderSettings(name="scripted", kind="scripted", answers=str(script))
@@ -138,7 +143,7 @@ async def engine(
         task_queue=queue,
         workflows=[TeamWorkflow],
         activities=[agents.run_agent, skills.call_skill],
-        workflow_runner=sandbox(everything=True),
+        workflow_runner=sandbox(everything=everything),
         build_id="test",
     ):
         made = Engine(env, client, queue, folder)

@@ -13,6 +13,7 @@ from workflows import approvals
 from workflows.beginning import begin
 from workflows.interpreter import run
 from workflows.messages import DecideInput, TeamResult
+from workflows.patches import Patch
 from workflows.scope import Call, CallFailed, Interrupted, Job
 from workflows.state import RunState
 
@@ -55,6 +56,9 @@ class StoppingScope:
 
     def time(self) -> float:
         return self.now().timestamp()
+
+    def patched(self, patch: Patch) -> bool:
+        return True
 
     async def checkpoint(self) -> None:
         if self.left is None or self.at_once:

@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.failures import CommandError
 from coterie.histories import whole
-from coterie.replaying import replay
+from coterie.replaying.replay import replay
 from coterie.storage import directory_storage
 from coterie.wire import THRESHOLD
 from dsl.values import Json
@@ -128,7 +128,7 @@ async def test_a_history_replays_with_its_values_and_tells_in_a_sentence_when_th
 
     replayed = await replay(await whole(read(), converter))
     assert replayed.differences == ()
-    assert replayed.recorded is not None
+    assert replayed.end is not None
     shutil.rmtree(here.folder / "blobs")
     with pytest.raises(CommandError, match=r"cannot be read: the value \w+ is not in the storage"):
         await whole(read(), converter)

@@ -1,0 +1,111 @@
+"""A recorded run, brought through this code again while somebody looks on.
+
+Unsandboxed: nothing is decided here that anybody acts on, and what the workflow knows has to
+come out.
+"""
+
+from typing import cast
+
+from temporalio import workflow
+from temporalio.bridge.proto.workflow_activation import WorkflowActivation
+from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
+from temporalio.client import WorkflowHistory
+from temporalio.worker import (
+    ExecuteWorkflowInput,
+    Interceptor,
+    Replayer,
+    UnsandboxedWorkflowRunner,
+    WorkflowInboundInterceptor,
+    WorkflowInstance,
+    WorkflowInstanceDetails,
+    WorkflowInterceptorClassInput,
+)
+
+from coterie.version import own_version
+from coterie.wire import data_converter
+from workflows.team import TeamWorkflow
+
+
+class Onlooker(Interceptor):
+    """Looks on; what it makes of what it sees is for those who extend it."""
+
+    def __init__(self) -> None:
+        self.run: TeamWorkflow | None = None
+        """The workflow itself, from its begin on."""
+        self.queue = ""
+        """Its own task queue, as it knows it."""
+
+    def met(self, run: TeamWorkflow) -> None:
+        """The run is about to begin, or to go on as new."""
+
+    def before(self, act: WorkflowActivation) -> None:
+        """The run is about to be told something; a `remove_from_cache` is the last that it is."""
+
+    def after(self, completion: WorkflowActivationCompletion) -> None:
+        """The run has said what it wants done."""
+
+    def workflow_interceptor_class(
+        self, input: WorkflowInterceptorClassInput
+    ) -> type[WorkflowInboundInterceptor]:
+        """A class that knows this object, which works since there is no sandbox."""
+        onlooker = self
+
+        class Inbound(WorkflowInboundInterceptor):
+            async def execute_workflow(self, input: ExecuteWorkflowInput) -> object:
+                onlooker.run = cast("TeamWorkflow", workflow.instance())
+                onlooker.met(onlooker.run)
+                return await super().execute_workflow(input)
+
+        return Inbound
+
+
+async def observed(history: WorkflowHistory, onlooker: Onlooker) -> Exception | None:
+    """Replay a history before the onlooker; what Temporal's own replayer has to say against it."""
+    replayer = Replayer(
+        workflows=[TeamWorkflow],
+        workflow_runner=_WatchedRunner(onlooker),
+        data_converter=data_converter,
+        interceptors=[onlooker],
+        build_id=own_version(),
+    )
+    outcome = await replayer.replay_workflow(history, raise_on_replay_failure=False)
+    return outcome.replay_failure
+
+
+class _WatchedRunner(UnsandboxedWorkflowRunner):
+    """Has each workflow watched."""
+
+    def __init__(self, onlooker: Onlooker) -> None:
+        self._onlooker = onlooker
+
+    def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
+        """The workflow, watched."""
+        self._onlooker.queue = det.info.task_queue
+        return cast("WorkflowInstance", _Watched(super().create_instance(det), self._onlooker))
+
+
+class _Watched:
+    """A workflow instance that is looked at before and after whatever it does.
+
+    To go, it is cancelled from within, after which it waits for nobody any more: so what it
+    knows is looked at before.
+    """
+
+    def __init__(self, instance: WorkflowInstance, onlooker: Onlooker) -> None:
+        self._instance = instance
+        self._onlooker = onlooker
+
+    def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
+        """Hand the activation on."""
+        self._onlooker.before(act)
+        completion = self._instance.activate(act)
+        self._onlooker.after(completion)
+        return completion
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._instance, name)
+
+
+def is_the_last(act: WorkflowActivation) -> bool:
+    """Whether the run is told to go out of memory."""
+    return any(job.HasField("remove_from_cache") for job in act.jobs)

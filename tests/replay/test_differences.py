@@ -1,0 +1,172 @@
+"""Whatever this code decides otherwise is told, also of a run that has not ended.
+
+Each test changes the interpreter in a way that makes the same calls under the same ids, and which
+Temporal's own replayer therefore passes.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+from temporalio.client import WorkflowHistory
+
+import workflows.interpreter
+import workflows.people
+import workflows.steps.agent
+import workflows.steps.wait
+from coterie.histories import read_history
+from coterie.replaying.onlooker import Onlooker, observed
+from coterie.replaying.replay import Replayed, replay
+from dsl.facts import Facts
+from dsl.plan import Persona, Team
+from dsl.routing import Route, choose
+from dsl.slices import slice_for
+from dsl.steps import AgentStep
+from dsl.values import Json
+from tests.replay.record import HISTORIES
+from workflows.messages import DecideInput, Decision, RedirectInput
+from workflows.state import RunState
+
+
+def history(name: str, *, goes_on: bool = False) -> WorkflowHistory:
+    """A committed history; one that goes on lacks its end, and what led to it."""
+    whole = read_history(HISTORIES / f"{name}.json")
+    events = list(whole.events)
+    if goes_on:
+        while not events[-1].HasField("activity_task_scheduled_event_attributes"):
+            events.pop()
+    return WorkflowHistory(whole.workflow_id, events)
+
+
+async def replayed(name: str, *, goes_on: bool = False) -> Replayed:
+    """The replay; Temporal's own replayer has nothing to say against it."""
+    taken = history(name, goes_on=goes_on)
+    assert await observed(taken, Onlooker()) is None
+    return await replay(taken)
+
+
+@pytest.mark.parametrize("name", ["long.0.1.0", "fan_out.0.1.0", "steered.0.1.0"])
+async def test_a_run_that_goes_on_replays_without_an_end(name: str) -> None:
+    done = await replayed(name, goes_on=True)
+    assert (done.end, done.differences) == (None, ())
+    assert done.calls > 0
+
+
+async def test_a_changed_slice_of_a_prompt_is_told_with_its_team_step_and_visit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def more(persona: Persona, step: AgentStep, facts: Facts) -> Json:
+        context: Json = {**facts.context, "more": 1}
+        return {**slice_for(persona, step, facts), "context": context}
+
+    monkeypatch.setattr(workflows.steps.agent, "slice_for", more)
+    done = await replayed("long.0.1.0", goes_on=True)
+    assert done.differences[0] == (
+        "count/rounds/ask#1: input.inputs.context.more: recorded nothing, now 1"
+    )
+
+
+async def test_a_changed_context_update_is_told_where_its_value_is_first_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def altered(team: Team, facts: Facts) -> Route:
+        route = choose(team, facts)
+        return Route(route.next_team, route.because, route.reason, {"sum": 7})
+
+    monkeypatch.setattr(workflows.interpreter, "choose", altered)
+    done = await replayed("long.0.1.0.link2", goes_on=True)
+    assert done.differences[0] == (
+        "count/rounds/ask#2: input.inputs.context.sum: recorded 2, now 7"
+    )
+
+
+async def test_a_changed_state_at_the_end_of_a_link_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    carried = RunState.carried
+
+    def forgetful(self: RunState) -> Json:
+        return carried(self) | {"teams_run": 0}
+
+    monkeypatch.setattr(RunState, "carried", forgetful)
+    done = await replayed("long.0.1.0")
+    assert done.differences == ("carried.teams_run: recorded 1, now 0",)
+
+
+async def test_what_a_later_version_remembers_more_is_no_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    carried = RunState.carried
+
+    def richer(self: RunState) -> Json:
+        return {**carried(self), "ledger": [1]}
+
+    monkeypatch.setattr(RunState, "carried", richer)
+    done = await replayed("long.0.1.0")
+    assert (done.differences, done.more) == ((), ("carried.ledger",))
+
+
+async def test_a_changed_length_of_a_timer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    until: Any = workflows.steps.wait._until  # pyright: ignore
+
+    def later(*given: object) -> float:
+        return until(*given) + 1
+
+    monkeypatch.setattr(workflows.steps.wait, "_until", later)
+    done = await replayed("every_kind.0.1.0")
+    assert done.differences[0] == ("timer 1 (start/t/nap): seconds: recorded 7200.0, now 7201.0")
+
+
+async def test_a_changed_answer_to_a_person_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = workflows.people.approvals.record
+
+    def otherwise(state: RunState, asked: DecideInput, now: datetime, how: Any) -> Decision:
+        return record(state, asked, now, how).model_copy(update={"comment": "never said"})
+
+    monkeypatch.setattr(workflows.people.approvals, "record", otherwise)
+    done = await replayed("terms.0.1.0")
+    assert done.differences[0].startswith("the answer to update ")
+    assert 'answer.comment: recorded nothing, now "never said"' in done.differences[0]
+
+
+async def test_of_two_long_texts_the_place_is_shown_where_they_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def other(persona: Persona, step: AgentStep, facts: Facts) -> Json:
+        given = slice_for(persona, step, facts)
+        return {**given, "input": {"part": "x" * 300 + str(given["input"])}}
+
+    monkeypatch.setattr(workflows.steps.agent, "slice_for", other)
+    first = (await replayed("fan_out.0.1.0")).differences[0]
+    assert first.startswith('left/work#1: input.inputs.input.part: recorded "left", now "xxx')
+    assert len(first) < 300
+
+
+async def test_another_call_is_named_beside_the_one_that_was_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def elsewhere(team: Team, facts: Facts) -> Route:
+        route = choose(team, facts)
+        return Route("write", "it was wrong", route.reason) if team.id == "write" else route
+
+    def nowhere(asked: RedirectInput) -> None:
+        return None
+
+    monkeypatch.setattr(workflows.interpreter, "_redirected", nowhere)
+    monkeypatch.setattr(workflows.interpreter, "choose", elsewhere)
+    done = await replay(history("steered.0.1.0"))
+    told = "\n".join(done.differences)
+    assert "recorded the call 0002.polish.polish (polish/polish), now " in told
+    assert "Nondeterminism" in told
+
+
+async def test_the_number_of_differences_that_are_told_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def other(persona: Persona, step: AgentStep, facts: Facts) -> Json:
+        return {f"k{number}": number for number in range(15)}
+
+    monkeypatch.setattr(workflows.steps.agent, "slice_for", other)
+    done = await replayed("fan_out.0.1.0")
+    assert len(done.differences) == 21
+    assert done.differences[-1] == "and 12 more"

@@ -1,0 +1,80 @@
+"""A change that would break the runs in flight goes behind a patch: the example of the docs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.testing import WorkflowEnvironment
+
+import workflows.steps.agent
+from coterie.histories import read_history
+from coterie.replaying.replay import replay
+from dsl.steps import AgentStep
+from tests.replay.record import HISTORIES
+from tests.support.engine import engine
+from workflows.patches import Patch
+from workflows.place import Place
+from workflows.scope import Call, CallOptions, Scope
+
+
+class Trial(Patch):
+    """As a change of the interpreter would add it to `Patch`."""
+
+    CALLS_BY_VISIT = "calls-by-visit"
+
+
+made: Any = workflows.steps.agent._call  # pyright: ignore
+
+
+def by_visit(step: AgentStep, place: Place, scope: Scope, options: CallOptions, reask: int) -> Call:
+    """The change itself: the ids of calls say the visit of their team."""
+    call: Call = made(step, place, scope, options, reask)
+    return call._replace(id=f"{call.id}.v{place.visit}")
+
+
+def patched(step: AgentStep, place: Place, scope: Scope, options: CallOptions, reask: int) -> Call:
+    """The change behind a patch."""
+    if scope.patched(Trial.CALLS_BY_VISIT):
+        return by_visit(step, place, scope, options, reask)
+    call: Call = made(step, place, scope, options, reask)
+    return call
+
+
+async def test_without_a_patch_the_change_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workflows.steps.agent, "_call", by_visit)
+    done = await replay(read_history(HISTORIES / "long.0.1.0.json"))
+    assert done.differences[0] == (
+        "recorded the call 0001.count.ask (count/rounds/ask), "
+        "now the call 0001.count.ask.v1 (count/rounds/ask)"
+    )
+
+
+async def test_behind_a_patch_old_histories_replay_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workflows.steps.agent, "_call", patched)
+    for file in sorted(HISTORIES.glob("*.json")):
+        assert (await replay(read_history(file))).differences == (), file.name
+
+
+async def test_behind_a_patch_new_runs_take_the_new_way(
+    env: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workflows.steps.agent, "_call", patched)
+    team = """
+orchestration:
+  entry_team: a
+  teams: {a: {tasks: [{name: ask, agent_type: generic_single_shot, persona_key: writer}]}}
+"""
+    answers = [{"task": "ask", "answer": "yes"}]
+    async with engine(env, tmp_path, answers, everything=False) as running:  # type: ignore[arg-type]
+        handle = await running.start(team)
+        await handle.result()
+        history = await handle.fetch_history()
+    ids = [
+        event.activity_task_scheduled_event_attributes.activity_id
+        for event in history.events
+        if event.HasField("activity_task_scheduled_event_attributes")
+    ]
+    assert ids == ["0001.a.ask.v1"]
+    assert (await replay(history)).differences == ()

@@ -1,11 +1,13 @@
 """Records the histories that every later version must replay: `python -m tests.replay.record`.
 
 Each case is a team file with answers and decisions beside it. A history is never edited and never
-recorded again for a version that was released; new ones are added.
+recorded again for a version that was released; new ones are added. With `--anew` those of a version
+that was not released yet are recorded again: after a change of what is sent, remembered or told.
 """
 
 import asyncio
 import json
+import sys
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -131,6 +133,9 @@ async def server(case: Case) -> AsyncGenerator[WorkflowEnvironment]:
 
 async def main() -> None:
     """Record every case that has no history of this version."""
+    if "--anew" in sys.argv:
+        for file in HISTORIES.glob(f"*.{own_version()}*.json"):
+            file.unlink()
     for case in cases():
         first = HISTORIES / f"{case.name}.{own_version()}.json"
         if first.exists():

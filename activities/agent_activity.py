@@ -15,6 +15,7 @@ from activities.agents.base import (
     SkillCaller,
 )
 from activities.agents.refusals import AgentRefused
+from activities.blobs import BlobMissing, Blobs, BlobsUnusable
 from activities.contracts import (
     RUN_AGENT,
     AgentError,
@@ -22,6 +23,7 @@ from activities.contracts import (
     AgentResponse,
     FailureType,
 )
+from activities.conversations import Conversations, OpenConversation
 from activities.factory import AgentFactory, AgentTypes
 from activities.heartbeats import heartbeating
 from activities.providers.failures import ProviderFailure, to_application_error
@@ -43,6 +45,7 @@ class AgentActivities:
         agent_packages: Collection[str] = (),
         call_skill: SkillCaller | None = None,
         skills: Collection[str] = (),
+        blobs: Blobs | None = None,
     ) -> None:
         """Take the worker's own settings; a request can name what is here and nothing else.
 
@@ -52,6 +55,7 @@ class AgentActivities:
             agent_packages: Packages that a legacy `agent_class` may be imported from.
             call_skill: Runs a skill for an agent's own code.
             skills: Names of the skills, to explain a mistaken agent type.
+            blobs: Where conversations are kept; without it none can be had.
 
         Raises:
             AgentRefused: an own agent type cannot be one.
@@ -62,6 +66,7 @@ class AgentActivities:
         self._agent_packages = tuple(agent_packages)
         self._call_skill = call_skill
         self._skills = tuple(skills)
+        self._conversations = None if blobs is None else Conversations(blobs)
 
     @activity.defn(name=RUN_AGENT)
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
@@ -74,9 +79,17 @@ class AgentActivities:
         try:
             async with heartbeating():
                 agent = await self._agent(request)
+                if request.conversation is not None and not agent.converses:
+                    raise AgentRefused(
+                        f"agent {request.task!r} is of a type that has no conversations"
+                    )
                 response: object = await agent.process(request.inputs)
         except ProviderFailure as failure:
             raise to_application_error(failure) from None
+        except BlobMissing as missing:
+            raise _unusable(request, missing, non_retryable=True) from None
+        except BlobsUnusable as unusable:  # nothing was paid yet, and it may pass
+            raise _unusable(request, unusable, non_retryable=False) from None
         except AgentRefused as refusal:
             raise ApplicationError(
                 str(refusal), type=FailureType.AGENT_REFUSED, non_retryable=True
@@ -109,9 +122,30 @@ class AgentActivities:
             call_skill=self._call_skill,
             label=label,
             key=key,
+            conversation=self._conversation(request),
             reask=request.reask,
             checked=checked,
         )
+
+    def _conversation(self, request: AgentRequest) -> OpenConversation | None:
+        if request.conversation is None:
+            return None
+        if self._conversations is None:
+            raise AgentRefused(
+                f"agent {request.task!r} is in a conversation, and this worker has no storage to "
+                "keep it in: set COTERIE_STORAGE, for all workers alike, to a folder that they "
+                "all see or to s3://bucket"
+            )
+        within = activity.info().workflow_id if activity.in_activity() else None
+        return self._conversations.open(request.conversation, within or "local")
+
+
+def _unusable(request: AgentRequest, error: Exception, *, non_retryable: bool) -> ApplicationError:
+    return ApplicationError(
+        f"the conversation of task {request.task!r} cannot go on: {error}",
+        type=FailureType.STORAGE_UNUSABLE,
+        non_retryable=non_retryable,
+    )
 
 
 def _task_config(request: AgentRequest) -> Json:

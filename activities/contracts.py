@@ -39,6 +39,7 @@ class FailureType:
     AGENT_FAILED = "AgentFailed"  # a legacy agent raised
     SKILL_REFUSED = "SkillRefused"  # input against the contract, or outside the workspace
     SKILL_FAILED = "SkillFailed"  # the skill ran and could not do it
+    STORAGE_UNUSABLE = "StorageUnusable"  # a conversation cannot be read or kept
     OUTCOME_UNKNOWN = "OutcomeUnknown"  # a `once` skill whose first attempt was lost
     COMPILE_REFUSED = "CompileRefused"  # a named or inline document that does not compile
 
@@ -68,6 +69,15 @@ class Reask(Frozen):
     problem: str
 
 
+class Conversation(Frozen):
+    """From where an agent goes on with its conversation."""
+
+    head: str | None = None
+    """The name of the latest turn; None begins it."""
+    turns: int | None = None
+    """So many of the latest turns are sent; all when None."""
+
+
 class AgentRequest(Frozen):
     """One model turn. It carries the persona and the inputs that its prompts name, no more."""
 
@@ -88,6 +98,7 @@ class AgentRequest(Frozen):
     inputs: Json = Field(default_factory=dict[str, JsonValue])
     """The slice of the facts that the prompts name, nested as they name it."""
     reask: Reask | None = None
+    conversation: Conversation | None = None
 
 
 class AgentError(Frozen):
@@ -108,6 +119,8 @@ class AgentResponse(Frozen):
     """Which model answered; None when it is the one that the persona names."""
     answer: str | None = None
     """The raw answer, only when it was unusable and a re-ask needs it."""
+    conversation: str | None = None
+    """The name of this turn, from which the conversation goes on."""
 
 
 class SkillRequest(Frozen):

@@ -81,6 +81,8 @@ class LocalScope:
                 return await self._world.run_agent(request)
         except (ApplicationError, TimeoutError) as error:
             raise _expected(error, call) from error
+        finally:  # once the turn is over: another may wait for its conversation
+            asyncio.get_running_loop().call_soon(self._stirred.set)
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         """One skill, once."""

@@ -101,6 +101,8 @@ def _agent(step: AgentStep, plan: Plan) -> str:
             approval = ", a person accepts its answer"
         case _:
             approval = ", a person allows it first"
+    if step.conversation is not None:
+        approval = f", in the conversation {step.conversation}{approval}"
     if step.agent_class is not None:
         return f"agent {step.agent_class} (legacy){approval}"
     key = step.persona_key or ""

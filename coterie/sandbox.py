@@ -22,9 +22,10 @@ DATA = ("workflows.messages", "workflows.state")
 
 DECIDING = (
     "workflows.approvals", "workflows.asking", "workflows.beginning", "workflows.board",
-    "workflows.control", "workflows.extract", "workflows.fan_out", "workflows.interpreter",
-    "workflows.looking", "workflows.patches", "workflows.place", "workflows.results",
-    "workflows.scope", "workflows.sequence", "workflows.skill_calls", "workflows.steps",
+    "workflows.control", "workflows.conversing", "workflows.extract", "workflows.fan_out",
+    "workflows.interpreter", "workflows.looking", "workflows.patches", "workflows.place",
+    "workflows.results", "workflows.scope", "workflows.sequence", "workflows.skill_calls",
+    "workflows.steps",
 )  # fmt: skip
 """The interpreter: it reaches the world through the Scope alone."""
 

@@ -7,6 +7,7 @@ a history holds its name. Results, answers of queries and updates stay in full.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from temporalio.api.common.v1 import Payload
@@ -55,10 +56,16 @@ def storage_of(settings: Settings) -> Storage:
     if place is None or place == "none":
         return Storage(data_converter, None, "none")
     if place.startswith("s3://"):
-        from coterie.bucket import bucket_storage
-
-        return bucket_storage(place)
+        return _bucket(place)
     return directory_storage(Path(place))
+
+
+@cache
+def _bucket(place: str) -> Storage:
+    """One for the whole process: it holds connections."""
+    from coterie.bucket import bucket_storage
+
+    return bucket_storage(place)
 
 
 def directory_storage(folder: Path) -> Storage:

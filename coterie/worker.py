@@ -15,6 +15,7 @@ from activities.skills.registry import SKILLS
 from coterie.compile_activity import CompileActivities
 from coterie.sandbox import sandbox
 from coterie.settings import Settings
+from coterie.storage import storage_of
 from coterie.trusted import TrustedConfig, provider_settings, workspace_of
 from coterie.version import own_version
 from workflows.team import TeamWorkflow
@@ -79,6 +80,7 @@ def build_worker(
         agent_packages=trusted.agent_packages,
         call_skill=skills.call_skill,
         skills=tuple(SKILLS),
+        blobs=storage_of(settings).blobs,
     )
     compiler = CompileActivities(settings, trusted)
     return Worker(

@@ -9,6 +9,7 @@ from dsl.deciding import brief
 from dsl.errors import Code
 from dsl.nodes import Mark, Node, Problems
 from dsl.steps import (
+    AgentStep,
     ApprovalStep,
     LoopStep,
     ParallelStep,
@@ -49,8 +50,8 @@ class Surroundings(Protocol):
 def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
     """Check what only this kind of step can have wrong."""
     match step:
-        case SkillStep():
-            _skill(here, step, path)
+        case AgentStep() | SkillStep():
+            _called(here, step, path)
         case SetStep(values=values) if not values:
             _note(here, "W510", path, f"the step {step.name!r} does nothing",
                   fix="say what it does, or leave it out")  # fmt: skip
@@ -74,6 +75,28 @@ def _note(
     here: Surroundings, code: Code, path: NodePath, message: str, allowed: str = "", fix: str = ""
 ) -> None:
     here.problems.add(code, here.tree.find(path).at, path, message, allowed=allowed, fix=fix)
+
+
+def _called(here: Surroundings, step: AgentStep | SkillStep, path: NodePath) -> None:
+    match step:
+        case AgentStep():
+            _agent(here, step, path)
+        case SkillStep():
+            _skill(here, step, path)
+
+
+def _agent(here: Surroundings, step: AgentStep, path: NodePath) -> None:
+    if step.conversation is None:
+        if step.conversation_turns is not None:
+            _note(here, "E107", (*path, "conversation_turns"),
+                  f"{step.name!r} says how much of a conversation is sent, and is in none",
+                  fix="add `conversation: <name>`, or leave it out")  # fmt: skip
+    elif step.agent_class is not None or step.agent_type == "generic_orchestrating":
+        what = "a legacy agent" if step.agent_class is not None else "an agent that follows a plan"
+        _note(here, "E107", (*path, "conversation"),
+              f"{step.name!r} is {what}, and only one that asks a model once goes on with a "
+              "conversation",
+              fix="say `conversation:` on an agent of type generic_single_shot")  # fmt: skip
 
 
 def _skill(here: Surroundings, step: SkillStep, path: NodePath) -> None:

@@ -69,6 +69,10 @@ class AgentStep(StepBase):
     """What the prompts may name as `input`."""
     prompt: str | None = None
     """Which of the persona's prompts to ask; needed when it has several."""
+    conversation: str | None = Field(default=None, min_length=1)
+    """The name of the conversation that the agent goes on with; may be a template."""
+    conversation_turns: int | None = Field(default=None, ge=1)
+    """So many of its latest turns are sent to the model; all unless said."""
     requires_approval: bool | Literal["before", "after"] = False
     """`true` and `before`: a person allows the call; `after`: a person accepts its answer."""
 

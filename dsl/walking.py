@@ -126,7 +126,7 @@ def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
 
 
 FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
-    "agent": ("input",),
+    "agent": ("input", "conversation"),
     "skill": ("input",),
     "tool": ("tool", "arguments"),
     "loop": ("iterate_on",),

@@ -194,6 +194,10 @@ class RunState:
     """Where the run goes at the end of the current team, whatever its routes say."""
     remembered: dict[str, Decision] = field(default_factory=dict[str, Decision])
     """Approvals that answer equal requests: `{team/step digest: the decision}`."""
+    conversations: dict[str, str] = field(default_factory=dict[str, str])
+    """`{conversation: the name of its latest turn}`."""
+    talking: list[str] = field(default_factory=list[str])
+    """Conversations in which an agent has its turn just now."""
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals that nobody has waited for yet."""
     doing: dict[str, float] = field(default_factory=dict[str, float])

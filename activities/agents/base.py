@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from pydantic import JsonValue, ValidationError
 
 from activities.agents.prompts import system_message, user_message
 from activities.agents.refusals import AgentRefused
 from activities.contracts import AgentResponse, Reask, SkillRequest, SkillResult
+from activities.conversations import OpenConversation
 from activities.providers.base import ModelProvider
 from dsl.merge import deep_merge
 from dsl.plan import Persona
@@ -64,6 +65,8 @@ class AgentServices:
     """`team/task#visit.reask`: names the turn in a script of answers."""
     key: str = ""
     """Names this turn for ever, also when it is tried again; lineage begins here."""
+    conversation: OpenConversation | None = None
+    """Set when the turn is one of a conversation."""
     reask: Reask | None = None
     """Set when the turn asks again after an unusable answer."""
     checked: "CheckedPersona | None" = None
@@ -80,6 +83,9 @@ class CheckedPersona:
 
 class BaseAgent(ABC):
     """An agent: built by the factory from a persona, used for one turn (seed c4h 3.1)."""
+
+    converses: ClassVar[bool] = False
+    """Whether it goes on with a conversation (`services.conversation`), where a task names one."""
 
     def __init__(self, persona_config: Json, unique_name: str, full_config: Json) -> None:
         self.persona_config: Json = deep_merge(persona_config, {})

@@ -5,6 +5,7 @@ from pydantic import JsonValue
 from activities.agents.base import BaseAgent
 from activities.agents.refusals import AgentRefused
 from activities.answers import AnswerProblem, parse_answer
+from activities.blobs import BlobsUnusable
 from activities.contracts import AgentError, AgentResponse, FailureType, Reask
 from activities.json_schema import schema_fault
 from activities.providers.base import Completion, Message, ModelRequest
@@ -16,6 +17,8 @@ from dsl.values import Json
 
 class GenericSingleShotAgent(BaseAgent):
     """Exactly one model call: prompts from the persona, the answer checked against its schema."""
+
+    converses = True
 
     def __init__(self, persona_config: Json, unique_name: str, full_config: Json) -> None:
         super().__init__(persona_config, unique_name, full_config)
@@ -39,17 +42,39 @@ class GenericSingleShotAgent(BaseAgent):
         if fault is not None:  # no answer could ever meet it, so none is paid for
             raise AgentRefused(f"output_schema of agent {self.unique_name!r}: {fault}")
         try:
-            request = self._request(persona, context)
+            prompt = self._get_prompt(context)
+            request = self._request(persona, context, prompt, await self._earlier())
         except (TemplateFailed, BadTemplate) as error:
             return failed("TemplateFailed", f"task {self.unique_name!r}: {error}")
         completion = await self.services.providers.get(persona.provider).complete(request)
-        return self._response(persona, completion)
+        response = self._response(persona, completion)
+        return await self._kept(prompt, completion, response) if response.success else response
 
-    def _request(self, persona: Persona, inputs: Json) -> ModelRequest:
+    async def _earlier(self) -> tuple[Message, ...]:
+        conversation = self.services.conversation
+        return () if conversation is None else await conversation.earlier()
+
+    async def _kept(
+        self, prompt: str, completion: Completion, response: AgentResponse
+    ) -> AgentResponse:
+        """The response, its turn added to the conversation: what was asked, what was answered."""
+        if self.services.conversation is None:
+            return response
+        try:
+            head = await self.services.conversation.add(prompt, completion.text)
+        except BlobsUnusable as error:
+            message = f"task {self.unique_name!r}: its answer came, and cannot be kept: {error}"
+            return failed(FailureType.STORAGE_UNUSABLE, message, completion)
+        return response.model_copy(update={"conversation": head})
+
+    def _request(
+        self, persona: Persona, inputs: Json, prompt: str, earlier: tuple[Message, ...]
+    ) -> ModelRequest:
         return ModelRequest(
             model=self._resolve_model(),
-            messages=conversation(
-                self._get_prompt(inputs), self.services.reask, persona.output_schema
+            messages=(
+                *earlier,
+                *conversation(prompt, self.services.reask, persona.output_schema),
             ),
             system=self._get_system_message(inputs),
             max_tokens=persona.max_tokens,

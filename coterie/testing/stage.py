@@ -13,6 +13,7 @@ from temporalio.client import Client
 from temporalio.worker import FixedSizeSlotSupplier, UnsandboxedWorkflowRunner, Worker, WorkerTuner
 
 from activities.agent_activity import AgentActivities
+from activities.blobs import MemoryBlobs
 from activities.skills.registry import SKILLS
 from coterie.settings import STATE_FOLDER
 from coterie.testing.gate import Gate
@@ -39,6 +40,8 @@ class Stage:
     queue: str
     model: PlayedModel
     skills: PlayedSkills
+    blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
+    """What its conversations say; they outlive a worker."""
     gate: Gate | None = None
     """Set while the worker takes one call at a time."""
     _serving: "tuple[Worker, asyncio.Task[None]] | None" = field(default=None, repr=False)
@@ -62,6 +65,7 @@ class Stage:
             agent_packages=self.file.team.trusted.agent_packages,
             call_skill=self.skills.call_skill,
             skills=tuple(SKILLS),
+            blobs=self.blobs,
         )
         slots = FixedSizeSlotSupplier(MOST_ACTIVITIES)
         return Worker(

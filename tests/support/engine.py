@@ -16,6 +16,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
+from activities.blobs import Blobs, MemoryBlobs
 from activities.providers.base import ProviderSettings
 from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
@@ -123,21 +124,24 @@ async def engine(
     agent_packages: tuple[str, ...] = (),
     client: Client | None = None,
     *,
+    blobs: Blobs | None = None,
     everything: bool = True,
 ) -> AsyncGenerator[Engine]:
     """A worker with a scripted model and skills that may touch `folder`.
 
     With `everything` the interpreter is inside the sandbox too, where no test can change it.
     """
+    client, blobs = client or env.client, blobs or MemoryBlobs()
     script = folder / "answers.yml"
     script.write_text(yaml.safe_dump({"answers": [dict(answer) for answer in answers]}))
     settings = ProviderSettings(name="scripted", kind="scripted", answers=str(script))
     providers = Providers({"scripted": settings})
     workspace = Workspace(root=folder, commands=dict(commands or {}))
-    agents = AgentActivities(providers, agent_packages=agent_packages, skills=tuple(SKILLS))
+    agents = AgentActivities(
+        providers, agent_packages=agent_packages, skills=tuple(SKILLS), blobs=blobs
+    )
     skills = SkillActivities(workspace, SKILLS)
     queue = f"test-{uuid.uuid4()}"
-    client = client or env.client
     async with Worker(
         client,
         task_queue=queue,

@@ -1,12 +1,22 @@
 """An agent at work: one model turn an activity, or its execution plan, step by step."""
 
-from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType, Reask
+from functools import partial
+
+from activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    CallOptions,
+    Conversation,
+    FailureType,
+    Reask,
+)
 from dsl.outcomes import Outcome
 from dsl.slices import slice_for
 from dsl.steps import AgentStep
 from dsl.templates import fill
 from dsl.values import Json
 from workflows.asking import ask, rejected
+from workflows.conversing import converse
 from workflows.place import Interpreter, Place, Returned
 from workflows.scope import Call, CallFailed, Scope
 from workflows.state import Block
@@ -86,18 +96,33 @@ async def _plan(step: AgentStep, place: Place, scope: Scope, interpreter: Interp
 
 
 async def _turns(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """A model turn by itself, or one of a conversation."""
+    if step.conversation is None:
+        return (await _asked(step, place, scope, interpreter))[0]
+    return await converse(step, place, scope, partial(_asked, step, place, scope, interpreter))
+
+
+async def _asked(
+    step: AgentStep,
+    place: Place,
+    scope: Scope,
+    interpreter: Interpreter,
+    conversation: Conversation | None = None,
+) -> tuple[Outcome, AgentResponse | None]:
     """One model turn, and a bounded number of re-asks after an unusable answer."""
     request, options, reasks = _request(step, place, scope, interpreter)
+    if conversation is not None:
+        request = request.model_copy(update={"conversation": conversation})
     number = 0
     while True:
         try:
             response = await scope.run_agent(request, _call(step, place, scope, options, number))
         except CallFailed as error:
-            return Outcome.failed(error.type, error.message)
+            return Outcome.failed(error.type, error.message), None
         if response.usage is not None:
             scope.state.usage += response.usage
         if not _worth_a_reask(response) or number == reasks:
-            return _outcome(response)
+            return _outcome(response), response
         number += 1
         problem = response.error.message if response.error else ""
         reask = Reask(number=number, answer=response.answer or "", problem=problem)

@@ -33,6 +33,7 @@ VERBS = {
     "limits": "show every bound of a document and the line that it came from",
     "schema": "print the JSON Schema of documents, for editors",
     "status": "show where a run is",
+    "watch": "follow a run to its end, changing nothing",
     "why": "show because of what a run went where it went",
     "pending": "show what waits for a person",
     "approve": "approve a request of a run",

@@ -14,10 +14,11 @@ from rich.text import Text
 
 from coterie.render import counted
 from coterie.render_condition import duration
-from coterie.render_run import trail_line
-from workflows.messages import RunStatus, TrailEntry
+from coterie.render_run import day_and_clock, trail_line
+from workflows.messages import Pending, RunStatus, TrailEntry
 
-_EVENTS_SHOWN = 8
+_MOST_EVENTS = 24
+_FEWEST_EVENTS = 4
 _STYLES = {"success": "green", "approved": "green", "failure": "red", "rejected": "red",
            "skipped": "dim"}  # fmt: skip
 
@@ -25,18 +26,31 @@ _STYLES = {"success": "green", "approved": "green", "failure": "red", "rejected"
 class LiveView:
     """Redraws a few lines in place, on standard error."""
 
-    def __init__(self, run: str, *, color: bool) -> None:
+    def __init__(self, run: str, *, color: bool, seconds: float = 0.0, asks: bool = True) -> None:
+        """A view.
+
+        Args:
+            run: its id.
+            color: use colours.
+            seconds: for how long the run has been going on already.
+            asks: the person is asked; else told how to decide.
+        """
         self._run = run
         self._console = Console(stderr=True, no_color=not color, highlight=False)
-        self._began = time.monotonic()
+        self._began = time.monotonic() - seconds
+        self._asks = asks
         self._status: RunStatus | None = None
-        self._events: deque[TrailEntry] = deque(maxlen=_EVENTS_SHOWN)
+        self._pending: Sequence[Pending] = ()
+        self._events: deque[TrailEntry] = deque(maxlen=_MOST_EVENTS)
         self._spinner = Spinner("dots")
         self._live = self._started()
 
-    def progress(self, status: RunStatus, news: Sequence[TrailEntry]) -> None:
+    def progress(
+        self, status: RunStatus, news: Sequence[TrailEntry], pending: Sequence[Pending] = ()
+    ) -> None:
         """Take the new state; the display redraws itself."""
         self._status = status
+        self._pending = pending
         self._events.extend(news)
 
     def say(self, text: str) -> None:
@@ -65,17 +79,18 @@ class LiveView:
         return live
 
     def _drawn(self) -> RenderableType:
+        below = [*self._doing(), *self._waiting()]
         lines: list[RenderableType] = [self._head()]
-        lines += [_event(entry) for entry in self._events]
-        lines += self._doing()
-        return Group(*lines)
+        room = max(_FEWEST_EVENTS, min(_MOST_EVENTS, self._console.height - len(below) - 4))
+        events = [line for entry in self._events for line in _event(entry)]
+        return Group(*lines, *events[-room:], *below)
 
     def _head(self) -> Text:
         head = Text.assemble((self._run, "bold"), "  ")
         status = self._status
         if status is None:
             return head.append("starting")
-        head.append(status.state, "yellow" if status.state == "waiting" else "cyan")
+        head.append(status.state, "cyan" if status.state == "running" else "yellow")
         head.append(f"  {duration(time.monotonic() - self._began)}")
         head.append(f"  team visit {status.teams_run} of {status.max_total_teams}", "dim")
         tokens = status.usage.input_tokens + status.usage.output_tokens
@@ -88,17 +103,37 @@ class LiveView:
         if self._status is None:
             return
         now = datetime.now(UTC)
-        waiting = bool(self._status.waiting_for)
+        stands = self._status.state != "running"
         for number, one in enumerate(self._status.doing):
             passed = (now - datetime.fromisoformat(one.since)).total_seconds()
             row = Table.grid(padding=(0, 1))
-            mark = Text("  ") if waiting or number else self._spinner
+            mark = Text("  ") if stands or number else self._spinner
             row.add_row(mark, Text(one.step), Text(duration(max(0.0, passed)), "dim"))
             yield row
-        for request in self._status.waiting_for:
-            yield Text(f"   waits for a person: {request}", "yellow")
+
+    def _waiting(self) -> Iterator[RenderableType]:
+        if self._status is None:
+            return
+        paused = self._status.paused
+        if paused is not None:
+            why = f": {paused.why}" if paused.why else ""
+            yield _line(f"   paused by {paused.by}{why}", "yellow")
+        for request in self._pending:
+            whom = " or ".join(request.approvers) or "a person"
+            until = f", until {day_and_clock(request.deadline)}" if request.deadline else ""
+            yield _line(f"   waits for {whom}{until}: {request.id}: {request.prompt}", "yellow")
+            if not self._asks:
+                yield _line(f"     coterie approve {self._run} '{request.id}'   or   coterie "
+                            f"reject {self._run} '{request.id}'", "dim")  # fmt: skip
 
 
-def _event(entry: TrailEntry) -> Text:
+def _event(entry: TrailEntry) -> Iterator[Text]:
+    """The event, and because of what the run goes where it goes."""
     style = _STYLES.get(entry.status or "", "")
-    return Text(trail_line(entry, because=False), style, no_wrap=True, overflow="ellipsis")
+    yield _line(trail_line(entry, because=False), style)
+    if entry.kind == "route" or (entry.kind == "step" and entry.status == "failure"):
+        yield _line(f"{' ' * 18}because {entry.because}", "dim")
+
+
+def _line(text: str, style: str) -> Text:
+    return Text(" ".join(text.splitlines()), style, no_wrap=True, overflow="ellipsis")

@@ -5,7 +5,7 @@ Every failure of a call becomes one sentence here: no such run, no worker that a
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
@@ -84,6 +84,21 @@ class Run:
             return await self.handle.describe(rpc_timeout=_ANSWER_SECONDS)
         except RPCError as error:
             raise self._told(error) from None
+
+    async def began(self, latest: WorkflowExecutionDescription) -> datetime:
+        """When it began; of one that continued as new, its first part.
+
+        Args:
+            latest: what the server knows of its latest part.
+        """
+        first = latest.raw_description.workflow_execution_info.first_run_id
+        if first in ("", latest.run_id):
+            return latest.start_time
+        try:
+            handle = self._client.get_workflow_handle(self.id, run_id=first)
+            return (await handle.describe(rpc_timeout=_ANSWER_SECONDS)).start_time
+        except RPCError:
+            return latest.start_time  # the server keeps the first part no longer
 
     async def status(self) -> RunStatus:
         """Where it is."""

@@ -1,20 +1,33 @@
 """Follows a run to its end: shows progress, has requests decided, outlasts a server's absence."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import Protocol
 
-from coterie.decider import Decider
 from coterie.runs import Run, RunEnd, Unanswered
 from coterie.views import View
-from workflows.messages import TrailEntry
+from workflows.messages import Pending, TrailEntry
 
 _LOOK_SECONDS = 0.4
 _SILENCE_TOLD_AT = 3
 
 
+class Asked(Protocol):
+    """What becomes of the requests that wait for a person."""
+
+    async def consider(self, pending: Sequence[Pending]) -> None:
+        """Look at all that wait; called again and again."""
+        ...
+
+    async def close(self) -> None:
+        """The run has ended, or nobody looks any more."""
+        ...
+
+
 class Watch:
     """One person's look at one run."""
 
-    def __init__(self, run: Run, view: View, decider: Decider) -> None:
+    def __init__(self, run: Run, view: View, decider: Asked) -> None:
         self._run = run
         self._view = view
         self._decider = decider
@@ -51,9 +64,11 @@ class Watch:
         except Unanswered as error:
             self._note_silence(error)
             return
+        if self._unanswered >= _SILENCE_TOLD_AT:
+            self._view.say(f"the run {self._run.id!r} answers again")
         self._unanswered = 0
         self.trail += news
-        self._view.progress(status, news)
+        self._view.progress(status, news, pending)
         await self._decider.consider(pending)
 
     def _note_silence(self, error: Unanswered) -> None:

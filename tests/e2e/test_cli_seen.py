@@ -1,8 +1,9 @@
-"""A run is seen by whoever asks the command line: why it went where it went, without a worker."""
+"""A run is seen by whoever asks the command line: where it is, and why it went where it went."""
 
 import json
 
-from tests.support.project import Project
+from tests.support.cli import asks, sentence, terminal
+from tests.support.project import Project, until
 
 
 def test_a_run_that_ended_tells_why_when_no_worker_is_left(desk: Project) -> None:
@@ -19,3 +20,65 @@ def test_a_run_that_ended_tells_why_when_no_worker_is_left(desk: Project) -> Non
     wrong = desk.coterie("why", "explained", "onyl#1")
     assert wrong.returncode == 2
     assert wrong.stderr == "coterie: the run 'explained' has no visit 'onyl#1'; it has: only#1\n"
+
+
+async def test_whoever_watches_sees_the_run_of_another_and_leaves_it_alone(desk: Project) -> None:
+    desk.begin("run", "article", "--set", "topic=rain", "--id", "watched")
+    await asks(desk, "watched")
+    with terminal(desk, "watch", "watched") as screen:
+        screen.wait_for("waits for a person, until")
+        screen.wait_for("coterie approve watched 'review/sign_off#1'")
+        assert "because rule 1: all_success (draft success)" in screen.shown
+        assert desk.coterie("pause", "watched", "--by", "ann", "--why", "lunch").returncode == 0
+        screen.wait_for("paused by ann: lunch")
+        assert desk.coterie("resume", "watched").returncode == 0
+        screen.press_ctrl_c()
+        screen.wait_for("the run goes on without you; see it again: coterie watch watched")
+        assert screen.ended() == 130, screen.shown[-2000:]
+    assert desk.coterie("reject", "watched", "--by", "ann").returncode == 0
+    await asks(desk, "watched", "review/sign_off#2")
+    plain = desk.begin("watch", "watched")
+    until(lambda: "waits for a person: review/sign_off#2" in desk.log("watch"), "the request")
+    assert desk.coterie("approve", "watched", "--by", "ben").returncode == 0
+    assert plain.wait(timeout=60) == 0
+    told = desk.log("watch")
+    assert "review#1 (failure) -> writing, because default: task 'sign_off'" in told
+    assert told.count("review/sign_off#2 approved by ben") == 2  # as it happened, and at the end
+    assert "watched: completed" in told
+    again = desk.coterie("watch", "watched")
+    assert again.returncode == 0
+    assert "writing#1 begins, because the run began" in again.stdout
+    assert "watched: completed" in again.stdout
+
+
+def test_a_run_that_failed_is_watched_to_its_reason(desk: Project) -> None:
+    assert desk.coterie("run", "failing", "--id", "watched-failing").returncode == 1
+    watched = desk.coterie("watch", "watched-failing")
+    assert watched.returncode == 1
+    assert "the run ends at only#1 with TeamFailed, because task 'cut'" in watched.stdout
+    assert "watched-failing: ended with failed" in watched.stdout
+
+
+def test_what_is_no_run_is_not_watched(desk: Project) -> None:
+    assert "there is no run 'nobody'" in sentence(desk.coterie("watch", "nobody"))
+    desk.temporal("workflow", "start", "--type", "Other", "--task-queue", "other",
+                  "--workflow-id", "other")  # fmt: skip
+    watched = desk.coterie("watch", "other")
+    assert "'other' is no run of a team, but a workflow 'Other'" in sentence(watched)
+    desk.temporal("workflow", "terminate", "--workflow-id", "other", "--reason", "test")
+
+
+async def test_a_watch_outlasts_the_death_of_server_and_worker(quiet_desk: Project) -> None:
+    desk = quiet_desk
+    served = desk.begin("run", "article", "--set", "topic=rain", "--id", "outlasted")
+    await asks(desk, "outlasted")
+    watch = desk.begin("watch", "outlasted")
+    until(lambda: "waits for a person" in desk.log("watch"), "the request")
+    served.kill()
+    desk.kill_server()
+    desk.begin("run", "--resume", "outlasted")
+    await asks(desk, "outlasted")
+    assert watch.poll() is None, desk.log("watch")
+    assert desk.coterie("approve", "outlasted", "--by", "ann").returncode == 0
+    assert watch.wait(timeout=60) == 0
+    assert "outlasted: completed" in desk.log("watch")

@@ -1,0 +1,109 @@
+"""Watching a run that somebody else serves: its own, a foreign one, one that ended long ago.
+
+Whoever watches changes nothing: they may come and go, and the run does not notice.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
+
+from coterie.connection import open_connection
+from coterie.failures import CommandError, ExitCode
+from coterie.logs import quietly
+from coterie.render_run import end_text, trail_text
+from coterie.runs import WORKFLOW, Run, RunEnd
+from coterie.settings import Settings
+from coterie.terminal import note, say
+from coterie.tracing import traced
+from coterie.views import PlainView, View
+from coterie.watch import Watch
+from workflows.messages import Pending, TrailEntry
+
+
+async def watch_run(settings: Settings, id: str, *, live: bool) -> ExitCode:
+    """Follow a run to its end, then tell how it ended.
+
+    Args:
+        settings: where we are.
+        id: the run's.
+        live: redraw in a terminal, instead of writing lines.
+    """
+    quietly(settings)
+    connection = await open_connection(settings)
+    run = Run(connection.client, id)
+    description = await run.describe()
+    if description.workflow_type != WORKFLOW:
+        raise CommandError(
+            f"{id!r} is no run of a team, but a workflow {description.workflow_type!r}"
+        )
+    ui = connection.ui_of(id)
+    note(f"run {id}" + (f"  {ui}" if ui else ""))
+    if description.status != WorkflowExecutionStatus.RUNNING:
+        return await _tell(settings, run, await run.end(), told=0)
+    view = await _view(settings, run, description, live=live)
+    watch = Watch(run, view, _Onlooker(run, view, live=live))
+    try:
+        end = await watch.until_end()
+    except asyncio.CancelledError:
+        view.close()
+        note(f"\nthe run goes on without you; see it again: coterie watch {id}")
+        raise
+    finally:
+        view.close()
+    return await _tell(settings, run, end, told=0 if live else _last(watch.trail))
+
+
+def _last(trail: Sequence[TrailEntry]) -> int:
+    return trail[-1].number if trail else 0
+
+
+async def _view(
+    settings: Settings, run: Run, description: WorkflowExecutionDescription, *, live: bool
+) -> View:
+    if not live:
+        return PlainView(say, because=True)
+    from coterie.live import LiveView
+
+    seconds = (datetime.now(UTC) - await run.began(description)).total_seconds()
+    return LiveView(run.id, color=settings.color, seconds=seconds, asks=False)
+
+
+async def _tell(settings: Settings, run: Run, end: RunEnd, *, told: int) -> ExitCode:
+    """What was not told of the run so far, from its history, and its end."""
+    try:
+        trace = await traced(settings, run.id)
+    except CommandError as error:
+        note(f"what happened cannot be told: {error}")
+    else:
+        untold = [entry for entry in trace.trail if entry.number > told]
+        if untold:
+            say(trail_text(untold))
+    say()
+    say(end_text(run.id, end))
+    return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
+
+
+class _Onlooker:
+    """Tells, once, how somebody decides what waits; decides nothing."""
+
+    def __init__(self, run: Run, view: View, *, live: bool) -> None:
+        self._run = run
+        self._view = view
+        self._live = live
+        self._told: set[str] = set()
+
+    async def consider(self, pending: Sequence[Pending]) -> None:
+        """A live display shows by itself what waits."""
+        for request in pending:
+            if not self._live and request.id not in self._told:
+                self._told.add(request.id)
+                whom = " or ".join(request.approvers) or "a person"
+                self._view.say(
+                    f"waits for {whom}: {request.id}: {request.prompt}\n  decide it with `coterie "
+                    f"approve {self._run.id} '{request.id}'` or `coterie reject ...`"
+                )
+
+    async def close(self) -> None:
+        """Nothing is open."""

@@ -22,6 +22,12 @@ COMPILE_TEAM = "compile_team"
 HEARTBEAT_TIMEOUT = timedelta(seconds=10)
 """How long a worker may be silent about a call before Temporal gives the call to another."""
 
+WORKER_STOPPED = "WorkerShutdown"
+"""The engine's own type of failure for a call that was cut off with its worker."""
+
+HEARTBEAT_EVERY = timedelta(seconds=2)
+"""How often a worker says that it is still at a call; the answer tells it of a cancellation."""
+
 
 class FailureType:
     """The `type` strings of ApplicationErrors: raiser and catcher use the same constant."""

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 
 from temporalio import activity
 
+from activities.contracts import HEARTBEAT_EVERY
+
 
 @asynccontextmanager
 async def heartbeating() -> AsyncGenerator[None]:
@@ -34,7 +36,9 @@ def _interval() -> float | None:
     if not activity.in_activity():
         return None
     timeout = activity.info().heartbeat_timeout
-    return timeout.total_seconds() / 3 if timeout else None
+    if not timeout:
+        return None
+    return min(timeout.total_seconds() / 3, HEARTBEAT_EVERY.total_seconds())
 
 
 async def _beat(interval: float) -> None:

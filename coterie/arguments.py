@@ -16,7 +16,7 @@ from coterie.terminal import note
 from dsl.errors import InvalidDocument, Problem
 from dsl.paths import parse, put
 from dsl.source import read
-from dsl.values import Json
+from dsl.values import Json, seconds
 
 
 def add_target(parser: ArgumentParser) -> None:
@@ -79,6 +79,17 @@ def model_name(text: str) -> str:
             f"{text!r} does not read provider/model, like anthropic/claude-sonnet-5-5"
         )
     return text
+
+
+def duration_given(text: str) -> float:
+    """A duration like `20s`, in seconds."""
+    try:
+        given = seconds(float(text) if text.replace(".", "", 1).isdigit() else text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+    if not isinstance(given, int | float):
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration like 20s")
+    return float(given)
 
 
 def tell_warnings(target: str, warnings: Sequence[Problem]) -> None:

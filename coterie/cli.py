@@ -42,6 +42,7 @@ VERBS = {
     "resume": "let a paused run go on",
     "amend": "change a run's context at its next step",
     "redirect": "send a run to another team when its current one ends",
+    "cancel": "stop a run for good, cleaning up",
     "result": "show how a run ended, waiting for its end",
     "storage": "show where large values lie, and delete old ones",
     "replay": "check that this code decides a recorded run as it was decided",

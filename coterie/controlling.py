@@ -1,19 +1,24 @@
-"""Commands that hold a run, let it go on, and change its context."""
+"""Commands that hold a run, let it go on, change its context, and stop it."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel
-from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
+from temporalio.client import (
+    WorkflowExecutionStatus,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
+from coterie.render_run import end_text
 from coterie.runs import Run
 from coterie.settings import Settings
-from coterie.terminal import say
+from coterie.terminal import note, say
 from dsl.values import Json
 from workflows.messages import AmendInput, Control, RedirectInput
 
@@ -45,6 +50,24 @@ async def redirect(settings: Settings, id: str, team: str, by: str, why: str) ->
     """Send the run to another team when its current one ends."""
     await _update(settings, id, "redirect", RedirectInput(team=team, by=by, why=why))
     say(f"{id}: {team} comes next")
+    return ExitCode.DONE
+
+
+async def cancel(settings: Settings, id: str, by: str, why: str) -> ExitCode:
+    """Cancel the run, wait until it has cleaned up, and show what it came to."""
+    run = Run((await open_connection(settings)).client, id)
+    description = await run.describe()
+    if description.status != WorkflowExecutionStatus.RUNNING:
+        raise CommandError(
+            f"the run {id!r} has ended already; see it with `coterie result {id}`",
+            ExitCode.RUN_FAILED,
+        )
+    try:
+        await run.handle.cancel(reason=f"by {by}: {why}" if why else f"by {by}")
+    except RPCError as error:
+        raise CommandError(f"the run {id!r} cannot be told: {error}") from None
+    note(f"{id} is cancelled; waiting until it has cleaned up (Ctrl-C stops only the waiting)")
+    say(end_text(id, await run.end()))
     return ExitCode.DONE
 
 

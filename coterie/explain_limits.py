@@ -9,11 +9,12 @@ from coterie.explain_origin import Effective, Origin
 from coterie.render_condition import duration
 
 _RUN = "the whole run"
-_SECONDS = ("timeout", "deadline", "interval")
+_SECONDS = ("timeout", "cancel_timeout", "deadline", "interval")
 _BOUNDS = {
     "Orchestration.max_total_teams": "team visits in one run",
     "Orchestration.max_recursion_depth": "visits of any one team in one run",
     "Orchestration.no_progress": "when a team is entered again with nothing new to look at",
+    "Orchestration.cancel_timeout": "for what a cancelled run still does",
     "TeamDocument.max_recursion_depth": "visits of this team in one run",
     "Collect.count": "successful branches that are enough",
     "Collect.timeout": "for the branches of a fan-out",

@@ -70,6 +70,10 @@ class LocalScope:
         """It has no history that an older version wrote."""
         return True
 
+    def cancelled(self) -> str | None:
+        """Nobody cancels it but its caller, who wants an end at once."""
+        return None
+
     async def checkpoint(self) -> None:
         """Let others go on."""
         await asyncio.sleep(0)

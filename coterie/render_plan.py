@@ -19,6 +19,8 @@ def plan_text(plan: Plan) -> str:
         f"enters at {plan.entry_team}; at most {counted(limits.max_total_teams, 'team visit')}, "
         f"{limits.max_recursion_depth} of any one team; no progress: {limits.no_progress}",
     ]
+    if plan.on_cancel is not None:
+        head.append(f"when it is cancelled: {plan.on_cancel}, at most {limits.cancel_timeout:g} s")
     return "\n".join(head + [line for team in plan.teams.values() for line in _team(team, plan)])
 
 
@@ -30,6 +32,8 @@ def _team(team: Team, plan: Plan) -> Iterator[str]:
     yield f"{team.id}{name}{limit}"
     yield from step_lines(team.steps, plan, 1)
     yield from _routing(team.routing)
+    if team.on_cancel is not None:
+        yield f"  when it is cancelled -> {team.on_cancel}"
 
 
 def _routing(routing: Routing | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from activities.contracts import TokenUsage
 from coterie.render import counted
 from coterie.render_condition import duration
 from coterie.runs import RunEnd
-from workflows.messages import Decision, Pending, RunStatus, TrailEntry
+from workflows.messages import Decision, Pending, RunStatus, TeamResult, TrailEntry
 
 _LONGEST_LINE = 160
 _LONGEST_SHOW = 4000
@@ -175,8 +175,7 @@ def end_text(run: str, end: RunEnd) -> str:
     result = end.result
     if result is None:
         return f"{run}: {end.message}"
-    how = "completed" if result.end == "completed" else f"ended with {result.end}"
-    lines = [f"{run}: {how}, because {result.because}"]
+    lines = [f"{run}: {_how(result)}"]
     if result.error is not None:
         lines.append(f"  error      {result.error.type}: {result.error.message}")
     lines.append(
@@ -191,6 +190,16 @@ def end_text(run: str, end: RunEnd) -> str:
         lines.append(f"  {name}:")
         lines += show_lines(data)
     return "\n".join(lines)
+
+
+def _how(result: TeamResult) -> str:
+    match result.end:
+        case "cancelled":
+            return result.because
+        case "completed":
+            return f"completed, because {result.because}"
+        case end:
+            return f"ended with {end}, because {result.because}"
 
 
 def _decision(decision: Decision) -> str:

@@ -156,10 +156,23 @@ class Run:
         try:
             result = await self.handle.result()
         except WorkflowFailureError as error:
+            if isinstance(error.cause, CancelledError):
+                return await self._cancelled()
             return _failed(error)
         except RPCError as error:
             raise self._told(error) from None
         return RunEnd(True, result, "")
+
+    async def _cancelled(self) -> RunEnd:
+        """What a cancelled run came to: its workflow knows, nothing else keeps it."""
+        try:
+            told = await self._query("result", object)
+        except CommandError as error:
+            return RunEnd(False, None, f"it was cancelled; what it came to is not known: {error}")
+        if told is None:
+            return RunEnd(False, None, "it was cancelled before it began")
+        partial = TeamResult.model_validate(told)
+        return RunEnd(False, partial, partial.because)
 
     async def history(self, part: str | None = None) -> WorkflowHistory:
         """All its events, with the values that are stored outside of them.
@@ -227,8 +240,6 @@ def _failed(error: WorkflowFailureError) -> RunEnd:
             result = _detail(cause)
             kind = f"{cause.type}: " if cause.type else ""
             return RunEnd(False, result, f"{kind}{cause.message}")
-        case CancelledError():
-            return RunEnd(False, None, "it was cancelled")
         case TerminatedError():
             return RunEnd(False, None, f"it was terminated: {cause.message}")
         case _:

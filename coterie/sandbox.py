@@ -26,6 +26,7 @@ DECIDING = (
     "workflows.interpreter", "workflows.looking", "workflows.patches", "workflows.place",
     "workflows.results", "workflows.scope", "workflows.sequence", "workflows.skill_calls",
     "workflows.steps",
+    "workflows.stopping",
 )  # fmt: skip
 """The interpreter: it reaches the world through the Scope alone."""
 

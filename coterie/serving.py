@@ -13,18 +13,23 @@ from coterie.terminal import note
 from coterie.trusted import TrustedConfig
 from coterie.worker import working
 
-_GRACE = timedelta(seconds=60)
-"""Enough for most model calls; a second Ctrl-C does not wait for it."""
 _log = logging.getLogger("coterie")
 
 
-async def serve(settings: Settings, trusted: TrustedConfig) -> ExitCode:
-    """Take runs from the task queue until cancelled; look after an embedded server meanwhile."""
+async def serve(settings: Settings, trusted: TrustedConfig, grace: float) -> ExitCode:
+    """Take runs from the task queue until cancelled; look after an embedded server meanwhile.
+
+    Args:
+        settings: which server and which task queue.
+        trusted: what runs may touch here.
+        grace: seconds for calls in progress at the end; a second Ctrl-C does not wait for it.
+    """
     to_stderr()
     connection = await open_connection(settings, start=True)
     async with working(
-        connection.client, settings, trusted, task_queue=settings.task_queue, grace=_GRACE
-    ):
+        connection.client, settings, trusted, task_queue=settings.task_queue,
+        grace=timedelta(seconds=grace),
+    ):  # fmt: skip
         note(
             f"serving the task queue {settings.task_queue!r} of {connection.address} on "
             f"{trusted.workspace}; Ctrl-C ends it"

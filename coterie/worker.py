@@ -9,6 +9,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
+from activities.contracts import HEARTBEAT_EVERY
 from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
 from activities.skills.registry import SKILLS
@@ -93,6 +94,8 @@ def build_worker(
         build_id=own_version(),
         max_cached_workflows=_CACHED_RUNS,
         max_concurrent_activities=MOST_ACTIVITIES,
+        # The engine's own default keeps beats back, and with them the news of a cancellation.
+        max_heartbeat_throttle_interval=HEARTBEAT_EVERY * 0.8,
         graceful_shutdown_timeout=grace,
         sticky_queue_schedule_to_start_timeout=sticky,
     )

@@ -174,11 +174,13 @@ class _Compiler:
                 max_total_teams=orchestration.max_total_teams,
                 max_recursion_depth=orchestration.max_recursion_depth,
                 no_progress=orchestration.no_progress,
+                cancel_timeout=orchestration.cancel_timeout,
             ),
             teams=teams,
             personas=agents.personas,
             tools=tools,
             groups=orchestration.groups,
+            on_cancel=orchestration.on_cancel,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
         ).sealed()
 
@@ -189,12 +191,14 @@ class _Compiler:
             self.problems.add("E504", node.mark, (*path, "enabled"), "orchestration is disabled",
                               fix="set `enabled: true` to run it")  # fmt: skip
         self.routes.check_team(orchestration.entry_team, (*path, "entry_team"))
+        self.routes.check_clean_up(orchestration.on_cancel, (*path, "on_cancel"))
 
     def _team(
         self, team_id: str, team: TeamDocument, agents: AgentResolver, orchestration: Orchestration
     ) -> Team:
         path: NodePath = ("orchestration", "teams", team_id)
         self._type(team_id, team, path)
+        self.routes.check_clean_up(team.on_cancel, (*path, "on_cancel"))
         collects = _collects(team)
         checker = Checker(
             self.tree, self.problems, self.capabilities, self.task_names, team.tasks,
@@ -219,6 +223,7 @@ class _Compiler:
             max_recursion_depth=team.max_recursion_depth,
             stop_on_failure=team.stop_on_failure,
             collects=collects,
+            on_cancel=team.on_cancel,
             reads=("",) if "" in context else context,
             reads_teams=earlier,
         )

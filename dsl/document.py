@@ -98,6 +98,8 @@ class TeamDocument(Frozen):
     routing: RoutingDocument | None = None
     max_recursion_depth: int | None = Field(default=None, ge=1)
     stop_on_failure: bool = True
+    on_cancel: str | None = None
+    """The team that cleans up when the run is cancelled here, instead of the run's own."""
 
 
 class Orchestration(Frozen):
@@ -110,6 +112,10 @@ class Orchestration(Frozen):
     no_progress: Literal["fail", "ask", "ignore"] = "ignore"
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """`{group: people}`; an approval may name a group instead of each of them."""
+    on_cancel: str | None = None
+    """The team that cleans up when the run is cancelled."""
+    cancel_timeout: Timeout = 60.0
+    """For all that is still done once the run is cancelled: `finally` and `on_cancel`."""
     teams: dict[str, TeamDocument] = Field(min_length=1)
 
 

@@ -45,5 +45,7 @@ class Outcome:
         return cls("skipped")
 
 
-End = Literal["completed", "failed", "max_total_teams", "max_recursion_depth", "no_progress"]
+End = Literal[
+    "completed", "failed", "max_total_teams", "max_recursion_depth", "no_progress", "cancelled"
+]
 """How a run came to its end."""

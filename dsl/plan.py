@@ -57,6 +57,8 @@ class Limits(Frozen):
     """Visits of any one team in one run."""
     no_progress: Literal["fail", "ask", "ignore"] = "ignore"
     """What it means that a team is entered again with an identical relevant context."""
+    cancel_timeout: Timeout = 60.0
+    """For all that is still done once the run is cancelled: `finally` and `on_cancel`."""
 
 
 class Rule(Frozen):
@@ -113,6 +115,8 @@ class Team(Frozen):
     """Tasks after a failed one are skipped."""
     collects: Collect | None = None
     """Set for a concentrator."""
+    on_cancel: str | None = None
+    """The team that cleans up when the run is cancelled here, instead of the run's own."""
     reads: tuple[str, ...] = ()
     """The context paths that this team looks at; all of it when `("",)`. Kept where a team that
     sees nothing new is no progress."""
@@ -146,6 +150,8 @@ class Plan(Frozen):
     tools: dict[str, Tool] = Field(default_factory=dict[str, Tool])
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """`{group: people}`, for approvals."""
+    on_cancel: str | None = None
+    """The team that cleans up when the run is cancelled."""
     legacy_agents: Json = Field(default_factory=dict[str, JsonValue])
     """`llm_config.agents`, as the legacy classes read it."""
 

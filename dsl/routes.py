@@ -40,6 +40,19 @@ class RouteCompiler:
             mark = self.tree.find(path).mark
             unknown(self.problems, mark, path, "E201", "team", name, self.known)
 
+    def check_clean_up(self, name: str | None, path: NodePath) -> None:
+        """Note a team that cleans up and does not exist, or waits for branches that never come."""
+        if name is None:
+            return
+        self.check_team(name, path)
+        team = self.teams.get(name)
+        if team is not None and team.type == "concentrator":
+            self.problems.add(
+                "E107", self.tree.find(path).mark, path,
+                f"{name!r} collects the branches of a fan-out, and nothing fans out to a clean-up",
+                fix="name a team of another type",
+            )  # fmt: skip
+
     def routing(self, team: TeamDocument, path: NodePath, checker: Checker) -> Routing | None:
         """The routing of one team."""
         written = team.routing

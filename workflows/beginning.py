@@ -68,8 +68,9 @@ def _step_lists(plan: Plan) -> Iterator[Sequence[Step]]:
 
 
 def _next_teams(plan: Plan) -> list[str]:
-    named: list[str] = []
+    named: list[str] = [] if plan.on_cancel is None else [plan.on_cancel]
     for team in plan.teams.values():
+        named += [] if team.on_cancel is None else [team.on_cancel]
         if team.routing is None:
             continue
         for rule in team.routing.rules:

@@ -1,10 +1,9 @@
 """The live board: what the Temporal UI shows of a run while it runs. Markdown, small."""
 
 from datetime import UTC, datetime
-from typing import Literal
 
 from dsl.plan import Plan
-from workflows.messages import Activity, RunStatus
+from workflows.messages import Activity, RunStatus, Standing
 from workflows.state import RunState
 
 
@@ -34,7 +33,9 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
     )
 
 
-def _state(state: RunState, *, done: bool) -> Literal["running", "waiting", "paused", "done"]:
+def _state(state: RunState, *, done: bool) -> Standing:
+    if state.stop_by is not None:
+        return "cancelled" if done else "stopping"
     if done:
         return "done"
     if state.paused is not None:

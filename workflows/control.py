@@ -15,7 +15,9 @@ from workflows.state import Noted, RunState
 
 def pause(state: RunState, asked: Control, now: datetime) -> None:
     """Start nothing new from here on; a second pause changes nothing."""
-    if state.paused is None:
+    if state.stop_by is not None:
+        note(state, "refused", "the run is cancelled: what it still does has its time", now)
+    elif state.paused is None:
         since = now.isoformat(timespec="milliseconds")
         state.paused = Paused(by=asked.by, why=asked.why, since=since)
         note(state, "control", _told("paused", asked.by, asked.why), now)

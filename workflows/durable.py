@@ -2,19 +2,20 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 from temporalio.exceptions import TimeoutError as CallTimedOut
+from temporalio.workflow import ActivityCancellationType as Cancellation
 
 from activities.contracts import (
     CALL_SKILL,
     HEARTBEAT_TIMEOUT,
     RUN_AGENT,
+    WORKER_STOPPED,
     AgentRequest,
     AgentResponse,
     FailureType,
@@ -30,6 +31,9 @@ from workflows.state import RunState
 
 MOST_STEPS_AT_ONCE = 500
 """Steps that a run may take without a call before it gives Temporal's thread back."""
+
+_STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
+"""A skill changes the world: what comes after a cancelled one begins when it has stopped."""
 
 _BREATH = timedelta(milliseconds=1)
 T = TypeVar("T")
@@ -59,6 +63,10 @@ class DurableScope:
     def patched(self, patch: Patch) -> bool:
         """One event in the history of a run that asks for the first time, none in older ones."""
         return workflow.patched(patch.value)
+
+    def cancelled(self) -> str | None:
+        """The reason of the request to cancel; what Temporal keeps of it."""
+        return workflow.cancellation_reason()
 
     async def checkpoint(self) -> None:
         """Refresh the live board; wait while paused; stop to continue as new when it is time.
@@ -100,10 +108,20 @@ class DurableScope:
         return await self._call(RUN_AGENT, request, AgentResponse, call)
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        """One activity `call_skill`."""
-        return await self._call(CALL_SKILL, request, SkillResult, call)
+        """One activity `call_skill`; a cancelled one is waited for, until it has stopped."""
+        answer = await self._call(CALL_SKILL, request, SkillResult, call, _STOPPED)
+        if _is_cancelled():  # it had ended before it heard of that
+            raise asyncio.CancelledError
+        return answer
 
-    async def _call(self, name: str, request: BaseModel, result: type[T], call: Call) -> T:
+    async def _call(
+        self,
+        name: str,
+        request: BaseModel,
+        result: type[T],
+        call: Call,
+        cancellation: Cancellation = Cancellation.TRY_CANCEL,
+    ) -> T:
         sendable = encoded(request)
         if isinstance(sendable, str):
             raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
@@ -117,8 +135,14 @@ class DurableScope:
                 start_to_close_timeout=timedelta(seconds=call.options.timeout),
                 heartbeat_timeout=HEARTBEAT_TIMEOUT,
                 retry_policy=call.options.retry_policy(),
+                cancellation_type=cancellation,
             )
         except ActivityError as error:
+            if isinstance(error.cause, CancelledError) and _is_cancelled():
+                raise asyncio.CancelledError from error
+            if _given_back(error) and call.options.effect != "once":
+                again = call._replace(id=f"{call.id}.again")
+                return await self._call(name, request, result, again, cancellation)
             raise _expected(error, call) from error
 
     async def wait_until(
@@ -195,18 +219,48 @@ class DurableScope:
     ) -> None:
         """Stop what is not needed any more, and wait until it has stopped."""
         self._at_once -= 1
-        rest = [*running.values(), *([timer] if timer is not None else [])]
+        rest: list[asyncio.Task[Any]] = [*running.values()]
+        if timer is not None:
+            rest.append(timer)
         for task in rest:
             task.cancel()
         for task in rest:
-            with suppress(asyncio.CancelledError, CancelledError):
-                await task
+            await self._ended(task)
+
+    async def _ended(self, task: asyncio.Task[Any]) -> None:
+        """Wait until a task that was told to stop has stopped, with its `finally` steps.
+
+        When the run itself is cancelled meanwhile, they have the time that it has.
+        """
+        try:
+            await workflow.wait([task])
+        except asyncio.CancelledError:
+            if self.cancelled() is None:
+                raise
+            limit = self.plan.limits.cancel_timeout
+            await workflow.wait([task], timeout=limit)
+            task.cancel()
+            await workflow.wait([task])
+            raise
+        if not task.cancelled():
+            task.result()
+
+
+def _given_back(error: ActivityError) -> bool:
+    """The last attempt was not made to its end: its worker was told to stop, nobody else."""
+    cause = error.cause
+    return isinstance(cause, ApplicationError) and cause.type == WORKER_STOPPED
 
 
 def _expected(error: ActivityError, call: Call) -> BaseException:
-    """The failure of a call as an expected one; a cancellation stays what it is."""
+    """The failure of a call as an expected one."""
     cause = error.cause
     match cause:
+        case ApplicationError() if _given_back(error):
+            return CallFailed(
+                FailureType.OUTCOME_UNKNOWN,
+                f"{call.summary} was cut off with its worker: whether it happened is not known",
+            )
         case ApplicationError():
             return CallFailed(cause.type or "Error", cause.message)
         case CallTimedOut() if call.options.effect == "once":
@@ -218,6 +272,12 @@ def _expected(error: ActivityError, call: Call) -> BaseException:
             seconds = call.options.timeout
             return CallFailed("Timeout", f"{call.summary} did not answer within {seconds:g} s")
         case CancelledError():
-            return cause  # as the error around it, a loser's cancellation would end the run
+            return cause
         case _:
             return error
+
+
+def _is_cancelled() -> bool:
+    """The coroutine that waits was cancelled: with the run, or as what is not needed any more."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

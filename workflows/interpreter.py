@@ -87,9 +87,10 @@ class TeamInterpreter:
         fresh = track.visit == 0
         if fresh:
             await scope.checkpoint()
-            check(scope.plan.limits, team, scope.state.teams_run, scope.state.visits)
-            if scope.plan.limits.no_progress != "ignore":
-                await _progress(team, name, track, scope)
+            if not track.cleans_up:
+                check(scope.plan.limits, team, scope.state.teams_run, scope.state.visits)
+                if scope.plan.limits.no_progress != "ignore":
+                    await _progress(team, name, track, scope)
             track.visit = _enter(team, name, track, scope)
         place = Place(name, team.id, track.visit, f"{name}:{team.id}#{track.visit}", "")
         frame = place.frame(scope)

@@ -155,12 +155,16 @@ class Activity(Frozen):
     since: str
 
 
+Standing = Literal["running", "waiting", "paused", "stopping", "cancelled", "done"]
+"""`stopping`: it is cancelled, and cleans up; `done`: it has ended otherwise than cancelled."""
+
+
 class RunStatus(Frozen):
     """Where a run is: the answer of the query `status`."""
 
     plan: str
     digest: str
-    state: Literal["running", "waiting", "paused", "done"]
+    state: Standing
     paused: Paused | None = None
     team: str | None
     visit: int | None

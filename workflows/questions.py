@@ -17,7 +17,15 @@ from dsl.plan import Plan
 from workflows import looking
 from workflows.board import status
 from workflows.encoding import Model, argument
-from workflows.messages import EventsAsked, Pending, RunStatus, StateAsked, StateView, TrailPage
+from workflows.messages import (
+    EventsAsked,
+    Pending,
+    RunStatus,
+    StateAsked,
+    StateView,
+    TeamResult,
+    TrailPage,
+)
 from workflows.state import RunState
 
 NOTHING = RawValue(Payload())
@@ -47,11 +55,17 @@ class Questions:
     plan: Plan | None
     state: RunState
     done: bool
+    came_to: TeamResult | None
 
     @workflow.query(description="Where the run is and what it has used")
     def status(self) -> RunStatus:
         """Where the run is."""
         return status(self.plan, self.state, done=self.done)
+
+    @workflow.query(description="What the run came to, also when it was cancelled; null before")
+    def result(self) -> TeamResult | None:
+        """What the run came to: a cancelled one has no other place for it."""
+        return self.came_to
 
     @workflow.query(description="The requests that wait for a person")
     def pending(self) -> list[Pending]:

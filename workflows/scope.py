@@ -65,6 +65,10 @@ class Scope(Protocol):
         """Whether this run takes the new way of a change; the same at every replay of it."""
         ...
 
+    def cancelled(self) -> str | None:
+        """The words of whoever cancelled the run, maybe none; None while nobody has."""
+        ...
+
     async def checkpoint(self) -> None:
         """Stands before each step: the place of pause, limits and continue-as-new."""
         ...

@@ -8,10 +8,11 @@ from dsl.outcomes import Outcome
 from dsl.steps import AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import LONGEST
 from workflows.place import Interpreter, Place
-from workflows.scope import Scope
+from workflows.scope import Interrupted, Scope
 from workflows.state import Block
 from workflows.steps import execute
 from workflows.steps.agent import ORCHESTRATING
+from workflows.stopping import begin_to_stop
 
 NEVER_AGAIN = ("Rejected", "NotDecided", "OutcomeUnknown")
 """Failures that no `retry` repeats: a person's word, and what may have happened already."""
@@ -89,6 +90,13 @@ async def _run_step(
             outcome = await _attempt(step, place, scope, interpreter)
         else:
             outcome = await _attempts(step, step.retry, place, scope, interpreter)
+    except (Exception, Interrupted, GeneratorExit):
+        raise
+    except BaseException:
+        if scope.cancelled() is not None:
+            begin_to_stop(scope)
+            place.note(scope, "step", "the run is cancelled", status="cancelled")
+        raise
     finally:
         state.doing.pop(key, None)
     error = outcome.error

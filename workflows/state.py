@@ -152,6 +152,8 @@ class Track:
     arrived: str | None = None
     """The concentrator where this branch waits for the others."""
     end: Literal["running", "done", "failed", "cancelled"] = "running"
+    cleans_up: bool = False
+    """It runs because the run was cancelled: its time bounds it, and no limit on visits."""
     error: Failure | None = None
     gathered: dict[str, JsonValue] | None = None
     """`{branch: {status, data, error}}` for the concentrator that this track visits next."""
@@ -198,6 +200,8 @@ class RunState:
     """`{conversation: the name of its latest turn}`."""
     talking: list[str] = field(default_factory=list[str])
     """Conversations in which an agent has its turn just now."""
+    stop_by: float | None = None
+    """Unix time at which a cancelled run ends, whatever it still does; None while it is not."""
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals that nobody has waited for yet."""
     doing: dict[str, float] = field(default_factory=dict[str, float])

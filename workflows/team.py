@@ -3,6 +3,7 @@
 Deterministic and sandboxed: everything it decides is in `dsl`, everything it does in Scope.
 """
 
+import asyncio
 from datetime import timedelta
 from typing import NoReturn
 
@@ -19,13 +20,14 @@ from workflows.beginning import begin
 from workflows.board import board
 from workflows.durable import DurableScope
 from workflows.encoding import decoded, encoded
-from workflows.interpreter import run
+from workflows.interpreter import TeamInterpreter, run
 from workflows.messages import TeamInput, TeamResult
 from workflows.people import People
 from workflows.questions import Questions
 from workflows.results import RunFailed
 from workflows.scope import Interrupted
 from workflows.state import RunState
+from workflows.stopping import stop
 
 
 def _detail(result: TeamResult) -> Json:
@@ -45,6 +47,7 @@ class TeamWorkflow(People, Questions):
         self.state = RunState()
         self.refused: RunRefused | None = None
         self.done = False
+        self.came_to: TeamResult | None = None
         try:
             self.input = decoded(raw, TeamInput)
             self.plan = self.input.plan
@@ -69,14 +72,26 @@ class TeamWorkflow(People, Questions):
             begin(plan, self.state)
         scope = DurableScope(plan, self.state, lambda: board(plan, self.state))
         try:
+            return await self._played(plan, scope)
+        except asyncio.CancelledError:
+            if scope.cancelled() is not None:  # else it is only put out of memory
+                self.came_to = await stop(scope, TeamInterpreter(scope))
+                await self._finish(scope)
+            raise
+
+    async def _played(self, plan: Plan, scope: DurableScope) -> TeamResult:
+        """The run from where its state stands."""
+        try:
             result = await run(scope)
         except Interrupted:
             await self._continue(plan)
         except RunFailed as error:
+            self.came_to = error.result
             await self._finish(scope)
             raise ApplicationError(
                 str(error), _detail(error.result), type=error.type, non_retryable=True
             ) from None
+        self.came_to = result
         await self._finish(scope)
         refusal = encoded(result)
         if isinstance(refusal, str):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from activities.skills.bounded_output import BoundedOutput
 
-GRACE = 2.0
+GRACE = 1.5
 """Seconds between SIGTERM and SIGKILL."""
 _DRAIN = 1.0
 """Seconds for the last output, when somebody who left the group still holds the pipe."""

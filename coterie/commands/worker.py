@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
+from coterie.arguments import duration_given
 from coterie.catalog import Catalog
 from coterie.failures import ExitCode
 from coterie.settings import Settings
@@ -11,6 +12,11 @@ from coterie.trusted_catalog import trusted_catalog
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+    parser.add_argument(
+        "--grace", type=duration_given, default=60.0, metavar="DURATION",
+        help="how long calls in progress may go on once it is told to stop, like 20s (60s unless "
+        "said); what takes longer is made again by another worker",
+    )  # fmt: skip
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
@@ -20,6 +26,6 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
     trusted = trusted_catalog(settings, Catalog(settings), args.workspace)
     try:
-        return run_async(serve(settings, trusted))
+        return run_async(serve(settings, trusted, args.grace))
     except KeyboardInterrupt:
         return ExitCode.DONE

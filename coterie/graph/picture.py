@@ -81,6 +81,8 @@ def picture(plan: Plan) -> Picture:
     ]
     if limits.no_progress != "ignore":
         run_limits.append(f"no progress: {limits.no_progress}")
+    if plan.on_cancel is not None:
+        run_limits.append(f"when cancelled: {plan.on_cancel}")
     return Picture(
         name=plan.name,
         digest=plan.digest,
@@ -100,6 +102,8 @@ def _box(team: Team, plan: Plan) -> TeamBox:
         limits += _collecting(team.collects)
     if not team.stop_on_failure:
         limits.append("goes on after a failed task")
+    if team.on_cancel is not None:
+        limits.append(f"when cancelled: {team.on_cancel}")
     return TeamBox(
         id=team.id,
         name=team.name or team.id,

@@ -14,8 +14,9 @@ from dsl.walking import walk
 def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:
     """Note the teams that no run can come to."""
     entry = graph.plan.entry_team
+    cleaning = graph.cleaning()
     for team in graph.plan.teams:
-        if team in graph.reached:
+        if team in graph.reached or team in cleaning:
             continue
         named = any(
             team in (*exit.targets, exit.concentrator)

@@ -59,13 +59,19 @@ class Teams:
         self._usable = {
             team: tuple(exit for exit in ways if exit.usable) for team, ways in exits.items()
         }
-        self.nodes = self._reachable()
+        self.nodes = self._reachable([plan.entry_team])
         """What a run can visit, in order of their distance from the entry."""
         self.reached = frozenset(node.team for node in self.nodes)
         """The teams that a run can visit."""
 
-    def _reachable(self) -> tuple[Node, ...]:
-        found: dict[Node, None] = {Node(self.plan.entry_team): None}
+    def cleaning(self) -> frozenset[str]:
+        """The teams that only a cancelled run comes to."""
+        here = (self.plan.teams[team].on_cancel for team in self.reached)
+        first = [team for team in (self.plan.on_cancel, *here) if team is not None]
+        return frozenset(node.team for node in self._reachable(first)) - self.reached
+
+    def _reachable(self, first: Iterable[str]) -> tuple[Node, ...]:
+        found: dict[Node, None] = dict.fromkeys(map(Node, first))
         ahead = list(found)
         for node in ahead:
             for other in self.beside(node):

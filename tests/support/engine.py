@@ -17,6 +17,7 @@ from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
 from activities.blobs import Blobs, MemoryBlobs
+from activities.contracts import HEARTBEAT_EVERY
 from activities.providers.base import ProviderSettings
 from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
@@ -126,6 +127,8 @@ async def engine(
     *,
     blobs: Blobs | None = None,
     everything: bool = True,
+    provider: ProviderSettings | None = None,
+    cached_runs: int = 1000,
 ) -> AsyncGenerator[Engine]:
     """A worker with a scripted model and skills that may touch `folder`.
 
@@ -134,7 +137,7 @@ async def engine(
     client, blobs = client or env.client, blobs or MemoryBlobs()
     script = folder / "answers.yml"
     script.write_text(yaml.safe_dump({"answers": [dict(answer) for answer in answers]}))
-    settings = ProviderSettings(name="scripted", kind="scripted", answers=str(script))
+    settings = provider or ProviderSettings(name="scripted", kind="scripted", answers=str(script))
     providers = Providers({"scripted": settings})
     workspace = Workspace(root=folder, commands=dict(commands or {}))
     agents = AgentActivities(
@@ -149,6 +152,8 @@ async def engine(
         activities=[agents.run_agent, skills.call_skill],
         workflow_runner=sandbox(everything=everything),
         build_id="test",
+        max_cached_workflows=cached_runs,
+        max_heartbeat_throttle_interval=HEARTBEAT_EVERY * 0.8,
     ):
         made = Engine(env, client, queue, folder)
         try:

@@ -60,6 +60,9 @@ class StoppingScope:
     def patched(self, patch: Patch) -> bool:
         return True
 
+    def cancelled(self) -> str | None:
+        return None
+
     async def checkpoint(self) -> None:
         if self.left is None or self.at_once:
             return

@@ -43,6 +43,7 @@ def test_every_bound_is_there_with_its_value_and_its_line(
         (run, "max_total_teams"): (12, place("coterie.yml", "max_total_teams")),
         (run, "max_recursion_depth"): (7, place(TEAM, "max_recursion_depth: 7")),
         (run, "no_progress"): ("ignore", "default"),
+        (run, "cancel_timeout"): (60.0, "default"),
         ("draft", "max_recursion_depth"): (2, place(TEAM, "max_recursion_depth: 2")),
         ("draft/first", "timeout"): (120.0, place(TEAM, "timeout: 2m")),
         ("draft/first", "retry.retries"): (1, place(TEAM, "retries: 1")),
@@ -84,6 +85,7 @@ the whole run
   max_total_teams      12      team visits in one run                                    coterie.yml:5
   max_recursion_depth  7       visits of any one team in one run                         config/teams/report.yml:3
   no_progress          ignore  when a team is entered again with nothing new to look at  default
+  cancel_timeout       1 min   for what a cancelled run still does                       default
 
 draft
   max_recursion_depth  2  visits of this team in one run  config/teams/report.yml:6

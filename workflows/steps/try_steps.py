@@ -1,5 +1,7 @@
 """Try: steps, what to do when one of them fails, and what to do in any case."""
 
+from functools import partial
+
 from pydantic import JsonValue
 
 from dsl.outcomes import Outcome
@@ -7,6 +9,7 @@ from dsl.steps import Catch, TryStep
 from workflows.place import Interpreter, Place
 from workflows.scope import Interrupted, Scope
 from workflows.state import Block
+from workflows.stopping import at_last
 
 
 async def execute(step: TryStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
@@ -22,11 +25,32 @@ async def execute(step: TryStep, place: Place, scope: Scope, interpreter: Interp
         except (Interrupted, GeneratorExit):
             raise  # the run comes back to this very place, here or in another worker
         except BaseException:
-            await interpreter.run_steps(step.finally_, place, part="finally")
+            await _finally(step, place, scope, interpreter)
             raise
-    last = await interpreter.run_steps(step.finally_, place, part="finally")
+    last = await _finally(step, place, scope, interpreter)
     place.close_block(scope, "try")
     return last if last.status == "failure" else block.outcome
+
+
+async def _finally(step: TryStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """The last steps, in any case: when the run is cancelled meanwhile, within its time limit."""
+    if scope.cancelled() is None:
+        try:
+            return await interpreter.run_steps(step.finally_, place, part="finally")
+        except (Interrupted, GeneratorExit):
+            raise
+        except BaseException:
+            if scope.cancelled() is not None:
+                await _at_last(step, place, scope, interpreter)
+            raise
+    await _at_last(step, place, scope, interpreter)
+    return Outcome.succeeded()
+
+
+async def _at_last(step: TryStep, place: Place, scope: Scope, interpreter: Interpreter) -> None:
+    if step.finally_:
+        rest = partial(interpreter.run_steps, step.finally_, place, part="finally")
+        await at_last(scope, f"{place.path}/finally", rest)
 
 
 async def _tried(

@@ -1,0 +1,22 @@
+"""`coterie cancel`: stop a run for good; it cleans up, and tells what it came to by then."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run, login_name
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument("--by", default=None, help="who says so; the login name unless given")
+    parser.add_argument("--why", default="", help="the reason, kept in the trail")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Ask for it, and wait for the end."""
+    from coterie.controlling import cancel
+    from coterie.interrupts import run_async
+
+    return run_async(cancel(settings, args.run, args.by or login_name(), args.why))

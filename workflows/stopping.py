@@ -1,0 +1,109 @@
+"""Stopping: what a run still does once it is cancelled, and for how long.
+
+What is in progress is cancelled first, and `finally` steps run on the way out. Then come the teams
+that `on_cancel` names. All of it has one time limit, and whatever fails there changes nothing: the
+run ends as cancelled.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from dsl.errors import TeamError
+from dsl.plan import Plan
+from workflows.messages import TeamResult
+from workflows.place import Interpreter, Place
+from workflows.results import result
+from workflows.scope import Scope
+from workflows.state import MAIN, Routed, RunState, Track
+
+_ON_CANCEL = "on_cancel "
+"""What the tracks that clean up are called, before the name of their team."""
+
+
+def begin_to_stop(scope: Scope) -> float:
+    """The time at which the run ends; told by the first who notices that it was cancelled.
+
+    Nobody may come any more to let a paused run go on, so it is not paused from here on.
+    """
+    state = scope.state
+    if state.stop_by is None:
+        state.stop_by = scope.time() + scope.plan.limits.cancel_timeout
+        state.paused = None
+        main = state.main
+        place = Place(MAIN, main.team or "", main.visit, "", "")
+        place.note(scope, "control", told(scope.cancelled()), status="cancelled")
+    return state.stop_by
+
+
+def told(reason: str | None) -> str:
+    """Why the run ends, in a sentence."""
+    return f"cancelled {reason}" if reason else "cancelled"
+
+
+async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]) -> None:
+    """Do what a cancelled run still has to do, as long as there is time.
+
+    In a coroutine of its own, since the one around it is cancelled.
+    """
+    seconds = begin_to_stop(scope) - scope.time()
+
+    async def job() -> None:
+        await work()
+
+    if seconds > 0:
+        finished = await scope.together({name: job}, enough=bool, seconds=seconds)
+        if finished:
+            return
+    place = Place(MAIN, "", 0, "", name)
+    limit = scope.plan.limits.cancel_timeout
+    place.note(scope, "step", f"cancel_timeout: {limit:g} s are over", status="cancelled")
+
+
+async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
+    """Let the teams of `on_cancel` clean up; what the run came to by then."""
+    begin_to_stop(scope)
+    partial = result(scope, "cancelled", told(scope.cancelled()))
+    for team, track in _cleaners(scope.plan, scope.state).items():
+        await at_last(scope, team, lambda team=team, track=track: _clean_up(
+            team, track, scope, interpreter
+        ))  # fmt: skip
+    state = scope.state
+    return partial.model_copy(
+        update={
+            "visits": state.visits, "teams_run": state.teams_run, "usage": state.usage,
+            "model_calls": state.model_calls, "skill_calls": state.skill_calls,
+            "trail_length": state.trail_length, "trail_digest": state.trail_digest,
+        }
+    )  # fmt: skip
+
+
+def _cleaners(plan: Plan, state: RunState) -> dict[str, str]:
+    """`{team: the track that it cleans up after}`: each open team's own, or else the run's."""
+    found: dict[str, str] = {}
+    for name, track in state.tracks.items():
+        team = plan.teams.get(track.team or "") if track.visit else None
+        named = (team.on_cancel if team is not None else None) or plan.on_cancel
+        if named is not None and (team is not None or name == MAIN):
+            found.setdefault(named, name)
+    return found
+
+
+async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) -> None:
+    """One team, on a track of its own that sees what the cancelled one saw, its tasks too."""
+    state = scope.state
+    left = state.tracks[of]
+    frame = state.frames.get(f"{of}:{left.team}#{left.visit}")
+    latest = dict(left.latest)
+    if frame is not None and left.team is not None:
+        latest[left.team] = frame.tasks
+    name = f"{_ON_CANCEL}{team}"
+    state.tracks[name] = Track(
+        context=left.context,
+        team=team,
+        routed=Routed(reason="cancelled", because=told(scope.cancelled()), from_team=left.team),
+        latest=latest,
+        cleans_up=True,
+    )
+    try:
+        await interpreter.follow(name)
+    except TeamError as error:
+        Place(name, team, 0, "", "").note(scope, "route", str(error), status=type(error).__name__)

@@ -75,9 +75,16 @@ class WorkerProcess:
                 return after
             before = after
 
+    async def memory(self) -> float:
+        """Bytes that are resident, once its garbage is collected."""
+        return await self._asked(b"memory\n")
+
     async def _cpu(self) -> float:
+        return await self._asked(b"cpu\n")
+
+    async def _asked(self, question: bytes) -> float:
         assert self._process.stdin is not None
-        self._process.stdin.write(b"cpu\n")
+        self._process.stdin.write(question)
         return float(await self._line())
 
     async def _line(self) -> str:

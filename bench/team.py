@@ -52,6 +52,49 @@ def plan(rounds: int) -> Plan:
     return compiled.plan
 
 
+_APPROVAL = f"""
+llm_config:
+  default_provider: {loop.PROVIDER}
+  default_model: {loop.MODEL}
+  personas:
+    editor:
+      temperature: {loop.TEMPERATURE}
+      max_tokens: {loop.MAX_TOKENS}
+      retries: {loop.RETRIES}
+      prompts:
+        system: {loop.SYSTEM}
+        user: {loop.PROMPT.format(topic="{{ context.topic }}", round="{{ run.teams_run }}")}
+orchestration:
+  entry_team: draft
+  teams:
+    draft:
+      tasks:
+        - {{name: improve, agent_type: generic_single_shot, persona_key: editor}}
+      routing:
+        rules: [{{condition: all_success, next_team: review}}]
+    review:
+      tasks:
+        - name: sign_off
+          type: approval
+          prompt: Is the draft good?
+          show: "{{{{ teams.draft.tasks.improve.data.text }}}}"
+      routing:
+        rules: [{{condition: all_success, next_team: finish}}]
+    finish:
+      tasks:
+        - {{name: improve, agent_type: generic_single_shot, persona_key: editor}}
+"""
+
+
+def approval_plan() -> Plan:
+    """The plan of a run that drafts, waits for a person, and finishes what was approved."""
+    compiled = compile_sources(
+        [SourceText("approval.yml", _APPROVAL)], CAPABILITIES, name="approval",
+        schema_problem=lambda _: None,
+    )  # fmt: skip
+    return compiled.plan
+
+
 def context() -> Json:
     """What a run starts with."""
     return {"topic": loop.TOPIC, "round": 0}

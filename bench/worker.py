@@ -2,11 +2,14 @@
 
     python -m bench.worker SYSTEM ADDRESS TASK_QUEUE SCRIPT
 
-Answers each line on standard input with the CPU seconds that this process has used so far;
-ends with its input.
+Answers each line on standard input: `cpu` with the CPU seconds that this process has used so
+far, `memory` with its resident bytes. Ends with its input.
 """
 
 import asyncio
+import ctypes
+import gc
+import os
 import sys
 import time
 from collections.abc import AsyncGenerator
@@ -24,6 +27,7 @@ from activities.providers.registry import Providers
 from bench import loop
 from bench.asking import Asking
 from bench.handwritten import OutlineLoop
+from bench.handwritten_approval import DraftAndFinish
 from coterie.sandbox import restrictions, sandbox
 from coterie.wire import data_converter
 from workflows.team import TeamWorkflow
@@ -31,6 +35,8 @@ from workflows.team import TeamWorkflow
 IDENTITY = "bench"
 """Stands in every event of a history: the same length for all."""
 BUILD_ID = "bench"
+_CACHED_RUNS = 1100
+"""More than are ever parked at once."""
 
 
 def providers(script: Path) -> Providers:
@@ -53,11 +59,11 @@ async def worker(system: str, address: str, queue: str, script: Path) -> AsyncGe
     async with Worker(
         client,
         task_queue=queue,
-        workflows=[TeamWorkflow if coterie else OutlineLoop],
+        workflows=[TeamWorkflow] if coterie else [OutlineLoop, DraftAndFinish],
         activities=[AgentActivities(models).run_agent if coterie else Asking(provider).ask_agent],
         workflow_runner=_runner(system),
         build_id=BUILD_ID,
-        max_cached_workflows=100,
+        max_cached_workflows=_CACHED_RUNS,
     ):
         yield
     await models.close()
@@ -74,13 +80,22 @@ def _runner(system: str) -> WorkflowRunner:
             return sandbox()
 
 
+def _resident() -> int:
+    """Bytes of this process in memory, without its garbage and what the allocator keeps back."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 async def main(system: str, address: str, queue: str, script: str) -> None:
     # Where Python may not keep bytecode, the sandbox compiles every module for every run.
     sys.dont_write_bytecode = False
     async with worker(system, address, queue, Path(script)):
         print("ready", flush=True)
-        while await asyncio.to_thread(sys.stdin.readline):
-            print(time.process_time(), flush=True)
+        while question := await asyncio.to_thread(sys.stdin.readline):
+            answer = _resident() if question == "memory\n" else time.process_time()
+            print(answer, flush=True)
 
 
 if __name__ == "__main__":

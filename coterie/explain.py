@@ -26,13 +26,13 @@ from dsl.shapes import shaped
 from dsl.source import Node, Problems
 from dsl.steps import (
     AgentStep,
-    ApprovalStep,
     LoopStep,
     PersonaDocument,
     SkillStep,
     StepBase,
     WaitStep,
 )
+from dsl.terms import DecisionTerms
 from dsl.values import Json, NodePath, Segment
 
 _Mapping = dict[str, object]
@@ -260,7 +260,7 @@ def _within(step: str, key: str, item: object) -> str:
 def _absence_counts(model: BaseModel, name: str) -> bool:
     """Whether it says something that a bound is not set: no end, then."""
     match model, name:
-        case ApprovalStep(), "deadline":
+        case DecisionTerms(), "deadline":
             return True
         case WaitStep(signal=str()), "deadline":
             return True

@@ -24,6 +24,8 @@ _BOUNDS = {
     "LoopStep.max_iterations": "rounds",
     "LoopStep.concurrency": "rounds at once",
     "ApprovalStep.deadline": "for a person to decide",
+    "Consent.deadline": "for a person to decide",
+    "AskTerms.deadline": "for a person to decide",
     "WaitStep.deadline": "for the signal to come",
     "Persona.timeout": "for one answer of the model",
     "Persona.retries": "more attempts while the provider cannot answer",
@@ -37,7 +39,7 @@ _BOUNDS = {
 _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
 
 
-_OWNERS = ("Collect", "Retry", "Persona", "SkillContract")
+_OWNERS = ("Collect", "Consent", "AskTerms", "Retry", "Persona", "SkillContract")
 """Their fields are told with the key above: `agent.timeout`."""
 
 

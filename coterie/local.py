@@ -152,7 +152,7 @@ class LocalScope:
         """
         refusal = approvals.refusal(self.state, asked)
         if refusal is not None:
-            raise Refused(refusal)
+            raise Refused(refusal.message)
         decision = approvals.record(self.state, asked, self.now(), "update")
         self._stirred.set()
         return decision

@@ -22,6 +22,7 @@ from dsl.steps import (
     TryStep,
     WaitStep,
 )
+from dsl.terms import Approval, Consent, DecisionTerms, consent
 
 
 def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
@@ -65,7 +66,8 @@ def _step(step: Step, plan: Plan) -> str:  # noqa: C901  # one line for each kin
         case AgentStep():
             return _agent(step, plan)
         case SkillStep():
-            return f"skill {step.skill}" + (f" ({step.terms.effect})" if step.terms else "")
+            effect = f" ({step.terms.effect})" if step.terms else ""
+            return f"skill {step.skill}{effect}{_consent(step.requires_approval, 'result')}"
         case ToolStep():
             return f"tool {step.tool}"
         case LoopStep():
@@ -94,13 +96,7 @@ def _step(step: Step, plan: Plan) -> str:  # noqa: C901  # one line for each kin
 
 
 def _agent(step: AgentStep, plan: Plan) -> str:
-    match step.requires_approval:
-        case False:
-            approval = ""
-        case "after":
-            approval = ", a person accepts its answer"
-        case _:
-            approval = ", a person allows it first"
+    approval = _consent(step.requires_approval, "answer")
     if step.conversation is not None:
         approval = f", in the conversation {step.conversation}{approval}"
     if step.agent_class is not None:
@@ -125,11 +121,26 @@ def _loop(step: LoopStep) -> str:
     return f"loop {', '.join(parts)}"
 
 
+def _consent(approval: Approval, what: str) -> str:
+    """`, a person allows it first`; with terms also who, and within which time."""
+    terms = consent(approval)
+    if terms is None:
+        return ""
+    told = (
+        f", a person accepts its {what}" if terms.when == "after" else ", a person allows it first"
+    )
+    return f"{told}: {_who(terms)}" if isinstance(approval, Consent) else told
+
+
 def _approval(step: ApprovalStep) -> str:
-    who = ", ".join(step.approvers) or "anyone"
-    if step.deadline is None:
-        return f"approval by {who}"
-    return f"approval by {who} within {duration(step.deadline)}, else {step.on_timeout}"
+    return f"approval by {_who(step)}"
+
+
+def _who(terms: DecisionTerms) -> str:
+    who = ", ".join(terms.approvers) or "anyone"
+    if terms.deadline is None:
+        return who
+    return f"{who} within {duration(terms.deadline)}, else {terms.on_timeout}"
 
 
 def _wait(step: WaitStep) -> str:

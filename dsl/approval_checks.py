@@ -1,56 +1,104 @@
-"""What the terms of an approval refer to, and whether they can come about."""
+"""What the terms of a question refer to, and whether they can come about."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from dsl.document import Orchestration, SystemDocument
 from dsl.errors import Code, listed, nearest
+from dsl.json_schema import beyond
 from dsl.nodes import Node, Problems
-from dsl.steps import ApprovalStep
-from dsl.values import NodePath
+from dsl.steps import AgentStep, ApprovalStep, SkillStep, Step
+from dsl.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms
+from dsl.values import Json, NodePath
 from dsl.walking import walk
 
 SILENCE = ("reject", "approve", "fail")
 """What `on_timeout` may say besides the name of a team."""
 
 
+class _Asked(NamedTuple):
+    """A question that a document lets a run ask."""
+
+    told: str
+    """`the approval 'sign_off'`."""
+    terms: DecisionTerms
+    path: NodePath
+    """Where its terms stand."""
+    nothing_sent: bool = False
+    """It asks before a step that is given nothing."""
+
+
 def check_approvals(
-    document: SystemDocument, orchestration: Orchestration, tree: Node, problems: Problems
+    document: SystemDocument,
+    orchestration: Orchestration,
+    tree: Node,
+    problems: Problems,
+    schema_problem: Callable[[Json], str | None],
 ) -> None:
-    """Note every approval that names what is not there, or that nobody could ever give."""
-    checks = _Checks(orchestration, tree, problems)
+    """Note every question that names what is not there, or that nobody could ever answer."""
+    checks = _Checks(orchestration, tree, problems, schema_problem)
     for team_id in SILENCE:
         if team_id in orchestration.teams:
             checks.ambiguous(team_id)
-    for step, path in _approvals(document, orchestration):
-        checks.silence(step, path)
-        checks.quorum(step, path)
-        checks.moments(step, path)
+    for asked in _questions(document, orchestration):
+        checks.silence(asked)
+        checks.quorum(asked)
+        checks.moments(asked)
+        checks.change(asked)
 
 
-def _approvals(
-    document: SystemDocument, orchestration: Orchestration
-) -> Iterator[tuple[ApprovalStep, NodePath]]:
-    lists = [
-        (team.tasks, ("orchestration", "teams", team_id, "tasks"))
-        for team_id, team in orchestration.teams.items()
-    ] + [
-        (persona.execution_plan or (), ("llm_config", "personas", key, "execution_plan"))
-        for key, persona in document.llm_config.personas.items()
-    ]
-    for steps, path in lists:
-        for step, place in walk(steps, path):
-            if isinstance(step, ApprovalStep):
-                yield step, place
+def _questions(document: SystemDocument, orchestration: Orchestration) -> Iterator[_Asked]:
+    if isinstance(orchestration.no_progress, Asking):
+        path: NodePath = ("orchestration", "no_progress", "ask")
+        yield _Asked("the question of `no_progress`", orchestration.no_progress.ask, path)
+    for name, tool in document.tools.items():
+        if isinstance(tool.requires_approval, Consent):
+            yield _Asked(
+                f"the approval of the tool {name!r}", tool.requires_approval,
+                ("tools", name, "requires_approval"),
+            )  # fmt: skip
+    for team_id, team in orchestration.teams.items():
+        yield from _of_steps(team.tasks, ("orchestration", "teams", team_id, "tasks"))
+    for key, persona in document.llm_config.personas.items():
+        path = ("llm_config", "personas", key, "execution_plan")
+        yield from _of_steps(persona.execution_plan or (), path)
+
+
+def _of_steps(steps: Sequence[Step], path: NodePath) -> Iterator[_Asked]:
+    for step, place in walk(steps, path):
+        match step:
+            case ApprovalStep():
+                yield _Asked(f"the approval {step.name!r}", step, place)
+            case (
+                AgentStep(requires_approval=Consent() as terms)
+                | SkillStep(requires_approval=Consent() as terms)
+            ):
+                yield _Asked(
+                    f"the approval of {step.name!r}", terms, (*place, "requires_approval"),
+                    nothing_sent=step.input is None,
+                )  # fmt: skip
+            case _:
+                pass
+        if isinstance(step, AgentStep) and step.config is not None:
+            below = (*place, "config", "execution_plan")
+            yield from _of_steps(step.config.execution_plan or (), below)
 
 
 class _Checks:
     """The checks of one document."""
 
-    def __init__(self, orchestration: Orchestration, tree: Node, problems: Problems) -> None:
+    def __init__(
+        self,
+        orchestration: Orchestration,
+        tree: Node,
+        problems: Problems,
+        schema_problem: Callable[[Json], str | None],
+    ) -> None:
         self._teams = orchestration.teams
         self._groups = orchestration.groups
         self._tree = tree
         self._problems = problems
+        self._schema_problem = schema_problem
 
     def ambiguous(self, team_id: str) -> None:
         """Refuse a team that is called like a meaning of silence."""
@@ -60,51 +108,85 @@ class _Checks:
             allowed=f"a name other than {listed(SILENCE)}, which `on_timeout` of an approval means",
         )  # fmt: skip
 
-    def silence(self, step: ApprovalStep, path: NodePath) -> None:
-        """Silence is one of three words, or leads to a team that there is."""
-        if step.on_timeout in SILENCE or step.on_timeout in self._teams:
-            return
-        if self._problems.has("E303", (*path, "on_timeout")):
-            return
-        known = (*SILENCE, *self._teams)
-        self._add("E201", step, (*path, "on_timeout"), f"'on_timeout' is {step.on_timeout!r}",
-                  allowed=f"reject, approve, fail, or a team ({listed(self._teams)})",
-                  fix=nearest(step.on_timeout, known))  # fmt: skip
+    def silence(self, asked: _Asked) -> None:
+        """Silence is one of three words, or leads to a team that there is; a limit has no team."""
+        said, path = asked.terms.on_timeout, (*asked.path, "on_timeout")
+        limit = isinstance(asked.terms, AskTerms)
+        teams = () if limit else tuple(self._teams)
+        if said not in (*SILENCE, *teams) and not self._problems.has("E303", path):
+            known = (
+                listed(SILENCE) if limit else f"reject, approve, fail, or a team ({listed(teams)})"
+            )
+            self._add("E201", asked, "on_timeout", f"'on_timeout' is {said!r}",
+                      allowed=known, fix=nearest(said, (*SILENCE, *teams)))  # fmt: skip
+        if asked.terms.deadline is None and not isinstance(asked.terms, ApprovalStep):
+            self._problems.add(
+                "W502", self._tree.find(asked.path).at, asked.path,
+                f"{asked.told} has no deadline: it may wait for ever",
+                fix="say `deadline: 3d` and `on_timeout: reject`",
+            )  # fmt: skip
 
-    def quorum(self, step: ApprovalStep, path: NodePath) -> None:
+    def quorum(self, asked: _Asked) -> None:
         """As many people as have to approve are allowed to."""
-        if not step.approvers:
+        terms = asked.terms
+        if not terms.approvers:
             return
-        named = (*step.approvers, *(name for one in step.escalate for name in one.to))
+        named = (*terms.approvers, *(name for one in terms.escalate for name in one.to))
         people = {one for name in named for one in self._groups.get(name, (name,))}
-        if len(people) < step.quorum:
-            self._add("E106", step, (*path, "quorum"),
-                      f"{step.quorum} people have to approve, and {len(people)} may decide",
+        if len(people) < terms.quorum:
+            self._add("E106", asked, "quorum",
+                      f"{terms.quorum} people have to approve, and {len(people)} may decide",
                       fix="name more approvers, or ask for fewer")  # fmt: skip
 
-    def moments(self, step: ApprovalStep, path: NodePath) -> None:
+    def moments(self, asked: _Asked) -> None:
         """Escalations follow each other, and nothing is due only after the deadline."""
-        after = [one.after for one in step.escalate]
+        terms = asked.terms
+        after = [one.after for one in terms.escalate]
         if after != sorted(after):
-            self._add("E106", step, (*path, "escalate"),
+            self._add("E106", asked, "escalate",
                       "the escalations are not in the order of their times",
                       fix="put the one with the least `after` first")  # fmt: skip
-        if step.deadline is None:
+        if terms.deadline is None:
             return
-        if after and max(after) >= step.deadline:
-            self._add("E106", step, (*path, "escalate"),
+        if after and max(after) >= terms.deadline:
+            self._add("E106", asked, "escalate",
                       "an escalation comes no earlier than the deadline, so never",
                       fix="escalate before the `deadline`")  # fmt: skip
-        if step.remind_every is not None and step.remind_every >= step.deadline:
-            self._add("E106", step, (*path, "remind_every"),
+        if terms.remind_every is not None and terms.remind_every >= terms.deadline:
+            self._add("E106", asked, "remind_every",
                       "the first reminder comes no earlier than the deadline, so never",
                       fix="remind before the `deadline`")  # fmt: skip
 
+    def change(self, asked: _Asked) -> None:
+        """What may be changed is there, is shown, and can be checked."""
+        terms = asked.terms
+        if not isinstance(terms, ApprovalTerms):
+            return
+        if terms.schema_ is not None:
+            self._schema(asked, terms.schema_)
+            if not terms.editable:
+                self._add("E107", asked, "schema", "a `schema` checks changes, and none is allowed",
+                          fix="add `editable: true`, or leave `schema` out")  # fmt: skip
+        if not terms.editable or not isinstance(terms, Consent):
+            return
+        if terms.show is not None:
+            self._add("E107", asked, "show", "what is changed is what is sent, or what came of it, "
+                      "so that is what is shown",
+                      fix="leave `show` out, or `editable`")  # fmt: skip
+        if terms.when == "before" and asked.nothing_sent:
+            self._add("E107", asked, "editable", "the step is given nothing that could be changed",
+                      fix="give it `input:`, or say `when: after`")  # fmt: skip
+
+    def _schema(self, asked: _Asked, schema: Json) -> None:
+        wrong = self._schema_problem(schema) or beyond(schema)
+        if wrong is not None:
+            self._add("E505", asked, "schema", f"the schema cannot be used: {wrong}")
+
     def _add(
-        self, code: Code, step: ApprovalStep, path: NodePath, message: str, *,
-        allowed: str = "", fix: str = "",
-    ) -> None:  # fmt: skip
+        self, code: Code, asked: _Asked, key: str, message: str, *, allowed: str = "", fix: str = ""
+    ) -> None:
+        path = (*asked.path, key)
         node = self._tree.find(path)
         mark = node.mark if code == "E201" else node.at  # a wrong name itself, else the key
-        told = f"the approval {step.name!r}: {message}"
+        told = f"{asked.told}: {message}"
         self._problems.add(code, mark, path, told, allowed=allowed, fix=fix)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dsl.approval_checks import check_approvals
 from dsl.capabilities import Capabilities
 from dsl.checks import EARLIER, Checker
+from dsl.consents import checked_by, of_contract
 from dsl.document import Orchestration, ProviderSection, SystemDocument, TeamDocument, WorkerSection
 from dsl.errors import InvalidDocument, Problem
 from dsl.naming import unknown
@@ -21,6 +22,7 @@ from dsl.secrets import refuse_secrets
 from dsl.shapes import shaped
 from dsl.source import read
 from dsl.steps import SkillStep, SkillTerms, Step
+from dsl.terms import asking
 from dsl.unfilled import refuse_unfilled
 from dsl.values import Json, NodePath
 from dsl.walking import walk
@@ -164,17 +166,19 @@ class _Compiler:
             for team_id, team in orchestration.teams.items()
         }
         agents.check_unused()
-        check_approvals(self.document, orchestration, self.tree, self.problems)
+        check_approvals(self.document, orchestration, self.tree, self.problems, self.schema_problem)
         if self.problems.errors:
             return None
+        no_progress, no_progress_terms = asking(orchestration.no_progress)
         return Plan(
             name=self.document.name or name,
             entry_team=orchestration.entry_team,
             limits=Limits(
                 max_total_teams=orchestration.max_total_teams,
                 max_recursion_depth=orchestration.max_recursion_depth,
-                no_progress=orchestration.no_progress,
                 cancel_timeout=orchestration.cancel_timeout,
+                no_progress=no_progress,
+                no_progress_terms=no_progress_terms,
             ),
             teams=teams,
             personas=agents.personas,
@@ -278,9 +282,14 @@ class _Compiler:
             terms = SkillTerms(
                 effect=contract.effect, timeout=contract.timeout, retries=contract.retries
             )
+            declared = of_contract(section.requires_approval, contract, section.fixed)
+            approval = checked_by(
+                section.requires_approval, declared, ("tools", name, "requires_approval"),
+                self.tree, self.problems,
+            )  # fmt: skip
             tools[name] = Tool(
                 skill=section.skill, description=section.description or contract.description,
-                fixed=section.fixed, requires_approval=section.requires_approval, terms=terms,
+                fixed=section.fixed, requires_approval=approval, terms=terms,
             )  # fmt: skip
         return tools
 

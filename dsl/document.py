@@ -10,7 +10,8 @@ from pydantic import AliasChoices, Field, JsonValue
 
 from dsl.conditions import Condition
 from dsl.plan import Collect
-from dsl.steps import ApprovalTerms, MergePolicy, PersonaDocument, Step
+from dsl.steps import MergePolicy, PersonaDocument, Step
+from dsl.terms import Approval, ApprovalTerms, NoProgress
 from dsl.values import Frozen, Json, Timeout
 
 
@@ -109,7 +110,9 @@ class Orchestration(Frozen):
     entry_team: str
     max_total_teams: int = Field(default=30, ge=1)
     max_recursion_depth: int = Field(default=5, ge=1)
-    no_progress: Literal["fail", "ask", "ignore"] = "ignore"
+    no_progress: NoProgress = "ignore"
+    """A team is entered again and nothing that it reads has changed: `fail`, `ask` a person,
+    `ignore`, or `{ask: terms}`: who is asked, and how."""
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """`{group: people}`; an approval may name a group instead of each of them."""
     on_cancel: str | None = None
@@ -148,7 +151,9 @@ class ToolSection(Frozen):
     description: str = ""
     fixed: Json = Field(default_factory=dict[str, JsonValue])
     """Laid over the arguments; a caller cannot change it."""
-    requires_approval: bool = False
+    requires_approval: Approval = False
+    """`true` and `before`: a person allows each call; `after`: a person accepts each result; or a
+    mapping with `when` and the terms of an approval."""
 
 
 class SystemDocument(Frozen):

@@ -9,6 +9,7 @@ from typing import cast
 
 from dsl.capabilities import Capabilities
 from dsl.checks import Checker
+from dsl.consents import checked_by, of_contract
 from dsl.document import SystemDocument
 from dsl.errors import listed
 from dsl.merge import deep_merge
@@ -18,6 +19,7 @@ from dsl.plan import Persona
 from dsl.prompt_checks import PromptChecks
 from dsl.source import Node, Problems
 from dsl.steps import AgentStep, PersonaDocument, SkillStep, SkillTerms, Step, ToolStep
+from dsl.terms import Approval, Consent
 from dsl.values import Json, NodePath
 from dsl.walking import rebuilt, walk
 
@@ -102,7 +104,11 @@ class AgentResolver:
             timeout=step.timeout or contract.timeout,
             retries=contract.retries,
         )
-        return step.model_copy(update={"terms": terms})
+        approval = checked_by(
+            step.requires_approval, of_contract(step.requires_approval, contract),
+            (*path, "requires_approval"), self.tree, self.problems,
+        )  # fmt: skip
+        return step.model_copy(update={"terms": terms, "requires_approval": approval})
 
     def _not_a_task(self, path: NodePath, what: str, name: str) -> None:
         self.problems.add(
@@ -137,7 +143,18 @@ class AgentResolver:
         origin = (*path, "config") if step.config is not None else (*_PERSONAS, key)
         persona = self._checked(step, persona, path, origin, checker, plan_key, reads)
         self.personas[plan_key] = persona
-        return step.model_copy(update={"persona_key": plan_key, "config": None})
+        approval = self._consent(step, persona, path)
+        return step.model_copy(
+            update={"persona_key": plan_key, "config": None, "requires_approval": approval}
+        )
+
+    def _consent(self, step: AgentStep, persona: Persona, path: NodePath) -> Approval:
+        """An answer that a person may change is held against the schema of answers."""
+        asked = step.requires_approval
+        after = isinstance(asked, Consent) and asked.when == "after"
+        declared = persona.output_schema if after and step.agent_type != ORCHESTRATING else None
+        place = (*path, "requires_approval")
+        return checked_by(asked, declared, place, self.tree, self.problems)
 
     def _legacy(self, step: AgentStep, path: NodePath, reads: dict[str, None]) -> AgentStep:
         self.uses_legacy = True

@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue
 
 from dsl.conditions import Condition
 from dsl.steps import MergePolicy, SkillTerms, Step
+from dsl.terms import Approval, AskTerms
 from dsl.values import Frozen, Json, Timeout
 
 LANGUAGE_VERSION = 1
@@ -59,6 +60,8 @@ class Limits(Frozen):
     """What it means that a team is entered again with an identical relevant context."""
     cancel_timeout: Timeout = 60.0
     """For all that is still done once the run is cancelled: `finally` and `on_cancel`."""
+    no_progress_terms: AskTerms | None = None
+    """With `ask`: who is asked, and how."""
 
 
 class Rule(Frozen):
@@ -131,7 +134,7 @@ class Tool(Frozen):
     description: str = ""
     fixed: Json = Field(default_factory=dict[str, JsonValue])
     """Laid over the arguments; a caller cannot change it."""
-    requires_approval: bool = False
+    requires_approval: Approval = False
     terms: SkillTerms | None = None
     """Set by the compiler."""
 

@@ -228,6 +228,8 @@ class Misfit:
         if self.kind == "value_error":
             return "E103", f"{self._told_name} is {shown}", str(self.context.get("error", "")), ""
         wanted = _WANTED.get(self.kind, str(self.details["msg"]))
+        if name == "requires_approval":
+            wanted = "true, false, before, after, or a mapping with terms"
         fix = ""
         if isinstance(node.value, str) and is_template(node.value):
             fix = "a template is not filled here: write the value itself"

@@ -50,10 +50,11 @@ def _paths(text: str, known_inputs: tuple[str, ...] | None) -> tuple[Path, ...]:
         return ()  # the agent's own rendering will say so
 
 
-def slice_for(persona: Persona, step: AgentStep, facts: Facts) -> Json:
+def slice_for(persona: Persona, step: AgentStep, facts: Facts, allowed: JsonValue = None) -> Json:
     """What the persona's prompts name, nested as they name it, and the step's own input.
 
-    A path with no value is left out: the prompt may have a default for it.
+    A path with no value is left out: the prompt may have a default for it. What a person allowed
+    as the input is taken as it is, never filled.
 
     Raises:
         TemplateFailed: the step's `input` names what is not there.
@@ -61,7 +62,7 @@ def slice_for(persona: Persona, step: AgentStep, facts: Facts) -> Json:
     names = facts.names()
     inputs: Json = {}
     if step.input is not None:
-        inputs["input"] = fill(step.input, names)
+        inputs["input"] = fill(step.input, names) if allowed is None else allowed
     known = inputs.get("input")
     braces = tuple(known) if isinstance(known, dict) else ()
     for text in persona.prompts.values():

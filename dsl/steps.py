@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, JsonValue, Tag
 
 from dsl.capabilities import Effect
 from dsl.conditions import Condition
+from dsl.terms import Approval, ApprovalTerms
 from dsl.values import Frozen, Json, Seconds, Timeout
 
 StepKind = Literal[
@@ -73,8 +74,9 @@ class AgentStep(StepBase):
     """The name of the conversation that the agent goes on with; may be a template."""
     conversation_turns: int | None = Field(default=None, ge=1)
     """So many of its latest turns are sent to the model; all unless said."""
-    requires_approval: bool | Literal["before", "after"] = False
-    """`true` and `before`: a person allows the call; `after`: a person accepts its answer."""
+    requires_approval: Approval = False
+    """`true` and `before`: a person allows the call; `after`: a person accepts its answer; or a
+    mapping with `when` and the terms of an approval."""
 
 
 class SkillTerms(Frozen):
@@ -94,6 +96,9 @@ class SkillStep(StepBase):
     skill: str
     """`Name.method`."""
     input: JsonValue = None
+    requires_approval: Approval = False
+    """`true` and `before`: a person allows the call; `after`: a person accepts its result; or a
+    mapping with `when` and the terms of an approval."""
     terms: SkillTerms | None = None
     """Set by the compiler."""
 
@@ -166,38 +171,6 @@ class SetStep(StepBase):
 
     kind: Literal["set"]
     values: Json
-
-
-class Escalation(Frozen):
-    """Who may decide too, once nobody has for so long."""
-
-    after: Timeout
-    """From when the question was asked."""
-    to: tuple[str, ...] = Field(min_length=1)
-    """Names and groups; they may decide from then on."""
-
-
-class ApprovalTerms(Frozen):
-    """Who decides, how many, and what happens while nobody does (design 5)."""
-
-    approvers: tuple[str, ...] = ()
-    """Who may decide: names, and groups of `orchestration.groups`; anyone when empty."""
-    quorum: int = Field(default=1, ge=1, le=100)
-    """So many different people have to approve; one rejection is enough to reject."""
-    deadline: Seconds | None = None
-    """How long to wait; without it, for ever."""
-    remind_every: Timeout | None = None
-    """A reminder in the trail after each such while without a decision."""
-    escalate: tuple[Escalation, ...] = ()
-    """Who may decide too, as time goes by."""
-    on_timeout: str = "reject"
-    """What the deadline means: `reject`, `approve`, `fail`, or a team to go on with. Nothing is
-    approved by silence unless this says `approve`."""
-    editable: bool = False
-    """The person may change what is shown; the change keeps its shape, and is the step's
-    `payload`."""
-    remember: bool = False
-    """What was approved is approved again in this run, when the same is asked and shown."""
 
 
 class ApprovalStep(StepBase, ApprovalTerms):

@@ -18,14 +18,16 @@ from dsl.document import (
 from dsl.nodes import Node, Problems
 from dsl.steps import STEP_MODELS, PersonaDocument, StepBase
 from dsl.templates import is_template
+from dsl.terms import ApprovalTerms, Consent
 from dsl.values import NodePath
-from dsl.walking import FILLED_OF_STEPS
+from dsl.walking import FILLED_OF_CONSENTS, FILLED_OF_STEPS
 
 _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     PersonaDocument: ("prompts",),
     RuleDocument: ("context_updates",),
     RoutingDocument: ("context_updates",),
     Expression: ("expression",),
+    Consent: FILLED_OF_CONSENTS,
     **{model: FILLED_OF_STEPS[kind] for kind, model in STEP_MODELS.items()},
 }
 """What is filled when it is used; docs/language.md, "Templates"."""
@@ -35,6 +37,7 @@ _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
     TeamDocument: ("description",),
     ToolSection: ("description",),
     PersonaDocument: ("description", "output_schema"),
+    ApprovalTerms: ("schema_",),
     LlmConfig: ("agents",),
     StepBase: ("output_variable",),
 }
@@ -55,7 +58,7 @@ _INSTEAD = {
         "write it out; `config:` on a task may name another one, and so may `--model`",
     ),
     **dict.fromkeys(
-        ("approvers", "to", "groups"),
+        ("approvers", "to", "groups", "notify"),
         "write the names out, and let a step of `type: branch` choose between approvals",
     ),
     "signal": "write the signal's name; what differs from run to run belongs into its payload",
@@ -99,12 +102,7 @@ def _texts(value: object, path: NodePath, field: str) -> Iterator[tuple[NodePath
             if is_template(value):
                 yield path, field
         case BaseModel():
-            for name, key, filled in _fields(type(value)):
-                below = getattr(value, name)
-                compared = name == "value" and isinstance(value, TaskField | ContextField)
-                if filled or (compared and isinstance(below, str)):  # E402 tells it
-                    continue
-                yield from _texts(below, (*path, key), key)
+            yield from _of_model(value, path)
         case Mapping():
             for key, item in cast("Mapping[str, object]", value).items():
                 yield from _texts(item, (*path, key), field)
@@ -113,3 +111,16 @@ def _texts(value: object, path: NodePath, field: str) -> Iterator[tuple[NodePath
                 yield from _texts(item, (*path, index), field)
         case _:
             return
+
+
+def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str]]:
+    for name, key, filled in _fields(type(value)):
+        below = getattr(value, name)
+        if isinstance(value, ToolSection) and isinstance(below, Consent):
+            # a tool is called from anywhere, so its question has nothing to be filled from
+            for word in FILLED_OF_CONSENTS:
+                yield from _texts(getattr(below, word), (*path, key, word), word)
+        compared = name == "value" and isinstance(value, TaskField | ContextField)
+        if filled or (compared and isinstance(below, str)):  # E402 tells it
+            continue
+        yield from _texts(below, (*path, key), key)

@@ -5,7 +5,19 @@ from dataclasses import dataclass
 
 from dsl.conditions import AllOf, AnyOf, Condition, Not
 from dsl.plan import Plan
-from dsl.steps import BranchStep, LoopStep, ParallelStep, SetStep, Step, TryStep, WaitStep
+from dsl.steps import (
+    AgentStep,
+    ApprovalStep,
+    BranchStep,
+    LoopStep,
+    ParallelStep,
+    SetStep,
+    SkillStep,
+    Step,
+    TryStep,
+    WaitStep,
+)
+from dsl.terms import Consent, DecisionTerms, consent
 from dsl.values import NodePath
 
 
@@ -123,6 +135,10 @@ def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
     """The values of a step that are filled when it runs."""
     for key in FILLED_OF_STEPS[step.kind]:
         yield TemplateValue(getattr(step, key), (*path, key))
+    if isinstance(step, AgentStep | SkillStep) and isinstance(step.requires_approval, Consent):
+        for key in FILLED_OF_CONSENTS:
+            value = getattr(step.requires_approval, key)
+            yield TemplateValue(value, (*path, "requires_approval", key))
 
 
 FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
@@ -141,6 +157,21 @@ FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
     "fail": ("message",),
 }
 """`{kind: the fields whose templates are filled when the step runs}`."""
+
+
+FILLED_OF_CONSENTS = ("prompt", "show")
+"""The same of a step's `requires_approval`."""
+
+
+def asks(step: Step) -> DecisionTerms | None:
+    """The terms with which a step asks a person; None when it does not, or by a tool's terms."""
+    match step:
+        case ApprovalStep():
+            return step
+        case AgentStep(requires_approval=said) | SkillStep(requires_approval=said):
+            return consent(said)
+        case _:
+            return None
 
 
 def variables(steps: Sequence[Step]) -> dict[str, NodePath]:

@@ -11,9 +11,13 @@ from hashlib import sha256
 
 from pydantic import JsonValue
 
-from dsl.errors import listed
-from workflows.messages import DecideInput, Decision, How, Pending
+from dsl.errors import RunRefused, listed
+from workflows.edits import MOST_CHANGES, changes, fault
+from workflows.messages import DecideInput, Decision, How, Pending, Refusal
 from workflows.state import RunState
+
+_LONGEST_NAME = 120
+_MOST = 50
 
 
 def digest_of(prompt: str, show: JsonValue) -> str:
@@ -21,68 +25,66 @@ def digest_of(prompt: str, show: JsonValue) -> str:
     return sha256(json.dumps([prompt, show], sort_keys=True).encode()).hexdigest()[:12]
 
 
-def refusal(state: RunState, asked: DecideInput) -> str | None:
+def malformed(error: RunRefused) -> Refusal:
+    """The refusal of what is no decision at all."""
+    return Refusal(code="Malformed", message=str(error))
+
+
+def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
     """Why this decision cannot be taken, or None when it can."""
+    id = _named(asked.id)
     earlier = state.decisions.get(asked.id)
     if earlier is not None:
-        return f"{asked.id!r} is closed: {earlier.by} {earlier.verdict} it at {earlier.at}"
+        told = f"{id} is closed: {earlier.by} {earlier.verdict} it at {earlier.at}"
+        without = earlier.model_copy(update={"payload": None})  # an answer stays small
+        return Refusal(code="RequestClosed", message=told, request=asked.id, decision=without)
     request = state.pending.get(asked.id)
     if request is None:
-        return f"nothing waits under {asked.id!r}; pending: {listed(state.pending)}"
+        told = f"nothing waits under {id}; pending: {listed(state.pending)}"
+        return Refusal(code="UnknownRequest", message=told, pending=tuple(state.pending)[:_MOST])
     if request.approvers and asked.by not in request.approvers:
-        return f"{asked.by!r} may not decide {asked.id!r}; allowed: {listed(request.approvers)}"
-    if asked.digest is not None and asked.digest != request.digest:
-        return (
-            f"{asked.id!r} shows something else by now: its digest is {request.digest!r}, not "
-            f"{asked.digest!r}; look at it again"
+        told = f"{asked.by!r} may not decide {id}; allowed: {listed(request.approvers)}"
+        return Refusal(
+            code="NotAllowed", message=told, request=asked.id, approvers=request.approvers
         )
+    if asked.digest is not None and asked.digest != request.digest:
+        told = (
+            f"{id} shows something else by now: its digest is {request.digest!r}, not "
+            f"{_named(asked.digest)}; look at it again"
+        )
+        return Refusal(code="RequestChanged", message=told, request=asked.id, digest=request.digest)
     if asked.decision == "approve" and asked.by in request.approved_by and asked.payload is None:
         count = len(request.approved_by)
-        return f"{asked.by} has approved {asked.id!r} already; {count} of {request.quorum} have"
-    return None if asked.payload is None else _edit_refusal(request, asked)
+        told = f"{asked.by} has approved {id} already; {count} of {request.quorum} have"
+        return Refusal(
+            code="AlreadyApproved", message=told, request=asked.id, approved_by=request.approved_by
+        )
+    wrong = _wrong_payload(request, asked)
+    if wrong is None:
+        return None
+    return Refusal(code="BadPayload", message=wrong, request=asked.id)
 
 
-def _edit_refusal(request: Pending, asked: DecideInput) -> str | None:
+def _named(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}...")
+
+
+def _wrong_payload(request: Pending, asked: DecideInput) -> str | None:
+    if asked.payload is None:
+        if asked.decision == "reject" or request.payload_schema is None:
+            return None
+        unfit = fault(request, request.show, "what is shown")
+        return None if unfit is None else f"{unfit}; approve it with a changed `payload`"
     if not request.editable:
-        return f"what {asked.id!r} shows cannot be changed: the step does not say `editable: true`"
+        return f"what {request.id!r} shows cannot be changed: it does not say `editable: true`"
     if asked.decision == "reject":
         return "a rejection changes nothing of what is shown; leave `payload` out"
-    misfit = _misfit(request.show, asked.payload, "payload")
-    return None if misfit is None else f"{misfit}; a change keeps the shape of what is shown"
+    return fault(request, asked.payload, "payload")
 
 
-def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
-    """Where the given value has another shape than the shown one, or None."""
-    match shown, given:
-        case None, _:
-            return None
-        case dict(), dict():
-            if shown.keys() != given.keys():
-                return f"{where} has the keys {listed(given)}, not {listed(shown)}"
-            faults = (_misfit(shown[key], given[key], f"{where}.{key}") for key in shown)
-        case list(), list():
-            pattern = shown[0] if shown else None
-            faults = (_misfit(pattern, one, f"{where}[{i}]") for i, one in enumerate(given))
-        case _:
-            kinds = _kind(shown), _kind(given)
-            return None if kinds[0] == kinds[1] else f"{where} is {kinds[1]}, not {kinds[0]}"
-    return next((fault for fault in faults if fault is not None), None)
-
-
-def _kind(value: JsonValue) -> str:
-    match value:
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list():
-            return "a list"
-        case dict():
-            return "a mapping"
-        case None:
-            return "nothing"
+def approvable(request: Pending) -> bool:
+    """Whether what is shown can be approved as it is: silence may not do what nobody may."""
+    return request.payload_schema is None or fault(request, request.show, "it") is None
 
 
 def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decision:
@@ -91,8 +93,14 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
     edited = asked.payload is not None
     if edited:  # who approved before had not seen this
         show = asked.payload
+        made = tuple(f"{one} ({asked.by})" for one in changes(request.show, show))
         request = request.model_copy(
-            update={"show": show, "digest": digest_of(request.prompt, show), "approved_by": ()}
+            update={
+                "show": show,
+                "digest": digest_of(request.prompt, show),
+                "approved_by": (),
+                "changes": (*request.changes, *made)[-MOST_CHANGES:],
+            }
         )
     approve = asked.decision == "approve"
     names = (*request.approved_by, asked.by) if approve else (asked.by,)
@@ -105,6 +113,8 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
         at=at.isoformat(timespec="milliseconds"),
         how=how,
         payload=request.show if approve and request.editable else None,
+        changes=request.changes if approve else (),
+        digest=request.digest if approve and request.changes else "",
     )
     if not enough:
         state.pending[asked.id] = request.model_copy(update={"approved_by": names})

@@ -6,13 +6,13 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from dsl.outcomes import Outcome
-from dsl.steps import ApprovalTerms
-from workflows.approvals import digest_of, record
+from dsl.terms import ApprovalTerms, DecisionTerms
+from workflows.approvals import approvable, digest_of, record
 from workflows.messages import DecideInput, Decision, Pending
 from workflows.place import Place, Redirected
 from workflows.scope import Interrupted, Scope
 
-PLAIN = ApprovalTerms()
+PLAIN = DecisionTerms()
 """Anyone decides, and there is no hurry."""
 
 
@@ -30,7 +30,7 @@ async def ask(
     prompt: str,
     *,
     show: JsonValue = None,
-    terms: ApprovalTerms = PLAIN,
+    terms: DecisionTerms = PLAIN,
 ) -> Decision | None:
     """Wait for a person's decision; None when the deadline passed and that means failure.
 
@@ -59,6 +59,8 @@ async def ask(
     because = f"{request_id} {decision.verdict} by {decision.by}"
     if decision.comment:
         because += f": {decision.comment}"
+    if decision.changes:
+        because += f"; changed {', '.join(decision.changes)}"
     place.note(scope, "approval", because, status=decision.verdict, since=began)
     return decision
 
@@ -71,7 +73,7 @@ def rejected(decision: Decision | None) -> Outcome:
     return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}")
 
 
-async def _decided(scope: Scope, place: Place, request_id: str, terms: ApprovalTerms) -> None:
+async def _decided(scope: Scope, place: Place, request_id: str, terms: DecisionTerms) -> None:
     """Wait until it is decided, by a person or by what the file says of silence."""
     pending = scope.state.pending
     while True:
@@ -92,7 +94,7 @@ async def _decided(scope: Scope, place: Place, request_id: str, terms: ApprovalT
         _while_nobody_decides(scope, place, pending[request_id], terms, due)
 
 
-def _next(terms: ApprovalTerms, request: Pending) -> _Due | None:
+def _next(terms: DecisionTerms, request: Pending) -> _Due | None:
     """What is due first; at one time: who else may decide, the reminder, the end."""
     moments: list[_Due] = []
     if request.escalations < len(terms.escalate):
@@ -105,7 +107,7 @@ def _next(terms: ApprovalTerms, request: Pending) -> _Due | None:
 
 
 def _while_nobody_decides(
-    scope: Scope, place: Place, request: Pending, terms: ApprovalTerms, due: _Due
+    scope: Scope, place: Place, request: Pending, terms: DecisionTerms, due: _Due
 ) -> None:
     if due.what == "remind":
         number = request.reminders + 1
@@ -121,7 +123,7 @@ def _while_nobody_decides(
     place.note(scope, "approval", told, status=status)
 
 
-def _request(scope: Scope, place: Place, prompt: str, show: JsonValue, terms: ApprovalTerms) -> str:
+def _request(scope: Scope, place: Place, prompt: str, show: JsonValue, terms: DecisionTerms) -> str:
     """Open a request and give its id, bound to this visit; an equal approval may answer it."""
     state = scope.state
     key = f"{place.team}/{place.path}"
@@ -137,6 +139,7 @@ def _request(scope: Scope, place: Place, prompt: str, show: JsonValue, terms: Ap
             update={"id": request_id, "at": at, "how": "remembered", "comment": comment}
         )
         return request_id
+    shown = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
     until = None if terms.deadline is None else now + timedelta(seconds=terms.deadline)
     state.pending[request_id] = Pending(
         id=request_id,
@@ -145,7 +148,8 @@ def _request(scope: Scope, place: Place, prompt: str, show: JsonValue, terms: Ap
         digest=digest,
         approvers=_people(scope, terms.approvers),
         quorum=terms.quorum,
-        editable=terms.editable,
+        editable=shown.editable,
+        payload_schema=shown.schema_ if shown.editable else None,
         since=now.isoformat(timespec="milliseconds"),
         deadline=None if until is None else until.isoformat(timespec="milliseconds"),
         on_timeout=None if until is None else terms.on_timeout,
@@ -162,10 +166,11 @@ def _people(scope: Scope, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:
     """Decide by what the file says of silence, where it is a decision."""
-    if on_timeout in ("approve", "reject"):
+    may_approve = on_timeout == "approve" and approvable(scope.state.pending[request_id])
+    if may_approve or on_timeout == "reject":
         answer = DecideInput(
             id=request_id,
-            decision="approve" if on_timeout == "approve" else "reject",
+            decision="approve" if may_approve else "reject",
             by="deadline",
             comment="nobody decided in time",
         )
@@ -177,7 +182,7 @@ def _undecided(scope: Scope, place: Place, request_id: str, on_timeout: str) -> 
     del scope.state.pending[request_id]
     because = f"{request_id}: nobody decided in time"
     place.note(scope, "approval", because, status="failure")
-    if on_timeout != "fail":
+    if on_timeout not in ("fail", "approve"):
         raise Redirected(on_timeout, because)
 
 

@@ -89,7 +89,12 @@ def told_redirect(asked: RedirectInput) -> str:
 
 
 def note(
-    state: RunState, kind: TrailKind, because: str, now: datetime, updated: tuple[str, ...] = ()
+    state: RunState,
+    kind: TrailKind,
+    because: str,
+    now: datetime,
+    updated: tuple[str, ...] = (),
+    status: str | None = None,
 ) -> None:
     """Keep in the trail what people did to the run, where the run was."""
     main = state.main
@@ -100,6 +105,7 @@ def note(
             kind=kind,
             team=main.team or "",
             visit=main.visit,
+            status=status,
             because=because,
             updated=updated,
         )

@@ -14,6 +14,7 @@ from dsl.plan import Persona, Plan, Team
 from dsl.routing import Route, choose, failed_task
 from dsl.slices import snapshot
 from dsl.steps import AgentStep, Step
+from dsl.terms import AskTerms
 from workflows.asking import ask
 from workflows.control import told_redirect
 from workflows.fan_out import fork, gathered, join
@@ -187,7 +188,12 @@ async def _progress(team: Team, name: str, track: Track, scope: Scope) -> None:
         if scope.plan.limits.no_progress != "ask":
             raise problem
         place = Place(name, team.id, state.visits[team.id], "", "no_progress")
-        decision = await ask(scope, place, f"{problem}. Shall it run all the same?")
+        terms = scope.plan.limits.no_progress_terms or AskTerms()
+        question = terms.prompt or f"{problem}. Shall it run all the same?"
+        try:
+            decision = await ask(scope, place, question, terms=terms)
+        except Redirected:  # of a plan that no compiler of ours made
+            raise problem from None
         if decision is None or decision.verdict == "rejected":
             raise problem
     else:

@@ -67,10 +67,10 @@ class Paused(Frozen):
 class Answer(Frozen):
     """The payload of the signals `approve` and `reject`."""
 
-    id: str
+    id: str = Field(max_length=500)
     """Which request: as the query `pending` gives it, `team/step#visit`."""
-    by: str = "unknown"
-    comment: str = ""
+    by: str = Field(default="unknown", max_length=200)
+    comment: str = Field(default="", max_length=10_000)
     digest: str | None = None
     """Of what was shown, as `pending` gives it: a request that shows something else by now is not
     decided by it."""
@@ -99,6 +99,10 @@ class Pending(Frozen):
     approved_by: tuple[str, ...] = ()
     """Who has approved so far, where one is not enough."""
     editable: bool = False
+    payload_schema: Json | None = None
+    """JSON Schema that a change has to meet, and what is approved."""
+    changes: tuple[str, ...] = ()
+    """What was changed so far, and by whom: `pages: 3 -> 4 (ann)`."""
     since: str
     """ISO 8601, UTC."""
     deadline: str | None = None
@@ -125,7 +129,37 @@ class Decision(Frozen):
     """ISO 8601, UTC."""
     how: How
     payload: JsonValue = None
-    """What a person made of what was shown; null when they left it as it was."""
+    """Where it was editable: what was shown in the end, with all changes."""
+    changes: tuple[str, ...] = ()
+    """What was changed, and by whom: `pages: 3 -> 4 (ann)`."""
+    digest: str = ""
+    """Of what was approved, where it was changed."""
+
+
+RefusalCode = Literal[
+    "Malformed", "UnknownRequest", "RequestClosed", "NotAllowed", "RequestChanged",
+    "AlreadyApproved", "BadPayload",
+]  # fmt: skip
+
+
+class Refusal(Frozen):
+    """Why a decision was not taken: the detail of the error that `decide` answers with."""
+
+    code: RefusalCode
+    """The type of that error too."""
+    message: str
+    request: str | None = None
+    """The request, when there is or was one of that id."""
+    decision: Decision | None = None
+    """With `RequestClosed`: how it was decided."""
+    pending: tuple[str, ...] = ()
+    """With `UnknownRequest`: what waits."""
+    approvers: tuple[str, ...] = ()
+    """With `NotAllowed`: who may decide."""
+    digest: str | None = None
+    """With `RequestChanged`: of what is shown now."""
+    approved_by: tuple[str, ...] = ()
+    """With `AlreadyApproved`: who has."""
 
 
 class TrailEntry(Frozen):

@@ -17,10 +17,19 @@ from dsl.plan import Plan
 from dsl.walking import waited_for
 from workflows import approvals, control
 from workflows.encoding import Model, decoded
-from workflows.messages import AmendInput, Answer, Control, DecideInput, Decision, RedirectInput
+from workflows.messages import (
+    AmendInput,
+    Answer,
+    Control,
+    DecideInput,
+    Decision,
+    RedirectInput,
+    Refusal,
+)
 from workflows.state import RunState
 
 _MOST_SIGNALS = 100
+_LONGEST_TOLD = 1000
 
 
 def _accepted(raw: RawValue, model: type[Model], refusal: Callable[[Model], str | None]) -> Model:
@@ -35,21 +44,38 @@ def _accepted(raw: RawValue, model: type[Model], refusal: Callable[[Model], str 
     return asked
 
 
+def _refused(refusal: Refusal) -> ApplicationError:
+    """What `decide` answers: a sentence for people, a code and its details for programs."""
+    return ApplicationError(refusal.message, refusal, type=refusal.code, non_retryable=True)
+
+
 class People:
     """The updates and signals of a run."""
 
     plan: Plan | None
     state: RunState
 
-    @workflow.update(description="Decide a pending approval: {id, decision, by, comment}")
+    @workflow.update(
+        description="Decide a pending approval: {id, decision, by, comment, digest, payload}"
+    )
     async def decide(self, raw: RawValue) -> Decision:
         """Take a decision; it is refused at once when it cannot be taken."""
-        asked = _accepted(raw, DecideInput, partial(approvals.refusal, self.state))
+        asked = self._decidable(raw)
         return approvals.record(self.state, asked, workflow.now(), "update")
 
     @decide.validator
     def _decide_validator(self, raw: RawValue) -> None:
-        _accepted(raw, DecideInput, partial(approvals.refusal, self.state))
+        self._decidable(raw)
+
+    def _decidable(self, raw: RawValue) -> DecideInput:
+        try:
+            asked = decoded(raw, DecideInput)
+            refusal = approvals.refusal(self.state, asked)
+        except RunRefused as error:
+            raise _refused(approvals.malformed(error)) from None
+        if refusal is not None:
+            raise _refused(refusal)
+        return asked
 
     @workflow.signal(description="Approve a pending request: {id, by, comment}")
     def approve(self, raw: RawValue) -> None:
@@ -77,9 +103,10 @@ class People:
         except (ValueError, RuntimeError, KeyError) as error:
             self._refuse(f"the payload of signal {name!r} is no JSON: {error}")
 
-    def _refuse(self, because: str) -> None:
+    def _refuse(self, because: str, code: str | None = None) -> None:
         """Keep a refusal readable in the trail; it changes nothing else."""
-        control.note(self.state, "refused", because, workflow.now())
+        told = because if len(because) <= _LONGEST_TOLD else f"{because[:_LONGEST_TOLD]}..."
+        control.note(self.state, "refused", told, workflow.now(), status=code)
 
     @workflow.signal(description="Start nothing new until `resume`: {by, why}")
     def pause(self, raw: RawValue) -> None:
@@ -132,8 +159,10 @@ class People:
             )  # fmt: skip
             refusal = approvals.refusal(self.state, asked)
         except RunRefused as error:
-            refusal, asked = str(error), None
-        if asked is not None and refusal is None:
+            refused = approvals.malformed(error)
+            self._refuse(refused.message, refused.code)
+            return
+        if refusal is None:
             approvals.record(self.state, asked, workflow.now(), "signal")
         else:
-            self._refuse(str(refusal))
+            self._refuse(refusal.message, refusal.code)

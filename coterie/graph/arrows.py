@@ -6,6 +6,9 @@ from coterie.graph.boxes import ChipFigure
 from coterie.graph.layout import Line
 from coterie.graph.picture import Picture, Route
 
+_CHIPS = ("rule", "call", "silence")
+"""Routes that say on their way when they are taken."""
+
 WayBack = tuple[str, str]
 
 
@@ -19,7 +22,7 @@ class Arrow:
 
     def __init__(self, index: int, route: Route) -> None:
         self.route = route
-        self.chip = ChipFigure(route) if route.kind in ("rule", "call") else None
+        self.chip = ChipFigure(route) if route.kind in _CHIPS else None
         self.via = f"chip {index}"
         self.end = "" if route.targets else f"end {route.team} {route.ending}"
         """The id of the shape where the run ends; each team has one of its own."""

@@ -14,10 +14,12 @@ from coterie.render_condition import duration
 from dsl.limits import depth_allowed
 from dsl.plan import Collect, Plan, Routing, Rule, Team
 from dsl.routes import targets
+from dsl.silence import silences
 from dsl.steps import ApprovalStep, LoopStep
 
 TeamType = Literal["standard", "loop", "approval", "concentrator"]
-RouteKind = Literal["rule", "default", "end", "call"]
+RouteKind = Literal["rule", "default", "end", "call", "silence"]
+RouteKey = tuple[str, int | str | None]
 Ending = Literal["success", "failure"]
 
 
@@ -54,9 +56,9 @@ class Route:
     """The concentrator of a fan-out."""
 
     @property
-    def key(self) -> tuple[str, int | None]:
+    def key(self) -> RouteKey:
         """Tells it from every other route that a run can take."""
-        return self.team, self.number
+        return self.team, self.targets[0] if self.kind == "silence" else self.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def picture(plan: Plan) -> Picture:
         limits=tuple(run_limits),
         entry=plan.entry_team,
         boxes=tuple(_box(team, plan) for team in plan.teams.values()),
-        routes=tuple(route for team in plan.teams.values() for route in _routes(team)),
+        routes=tuple(route for team in plan.teams.values() for route in _routes(team, plan)),
     )
 
 
@@ -141,15 +143,26 @@ def _collecting(collects: Collect) -> Iterator[str]:
     yield f"aggregate: {collects.aggregate}"
 
 
-def _routes(team: Team) -> Iterator[Route]:
+def _routes(team: Team, plan: Plan) -> Iterator[Route]:
     if team.routing is None:
         yield Route(team.id, None, "end", (), (), ending="success")
     else:
         for number, rule in enumerate(team.routing.rules, 1):
             yield _rule(team, rule, number)
         yield from _otherwise(team, team.routing)
+    yield from _silences(team, plan)
     for called in called_teams(team.steps):
         yield Route(team.id, None, "call", (called,), ("runs as a step",))
+
+
+def _silences(team: Team, plan: Plan) -> Iterator[Route]:
+    """Where the run goes when nobody decides in time, one way for each team that comes next."""
+    asked: dict[str, list[str]] = {}
+    for way in silences(team, plan):
+        asked.setdefault(way.target, []).append(f"{way.step} within {duration(way.after)}")
+    for target, parts in asked.items():
+        words = f"nobody decides {' or '.join(parts)}"
+        yield Route(team.id, None, "silence", (target,), (words,))
 
 
 def _rule(team: Team, rule: Rule, number: int) -> Route:

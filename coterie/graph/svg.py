@@ -22,7 +22,9 @@ _STANDING: dict[Standing, str] = {
     "failed": "failed here",
     "stopped": "stopped here",
 }
-_DASHES: dict[RouteKind, str] = {"default": " default", "call": " call"}
+_DASHES: dict[RouteKind, str] = {
+    "default": " default", "call": " call", "silence": " silence",
+}  # fmt: skip
 
 
 def svg_of(picture: Picture, walk: Walk | None = None) -> str:

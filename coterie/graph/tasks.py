@@ -30,6 +30,7 @@ from dsl.steps import (
     TryStep,
     WaitStep,
 )
+from dsl.terms import Consent, DecisionTerms, consent
 from dsl.walking import walk
 
 
@@ -76,9 +77,9 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
 
 
 def _planned(step: AgentStep, plan: Plan, above: str, depth: int) -> Iterator[TaskLine]:
-    """The agents and approvals of an agent's own plan."""
+    """What of an agent's own plan asks a model or a person."""
     for inner, path in _plan_steps(_own_plan(step, plan), above):
-        if isinstance(inner, AgentStep | ApprovalStep):
+        if isinstance(inner, AgentStep | ApprovalStep) or _approval(inner):
             detail = _detail(inner, plan)
             yield TaskLine(path, depth, inner.kind, inner.name, detail, _approval(inner))
         if isinstance(inner, AgentStep):
@@ -186,11 +187,11 @@ def _loop(step: LoopStep) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _asking(step: ApprovalStep) -> tuple[str, ...]:
-    who = f"by {', '.join(step.approvers)}" if step.approvers else "by anyone"
-    if step.deadline is None:
+def _asking(terms: DecisionTerms) -> tuple[str, ...]:
+    who = f"by {', '.join(terms.approvers)}" if terms.approvers else "by anyone"
+    if terms.deadline is None:
         return who, "no deadline"
-    return who, f"within {duration(step.deadline)}, else {step.on_timeout}"
+    return who, f"within {duration(terms.deadline)}, else {terms.on_timeout}"
 
 
 def _waiting(step: WaitStep) -> tuple[str, ...]:
@@ -214,7 +215,13 @@ def _bounds(step: Step) -> Iterator[str]:
 
 
 def _approval(step: Step) -> str:
-    if not isinstance(step, AgentStep) or step.requires_approval is False:
+    """Which approval stands before or after a step; who decides, when its terms say so."""
+    if not isinstance(step, AgentStep | SkillStep):
         return ""
-    after = step.requires_approval == "after"
-    return "a person accepts its answer" if after else "a person allows it first"
+    terms = consent(step.requires_approval)
+    if terms is None:
+        return ""
+    what = "answer" if isinstance(step, AgentStep) else "result"
+    told = f"a person accepts its {what}" if terms.when == "after" else "a person allows it first"
+    said = isinstance(step.requires_approval, Consent)
+    return ", ".join((told, *_asking(terms))) if said else told

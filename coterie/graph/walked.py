@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from coterie.graph.picture import Route
+from coterie.graph.picture import Route, RouteKey
 
 if TYPE_CHECKING:  # this loads Temporal's library, which the picture of a file does not need
     from workflows.messages import RunStatus, TrailEntry
 
 Mark = Literal["success", "failure", "skipped", "doing", "waiting"]
 Standing = Literal["now", "waiting", "failed", "stopped"]
-RouteKey = tuple[str, int | None]
 
 _RULE = re.compile(r"rule (\d+): ")
 _ROUND = re.compile(r"/\d+(?=/)")
@@ -21,6 +20,8 @@ _MARKS: dict[str, Mark] = {
     "success": "success", "failure": "failure", "skipped": "skipped",
     "approved": "success", "rejected": "failure",
 }  # fmt: skip
+SILENCE = ": nobody decided in time"
+"""How the reason of a route ends that silence took; `workflows.asking` says so."""
 _STRANDED = ("TeamFailed", "NoRoute")
 _BRANCH_ENDS: dict[str, Standing] = {"failed": "failed", "cancelled": "stopped"}
 
@@ -156,5 +157,7 @@ class _Walker:
 
 def _route(entry: "TrailEntry") -> RouteKey:
     """The route's key; the trail begins its reason with the rule's number."""
+    if entry.because.endswith(SILENCE):
+        return entry.team, entry.next_team
     rule = _RULE.match(entry.because)
     return entry.team, int(rule[1]) if rule else None

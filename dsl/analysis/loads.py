@@ -101,7 +101,9 @@ class Loads:
             case ApprovalStep():
                 return {APPROVALS: 1}
             case SkillStep():
-                return {SKILL_CALLS: 1}
+                return (
+                    {SKILL_CALLS: 1, APPROVALS: 1} if step.requires_approval else {SKILL_CALLS: 1}
+                )
             case ToolStep():
                 return self._tool(step)
             case TeamStep(team=team):

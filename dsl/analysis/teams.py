@@ -9,8 +9,7 @@ from dsl.analysis.statuses import after_all, after_success
 from dsl.analysis.translation import formula
 from dsl.plan import Plan, Routing, Rule, Team
 from dsl.routes import targets
-from dsl.steps import AgentStep, ApprovalStep
-from dsl.walking import walk
+from dsl.silence import silences
 
 
 class Exit(NamedTuple):
@@ -126,22 +125,13 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
     teams = plan.teams.values()
     worlds = {team.id: after_all(team.steps, team.stop_on_failure) for team in teams}
     exits = {
-        team.id: (*_exits(team, worlds[team.id], effort), *_silences(team, plan)) for team in teams
+        team.id: (
+            *_exits(team, worlds[team.id], effort),
+            *(Exit((way.target,), None) for way in silences(team, plan)),
+        )
+        for team in teams
     }
     return Teams(plan, calls, exits, worlds)
-
-
-def _silences(team: Team, plan: Plan) -> Iterator[Exit]:
-    """Where the team is left for when nobody decides in time."""
-    agents = (step for step, _ in walk(team.steps, ()) if isinstance(step, AgentStep))
-    keys = dict.fromkeys(step.persona_key for step in agents)
-    personas = (plan.personas[key] for key in keys if key in plan.personas)
-    plans = [persona.execution_plan or () for persona in personas]
-    for step, _ in walk([*team.steps, *(step for steps in plans for step in steps)], ()):
-        if isinstance(step, ApprovalStep) and step.deadline is not None:
-            named = step.on_timeout if step.on_timeout in plan.teams else None
-            if named is not None:
-                yield Exit((named,), None)
 
 
 def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[Exit]:

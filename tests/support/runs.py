@@ -41,6 +41,13 @@ async def refused(handle: Handle, payload: object, update: str = "decide") -> st
     return str(error.value.cause)
 
 
+async def refusal(handle: Handle, payload: object, update: str = "decide") -> Any:
+    """The error that an update is refused with: type, message, details."""
+    with pytest.raises(WorkflowUpdateFailedError) as error:
+        await handle.execute_update(update, payload)
+    return error.value.cause
+
+
 async def failure(handle: Handle) -> Any:
     """The failure of a run, as the ApplicationError that it ends with."""
     with pytest.raises(WorkflowFailureError) as error:

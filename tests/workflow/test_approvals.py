@@ -8,7 +8,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from dsl.values import Json
 from tests.support.engine import engine, path_of, trail
-from tests.support.runs import Handle, asked, decide, failure, refused
+from tests.support.runs import Handle, asked, decide, failure, refusal, refused
 
 ASKING = """
 orchestration:
@@ -34,6 +34,7 @@ orchestration:
       routing:
         rules: [{condition: all_success, next_team: null, context_updates: {why: "{{ why }}"}}]
 """
+ACCEPTED = "workflow_execution_update_accepted_event_attributes"
 CONTEXT: Json = {"version": "1.2", "notes": ["a", "b"]}
 
 
@@ -70,26 +71,40 @@ async def test_a_rejection_is_a_failure_that_routing_takes_care_of(
 
 
 @pytest.mark.parametrize(
-    ("payload", "told"),
+    ("payload", "code", "told"),
     [
-        ({"id": "review/other#1", "decision": "approve", "by": "ann"}, "nothing waits under"),
-        ({"id": "review/sign#2", "decision": "approve", "by": "ann"}, "review/sign#1"),
-        ({"id": "review/sign#1", "decision": "approve", "by": "eve"}, "allowed: ann, ben"),
-        ({"id": "review/sign#1", "decision": "approve"}, "'unknown' may not decide"),
-        ({"id": "review/sign#1", "decision": "maybe", "by": "ann"}, "decision"),
-        ({"decision": "approve", "by": "ann"}, "id: Field required"),
-        ("approve", "not a DecideInput"),
+        ({"id": "review/other#1", "decision": "approve", "by": "ann"}, "UnknownRequest",
+         "nothing waits under"),
+        ({"id": "review/sign#2", "decision": "approve", "by": "ann"}, "UnknownRequest",
+         "review/sign#1"),
+        ({"id": "review/sign#1", "decision": "approve", "by": "eve"}, "NotAllowed",
+         "allowed: ann, ben"),
+        ({"id": "review/sign#1", "decision": "approve"}, "NotAllowed",
+         "'unknown' may not decide"),
+        ({"id": "review/sign#1", "decision": "approve", "by": "ann", "digest": "0" * 12},
+         "RequestChanged", "shows something else by now"),
+        ({"id": "review/sign#1", "decision": "approve", "by": "ann", "payload": {}}, "BadPayload",
+         "cannot be changed"),
+        ({"id": "review/sign#1", "decision": "maybe", "by": "ann"}, "Malformed", "decision"),
+        ({"id": "x" * 501, "decision": "approve", "by": "ann"}, "Malformed", "500 characters"),
+        ({"decision": "approve", "by": "ann"}, "Malformed", "id: Field required"),
+        ("approve", "Malformed", "not a DecideInput"),
     ],
-)
-async def test_a_decision_that_cannot_be_taken_is_refused_at_once(
-    env: WorkflowEnvironment, tmp_path: Path, payload: object, told: str
+)  # fmt: skip
+async def test_a_decision_that_cannot_be_taken_is_refused_at_once_with_a_code(
+    env: WorkflowEnvironment, tmp_path: Path, payload: object, code: str, told: str
 ) -> None:
     async with engine(env, tmp_path, []) as running:
         handle: Handle = await running.start(document(), CONTEXT)
         await asked(handle)
-        assert told in await refused(handle, payload)
+        error = await refusal(handle, payload)
+        assert error.type == code
+        assert error.details[0]["code"] == code
+        assert told in error.message
         [waiting] = await handle.query("pending")
         assert waiting["id"] == "review/sign#1", "a refusal changes nothing"
+        events = (await handle.fetch_history()).events
+        assert not [event for event in events if event.HasField(ACCEPTED)], "nor does it cost"
 
 
 async def test_a_second_decision_changes_nothing(env: WorkflowEnvironment, tmp_path: Path) -> None:
@@ -99,8 +114,11 @@ async def test_a_second_decision_changes_nothing(env: WorkflowEnvironment, tmp_p
         handle: Handle = await running.start(text, CONTEXT)
         await asked(handle)
         await decide(handle, "review/sign#1")
-        told = await refused(handle, {"id": "review/sign#1", "decision": "reject", "by": "ben"})
-        assert "is closed: ann approved it" in told
+        error = await refusal(handle, {"id": "review/sign#1", "decision": "reject", "by": "ben"})
+        assert error.type == "RequestClosed"
+        assert "is closed: ann approved it" in error.message
+        earlier = error.details[0]["decision"]
+        assert (earlier["by"], earlier["verdict"]) == ("ann", "approved")
         await handle.signal("reject", {"id": "review/sign#1", "by": "ben"})
         await decide(handle, (await asked(handle))["id"])
         result = await handle.result()
@@ -121,9 +139,9 @@ async def test_signals_decide_for_those_who_can_only_signal(
         result = await handle.result()
         [decision] = result["decisions"]
         assert (decision["by"], decision["comment"], decision["how"]) == ("ann", "good", "signal")
-        refusals = [entry.because for entry in await trail(handle) if entry.kind == "refused"]
-        assert len(refusals) == 3
-        assert "id: Field required" in refusals[0]
+        refusals = [entry for entry in await trail(handle) if entry.kind == "refused"]
+        assert [entry.status for entry in refusals] == ["Malformed", "Malformed", "NotAllowed"]
+        assert "id: Field required" in refusals[0].because
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from pydantic import JsonValue
+
 from activities.contracts import (
     AgentRequest,
     AgentResponse,
@@ -14,12 +16,12 @@ from dsl.outcomes import Outcome
 from dsl.slices import slice_for
 from dsl.steps import AgentStep
 from dsl.templates import fill
+from dsl.terms import consent
 from dsl.values import Json
-from workflows.asking import ask, rejected
+from workflows.consent import Subject, with_consent
 from workflows.conversing import converse
 from workflows.place import Interpreter, Place, Returned
 from workflows.scope import Call, CallFailed, Scope
-from workflows.state import Block
 
 ORCHESTRATING = "generic_orchestrating"
 _LEGACY_TIMEOUT = 600.0
@@ -32,54 +34,45 @@ async def execute(step: AgentStep, place: Place, scope: Scope, interpreter: Inte
         if step.agent_type == ORCHESTRATING:
             return await _plan(step, place, scope, interpreter)
         return await _turns(step, place, scope, interpreter)
-    block = place.block(scope, "agent")
-    if step.requires_approval == "after":
-        outcome = await _accepted(step, place, scope, interpreter, block)
-    else:
-        outcome = await _allowed(step, place, scope, interpreter, block)
-    place.close_block(scope, "agent")
-    return outcome
+    terms = consent(step.requires_approval)
+    if terms is None:
+        return await _work(step, place, scope, interpreter)
+    given = fill(step.input, place.facts(scope).names())
+    subject = Subject(
+        given=given,
+        allow=f"May {step.name!r} start?",
+        accept=f"Is the answer of {step.name!r} accepted?",
+        shown=None if given is not None else _sent(step, place, scope, interpreter),
+    )
+
+    async def work(allowed: JsonValue) -> Outcome:
+        return await _work(step, place, scope, interpreter, allowed)
+
+    return await with_consent(terms, subject, place, scope, work)
 
 
-async def _allowed(
-    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, block: Block
+def _sent(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> JsonValue:
+    """What the prompts name, for who is asked whether an agent without `input` may start."""
+    if step.agent_class is not None or step.agent_type == ORCHESTRATING:
+        return None
+    return slice_for(interpreter.persona(step), step, place.facts(scope)) or None
+
+
+async def _work(
+    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, given: JsonValue = None
 ) -> Outcome:
-    """Ask once, then work: a plan that is resumed in its middle was allowed before."""
-    if block.chosen is None:
-        shown = fill(step.input, place.facts(scope).names())
-        decision = await ask(scope, place, f"May {step.name!r} start?", show=shown)
-        if decision is None or decision.verdict == "rejected":
-            return rejected(decision)
-        block.chosen = 1
-    return await _work(step, place, scope, interpreter)
-
-
-async def _accepted(
-    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, block: Block
-) -> Outcome:
-    """Work once, then ask: who is resumed while a person thinks has the answer already."""
-    if block.outcome is None:
-        block.outcome = await _work(step, place, scope, interpreter)
-    outcome = block.outcome
-    if not outcome.success:
-        return outcome
-    prompt = f"Is the answer of {step.name!r} accepted?"
-    decision = await ask(scope, place, prompt, show=outcome.data)
-    if decision is None or decision.verdict == "rejected":
-        return rejected(decision)
-    return outcome
-
-
-async def _work(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
     if step.agent_type == ORCHESTRATING:
-        return await _plan(step, place, scope, interpreter)
-    return await _turns(step, place, scope, interpreter)
+        return await _plan(step, place, scope, interpreter, given)
+    return await _turns(step, place, scope, interpreter, given)
 
 
-async def _plan(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def _plan(
+    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, given: JsonValue = None
+) -> Outcome:
     """Interpret the persona's execution plan in a frame of its own; its variables are the data."""
     persona = scope.plan.personas[step.persona_key or ""]
-    given = fill(step.input, place.facts(scope).names())
+    if given is None:
+        given = fill(step.input, place.facts(scope).names())
     inner = place.own_frame()
     frame = inner.frame(scope)
     frame.input = given
@@ -95,11 +88,15 @@ async def _plan(step: AgentStep, place: Place, scope: Scope, interpreter: Interp
     return Outcome.succeeded(variables)
 
 
-async def _turns(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def _turns(
+    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, given: JsonValue = None
+) -> Outcome:
     """A model turn by itself, or one of a conversation."""
     if step.conversation is None:
-        return (await _asked(step, place, scope, interpreter))[0]
-    return await converse(step, place, scope, partial(_asked, step, place, scope, interpreter))
+        return (await _asked(step, place, scope, interpreter, given))[0]
+    return await converse(
+        step, place, scope, partial(_asked, step, place, scope, interpreter, given)
+    )
 
 
 async def _asked(
@@ -107,10 +104,11 @@ async def _asked(
     place: Place,
     scope: Scope,
     interpreter: Interpreter,
+    given: JsonValue,
     conversation: Conversation | None = None,
 ) -> tuple[Outcome, AgentResponse | None]:
     """One model turn, and a bounded number of re-asks after an unusable answer."""
-    request, options, reasks = _request(step, place, scope, interpreter)
+    request, options, reasks = _request(step, place, scope, interpreter, given)
     if conversation is not None:
         request = request.model_copy(update={"conversation": conversation})
     number = 0
@@ -130,16 +128,19 @@ async def _asked(
 
 
 def _request(
-    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter
+    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, allowed: JsonValue
 ) -> tuple[AgentRequest, CallOptions, int]:
-    """The request, with just what the prompts name, and how to run it."""
+    """The request, with just what the prompts name, and how to run it.
+
+    `allowed` is the step's input as a person allowed it; None when nobody was asked.
+    """
     facts = place.facts(scope)
     count = scope.state.executed(f"{place.team}/{place.path}")
     if step.agent_class is not None:
         given: Json = (
             {"context": facts.context}
             if step.input is None
-            else {"input": fill(step.input, facts.names())}
+            else {"input": fill(step.input, facts.names()) if allowed is None else allowed}
         )
         request = AgentRequest(
             team=place.team, task=step.name, visit=count, agent_type=None,
@@ -150,7 +151,7 @@ def _request(
     persona = interpreter.persona(step)
     request = AgentRequest(
         team=place.team, task=step.name, visit=count, agent_type=step.agent_type,
-        persona=persona, inputs=slice_for(persona, step, facts),
+        persona=persona, inputs=slice_for(persona, step, facts, allowed),
     )  # fmt: skip
     options = CallOptions(timeout=step.timeout or persona.timeout, retries=persona.retries)
     return request, options, persona.max_reasks

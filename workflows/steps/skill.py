@@ -1,14 +1,34 @@
 """A skill: one activity, run as its contract says."""
 
+from pydantic import JsonValue
+
 from dsl.outcomes import Outcome
 from dsl.steps import SkillStep
 from dsl.templates import fill
+from dsl.terms import consent
+from workflows.consent import Subject, with_consent
 from workflows.place import Place
 from workflows.scope import Scope
 from workflows.skill_calls import call_skill
 
 
 async def execute(step: SkillStep, place: Place, scope: Scope) -> Outcome:
-    """Call the skill with its filled input."""
+    """Call the skill with its filled input, with a person's consent where the step asks for it."""
     given = fill(step.input, place.facts(scope).names())
-    return await call_skill(step.skill, given, step.terms, place, scope, step.timeout)
+    if step.requires_approval is False:
+        return await call_skill(step.skill, given, step.terms, place, scope, step.timeout)
+
+    async def work(allowed: JsonValue) -> Outcome:
+        return await call_skill(step.skill, allowed, step.terms, place, scope, step.timeout)
+
+    terms = consent(step.requires_approval)
+    subject = Subject(
+        given=given,
+        allow=f"May {step.skill!r} be called by {step.name!r}?",
+        accept=f"Is the result of {step.name!r} accepted?",
+    )
+    return (
+        await work(given)
+        if terms is None
+        else await with_consent(terms, subject, place, scope, work)
+    )

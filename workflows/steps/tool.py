@@ -1,10 +1,13 @@
 """A tool: a skill by the name that the document gives it, chosen now or at run time."""
 
+from pydantic import JsonValue
+
 from dsl.errors import listed, nearest
 from dsl.outcomes import Outcome
 from dsl.steps import ToolStep
 from dsl.templates import fill
-from workflows.asking import ask, rejected
+from dsl.terms import consent
+from workflows.consent import Subject, with_consent
 from workflows.place import Place
 from workflows.scope import Scope
 from workflows.skill_calls import call_skill
@@ -23,8 +26,17 @@ async def execute(step: ToolStep, place: Place, scope: Scope) -> Outcome:
         )
     arguments = fill(dict(step.arguments), names)
     given = {**arguments, **tool.fixed} if isinstance(arguments, dict) else arguments
-    if tool.requires_approval:
-        decision = await ask(scope, place, f"May the tool {name!r} be called?", show=given)
-        if decision is None or decision.verdict == "rejected":
-            return rejected(decision)
-    return await call_skill(tool.skill, given, tool.terms, place, scope, step.timeout)
+    terms = consent(tool.requires_approval)
+    if terms is None:
+        return await call_skill(tool.skill, given, tool.terms, place, scope, step.timeout)
+
+    async def work(allowed: JsonValue) -> Outcome:
+        return await call_skill(tool.skill, allowed, tool.terms, place, scope, step.timeout)
+
+    subject = Subject(
+        given=given,
+        allow=f"May the tool {name!r} be called?",
+        accept=f"Is the result of the tool {name!r} accepted?",
+        literal=True,
+    )
+    return await with_consent(terms, subject, place, scope, work)

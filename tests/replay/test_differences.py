@@ -55,7 +55,7 @@ async def test_a_run_that_goes_on_replays_without_an_end(name: str) -> None:
 async def test_a_changed_slice_of_a_prompt_is_told_with_its_team_step_and_visit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def more(persona: Persona, step: AgentStep, facts: Facts) -> Json:
+    def more(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:
         context: Json = {**facts.context, "more": 1}
         return {**slice_for(persona, step, facts), "context": context}
 
@@ -132,7 +132,7 @@ async def test_a_changed_answer_to_a_person_is_told(monkeypatch: pytest.MonkeyPa
 async def test_of_two_long_texts_the_place_is_shown_where_they_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def other(persona: Persona, step: AgentStep, facts: Facts) -> Json:
+    def other(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:
         given = slice_for(persona, step, facts)
         return {**given, "input": {"part": "x" * 300 + str(given["input"])}}
 
@@ -163,7 +163,7 @@ async def test_another_call_is_named_beside_the_one_that_was_recorded(
 async def test_the_number_of_differences_that_are_told_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def other(persona: Persona, step: AgentStep, facts: Facts) -> Json:
+    def other(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:
         return {f"k{number}": number for number in range(15)}
 
     monkeypatch.setattr(workflows.steps.agent, "slice_for", other)

@@ -1,11 +1,11 @@
 """The activity in which an agent has one turn."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from pydantic import JsonValue
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.agents.base import (
     AgentServices,
@@ -22,6 +22,7 @@ from activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
+    OwnQueue,
 )
 from activities.conversations import Conversations, OpenConversation
 from activities.factory import AgentFactory, AgentTypes
@@ -46,6 +47,7 @@ class AgentActivities:
         call_skill: SkillCaller | None = None,
         skills: Collection[str] = (),
         blobs: Blobs | None = None,
+        queues: Mapping[str, OwnQueue] | None = None,
     ) -> None:
         """Take the worker's own settings; a request can name what is here and nothing else.
 
@@ -56,6 +58,7 @@ class AgentActivities:
             call_skill: Runs a skill for an agent's own code.
             skills: Names of the skills, to explain a mistaken agent type.
             blobs: Where conversations are kept; without it none can be had.
+            queues: Of the providers with a rate limit, which holds only for calls through them.
 
         Raises:
             AgentRefused: an own agent type cannot be one.
@@ -67,6 +70,7 @@ class AgentActivities:
         self._call_skill = call_skill
         self._skills = tuple(skills)
         self._conversations = None if blobs is None else Conversations(blobs)
+        self._queues = dict(queues or {})
 
     @activity.defn(name=RUN_AGENT)
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
@@ -74,8 +78,10 @@ class AgentActivities:
 
         Raises:
             ApplicationError: the provider failed (its type says how, and whether to try
-                again), or the worker refuses the agent.
+                again), the worker refuses the agent, or the call came past a rate limit.
         """
+        if self._queues:
+            self._refuse_elsewhere(request)
         try:
             async with heartbeating():
                 agent = await self._agent(request)
@@ -95,6 +101,20 @@ class AgentActivities:
                 str(refusal), type=FailureType.AGENT_REFUSED, non_retryable=True
             ) from None
         return _sendable(response, request)
+
+    def _refuse_elsewhere(self, request: AgentRequest) -> None:
+        """Not a failure of anything: the run is told where to go, before a model was asked."""
+        provider = request.persona.provider if request.persona is not None else ""
+        queue = self._queues.get(provider)
+        if queue is None or not activity.in_activity() or activity.info().task_queue == queue.name:
+            return
+        raise ApplicationError(
+            f"{provider} has a rate limit, so it is called through the queue {queue.name}",
+            queue.model_dump(),
+            type=FailureType.OWN_QUEUE,
+            non_retryable=True,
+            category=ApplicationErrorCategory.BENIGN,
+        )
 
     async def _agent(self, request: AgentRequest) -> BaseAgent:
         checked = _checked(request.persona)

@@ -47,6 +47,7 @@ class FailureType:
     SKILL_FAILED = "SkillFailed"  # the skill ran and could not do it
     STORAGE_UNUSABLE = "StorageUnusable"  # a conversation cannot be read or kept
     OUTCOME_UNKNOWN = "OutcomeUnknown"  # a `once` skill whose first attempt was lost
+    OWN_QUEUE = "OwnQueue"  # never made: its provider is called through a queue of its own
     COMPILE_REFUSED = "CompileRefused"  # a named or inline document that does not compile
 
 
@@ -144,6 +145,14 @@ class SkillResult(Frozen):
     data: JsonValue = None
 
 
+class OwnQueue(Frozen):
+    """The task queue that a provider with a rate limit is called through, as a worker tells it."""
+
+    name: str
+    fair_by: str = "run"
+    """Who takes turns there: `run`, each run; or a dotted path of the context."""
+
+
 class CompileRequest(Frozen):
     """A team to compile on the worker: by the name of a document it has, or inline YAML."""
 
@@ -156,6 +165,8 @@ class CompileResult(Frozen):
 
     plan: Plan | None = None
     refused: str | None = None
+    queues: dict[str, OwnQueue] = Field(default_factory=dict[str, OwnQueue])
+    """Of the providers with a rate limit."""
 
 
 class CallOptions(NamedTuple):

@@ -5,13 +5,14 @@ a path; inline YAML is laid over the worker's own and may not say how the world 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from temporalio import activity
 
-from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult
+from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, OwnQueue
 from coterie.capabilities import capabilities, schema_problem
 from coterie.catalog import Catalog, Located
+from coterie.provider_queues import ProviderQueue
 from coterie.settings import Settings
 from coterie.trusted import TrustedConfig, absolute_providers
 from coterie.trusted_catalog import scope_providers
@@ -26,9 +27,15 @@ INLINE = "inline document"
 class CompileActivities:
     """Compiles against what this worker has."""
 
-    def __init__(self, settings: Settings, trusted: TrustedConfig) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        trusted: TrustedConfig,
+        queues: Mapping[str, ProviderQueue] | None = None,
+    ) -> None:
         self._settings = settings
         self._trusted = trusted
+        self._queues = dict(queues or {})
         self._catalog = Catalog(settings)
         self._capabilities = capabilities(trusted.providers, trusted.commands)
 
@@ -36,9 +43,15 @@ class CompileActivities:
     async def compile_team(self, request: CompileRequest) -> CompileResult:
         """The plan, or every reason why there is none; never raises for a person's mistake."""
         try:
-            return CompileResult(plan=await asyncio.to_thread(self._plan, request))
+            plan = await asyncio.to_thread(self._plan, request)
+            return CompileResult(plan=plan, queues=self._queues_of(plan))
         except InvalidDocument as error:
             return CompileResult(refused=_told(error))
+
+    def _queues_of(self, plan: Plan) -> dict[str, OwnQueue]:
+        """So that a run need not be told at its first call."""
+        used = {persona.provider for persona in plan.personas.values()}
+        return {name: queue.told for name, queue in self._queues.items() if name in used}
 
     def _plan(self, request: CompileRequest) -> Plan:
         if request.team is None:

@@ -34,6 +34,9 @@ _BOUNDS = {
     "SkillContract.timeout": "for one call of the skill",
     "SkillContract.retries": "more attempts of the call",
     "CommandSection.timeout": "for one run of the command",
+    "RateLimitPolicy.requests_per_second": "model calls in a second, over all workers",
+    "RateLimitPolicy.requests_per_minute": "model calls in a minute, over all workers",
+    "RateLimitPolicy.requests_per_minute_per_key": "of them for one, as `fair_by` says",
 }
 """The fields of the language that bound something, and what they bound."""
 _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
@@ -79,6 +82,8 @@ class Limit:
             return _UNBOUNDED.get(last, "none")
         if last in _SECONDS and isinstance(self.value, int | float):
             return duration(self.value)
+        if isinstance(self.value, float):
+            return f"{self.value:g}"
         return f"{self.value:,}" if isinstance(self.value, int) else str(self.value)
 
 
@@ -96,13 +101,22 @@ def _owner(limit: Limit) -> str:
 def _found(values: Iterable[Effective]) -> Iterator[Limit]:
     for value in values:
         bounds = _BOUNDS.get(value.field)
-        if bounds is not None and value.path[0] != "llm_config":
+        if bounds is not None and _counts(value):
             below = 2 if value.field.startswith(_OWNERS) else 1
             name = ".".join(str(part) for part in value.path[-below:])
             yield Limit(_scope(value), name, value.value, bounds, value.origin, value.dotted)
 
 
+def _counts(value: Effective) -> bool:
+    """Of `llm_config` the rate limits alone; a persona's bounds are told where it works."""
+    if value.field.startswith("RateLimitPolicy"):
+        return value.value is not None
+    return value.path[0] != "llm_config"
+
+
 def _scope(value: Effective) -> str:
+    if value.field.startswith("RateLimitPolicy"):
+        return f"provider {value.path[-3]}"
     if value.field.startswith("CommandSection"):
         return f"command {value.path[-2]}"
     return value.step or _RUN

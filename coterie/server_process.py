@@ -132,6 +132,8 @@ def _command(binary: str, folder: Path, record: ServerRecord, settings: Settings
         "--log-level", "warn",
         # The stock dev server lets one sequential loop do 20 steps a second; this triples it.
         "--dynamic-config-value", "history.transferProcessorMaxPollRPS=5000",
+        # Runs take turns where a provider has a rate limit.
+        "--dynamic-config-value", "matching.enableFairness=true",
     ]  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 """Builds workers: what runs is registered here, what it may touch is handed in here."""
 
+import asyncio
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 
 from temporalio.client import Client
@@ -14,9 +15,11 @@ from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
 from activities.skills.registry import SKILLS
 from coterie.compile_activity import CompileActivities
+from coterie.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
 from coterie.sandbox import sandbox
 from coterie.settings import Settings
 from coterie.storage import storage_of
+from coterie.terminal import note
 from coterie.trusted import TrustedConfig, provider_settings, workspace_of
 from coterie.version import own_version
 from workflows.team import TeamWorkflow
@@ -54,27 +57,47 @@ async def working(
     """
     import_from_project(settings, trusted)
     providers = Providers(provider_settings(trusted, settings))
-    worker = build_worker(
-        client, settings, trusted, providers, task_queue=task_queue, grace=grace, sticky=sticky
-    )
+    queues = provider_queues(trusted, task_queue)
+    workers = build_workers(
+        client, settings, trusted, providers, queues,
+        task_queue=task_queue, grace=grace, sticky=sticky,
+    )  # fmt: skip
+    await _hold(client, queues)
     try:
-        async with worker:
-            yield worker
+        async with AsyncExitStack() as stack:
+            for served in workers:
+                await stack.enter_async_context(served)
+            stack.push_async_callback(_shut_down, workers)
+            yield workers[0]
     finally:
         await providers.close()
 
 
-def build_worker(
+async def _shut_down(workers: Sequence[Worker]) -> None:
+    """All at once: each may wait for its calls in progress."""
+    await asyncio.gather(*(worker.shutdown() for worker in workers))
+
+
+async def _hold(client: Client, queues: Mapping[str, ProviderQueue]) -> None:
+    for queue in {queue.name: queue for queue in queues.values()}.values():
+        problem = await hold(client, queue)
+        if problem is not None:
+            note(f"the server takes no settings of the queue {queue.name} ({problem}); the workers "
+                 "ask it for no more than the limit, and runs take no turns there")  # fmt: skip
+
+
+def build_workers(
     client: Client,
     settings: Settings,
     trusted: TrustedConfig,
     providers: Providers,
+    queues: Mapping[str, ProviderQueue],
     *,
     task_queue: str,
     grace: timedelta,
     sticky: timedelta = STICKY,
-) -> Worker:
-    """The SDK's worker, with our workflow and activities."""
+) -> tuple[Worker, ...]:
+    """The SDK's workers: one with our workflow and activities, one for each provider's queue."""
     skills = SkillActivities(workspace_of(trusted, settings))
     agents = AgentActivities(
         providers,
@@ -82,9 +105,10 @@ def build_worker(
         call_skill=skills.call_skill,
         skills=tuple(SKILLS),
         blobs=storage_of(settings).blobs,
+        queues={name: queue.told for name, queue in queues.items()},
     )
-    compiler = CompileActivities(settings, trusted)
-    return Worker(
+    compiler = CompileActivities(settings, trusted, queues)
+    serving = Worker(
         client,
         task_queue=task_queue,
         workflows=[TeamWorkflow],
@@ -99,6 +123,11 @@ def build_worker(
         graceful_shutdown_timeout=grace,
         sticky_queue_schedule_to_start_timeout=sticky,
     )
+    served = {queue.name: queue for queue in queues.values()}.values()
+    calling = (
+        queue_worker(client, queue, agents, grace=grace, most=MOST_ACTIVITIES) for queue in served
+    )
+    return (serving, *calling)
 
 
 def import_from_project(settings: Settings, trusted: TrustedConfig) -> None:

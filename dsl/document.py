@@ -4,15 +4,53 @@ The sections of seed c4h 3.2 to 3.4, and `worker`: what only the worker's own co
 may say. Field descriptions become the editor's help.
 """
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import AliasChoices, Field, JsonValue
+from pydantic import AliasChoices, Field, JsonValue, field_validator, model_validator
 
 from dsl.conditions import Condition
 from dsl.plan import Collect
 from dsl.steps import MergePolicy, PersonaDocument, Step
 from dsl.terms import Approval, ApprovalTerms, NoProgress
 from dsl.values import Frozen, Json, Timeout
+
+
+class RateLimitPolicy(Frozen):
+    """How fast all workers together may call a provider, and how runs share that."""
+
+    requests_per_second: float | None = Field(default=None, gt=0, le=100_000, allow_inf_nan=False)
+    requests_per_minute: float | None = Field(default=None, gt=0, le=6_000_000, allow_inf_nan=False)
+    """One of the two; attempts after a failure count like first ones."""
+    requests_per_minute_per_key: float | None = Field(
+        default=None, gt=0, le=6_000_000, allow_inf_nan=False
+    )
+    """For each run, or each value of `fair_by`, alone."""
+    fair_by: str = "run"
+    """Who takes turns: `run`, each run; or a dotted path of the context, like `tenant`."""
+
+    @field_validator("fair_by")
+    @classmethod
+    def _is_a_path(cls, value: str) -> str:
+        if not all(part.isidentifier() for part in value.split(".")):
+            raise ValueError("`run`, or a dotted path of the context like `tenant`")
+        return value
+
+    @model_validator(mode="after")
+    def _one_rate(self) -> Self:
+        if (self.requests_per_second is None) == (self.requests_per_minute is None):
+            raise ValueError("exactly one of requests_per_second and requests_per_minute")
+        return self
+
+    @property
+    def per_second(self) -> float:
+        """The rate, however it is written."""
+        return self.requests_per_second or (self.requests_per_minute or 0) / 60
+
+    @property
+    def per_second_per_key(self) -> float | None:
+        """The rate of each run, or each value of `fair_by`."""
+        rate = self.requests_per_minute_per_key
+        return None if rate is None else rate / 60
 
 
 class ProviderSection(Frozen):
@@ -29,6 +67,8 @@ class ProviderSection(Frozen):
     default_model: str | None = None
     valid_models: tuple[str, ...] = ()
     """When given, personas may name no other model."""
+    rate_limit_policy: RateLimitPolicy | None = None
+    """How fast all workers together may call it; as fast as they can unless said."""
     answers: str | None = None
     """Scripted only: the file of answers, relative to this file."""
     log: str | None = None

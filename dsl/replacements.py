@@ -18,6 +18,7 @@ REPLACEMENTS = {
     "on_success": "write a rule under `routing.rules`",
     "on_error": "write `routing.default:`, or a step of `type: try`",
     "api_key": "write `api_key_env:` with the NAME of the environment variable",
+    "tokens_per_minute": "write `requests_per_minute:`; tokens are known only after the call",
     "litellm_params": "leave it out: retries and timeouts are the persona's own",
     "stop_on_error": "write `stop_on_failure:`",
     "stop_on_failure": "write `on_failure: continue` on the step whose failure is passed over",

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
+from temporalio.common import Priority
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError, TimeoutType
 from temporalio.exceptions import TimeoutError as CallTimedOut
 from temporalio.workflow import ActivityCancellationType as Cancellation
 
@@ -19,6 +20,7 @@ from activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
+    OwnQueue,
     SkillRequest,
     SkillResult,
 )
@@ -26,6 +28,7 @@ from dsl.plan import Plan
 from workflows.control import amend
 from workflows.encoding import encoded
 from workflows.patches import Patch
+from workflows.queues import LONGEST_WAIT, Elsewhere, NotTaken, fairness_key
 from workflows.scope import Call, CallFailed, Interrupted, Job
 from workflows.state import RunState
 
@@ -104,8 +107,22 @@ class DurableScope:
         workflow.set_current_details(self._board())
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
-        """One activity `run_agent`, on the workflow's own task queue (eager start)."""
-        return await self._call(RUN_AGENT, request, AgentResponse, call)
+        """One activity `run_agent`, on the workflow's own task queue (eager start).
+
+        Or on the queue of its provider, as soon as a worker has said that there is one.
+        """
+        queues, sent, detours = self.state.queues, call, 0
+        provider = request.persona.provider if request.persona is not None else ""
+        while True:
+            queue = queues.get(provider) if queues else None
+            try:
+                return await self._call(RUN_AGENT, request, AgentResponse, sent, queue=queue)
+            except Elsewhere as error:
+                queues[provider] = error.queue
+            except NotTaken:
+                queues.pop(provider, None)
+            detours += 1
+            sent = call._replace(id=f"{call.id}.q{detours}")
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         """One activity `call_skill`; a cancelled one is waited for, until it has stopped."""
@@ -121,6 +138,7 @@ class DurableScope:
         result: type[T],
         call: Call,
         cancellation: Cancellation = Cancellation.TRY_CANCEL,
+        queue: OwnQueue | None = None,
     ) -> T:
         sendable = encoded(request)
         if isinstance(sendable, str):
@@ -136,14 +154,23 @@ class DurableScope:
                 heartbeat_timeout=HEARTBEAT_TIMEOUT,
                 retry_policy=call.options.retry_policy(),
                 cancellation_type=cancellation,
+                task_queue=None if queue is None else queue.name,
+                schedule_to_start_timeout=None if queue is None else LONGEST_WAIT,
+                priority=Priority.default if queue is None else self._turn(queue),
             )
         except ActivityError as error:
             if isinstance(error.cause, CancelledError) and _is_cancelled():
                 raise asyncio.CancelledError from error
             if _given_back(error) and call.options.effect != "once":
                 again = call._replace(id=f"{call.id}.again")
-                return await self._call(name, request, result, again, cancellation)
+                return await self._call(name, request, result, again, cancellation, queue)
             raise _expected(error, call) from error
+
+    def _turn(self, queue: OwnQueue) -> Priority:
+        """Whoever started the run may have said with whom it takes turns; that counts."""
+        if workflow.info().priority.fairness_key:
+            return Priority.default
+        return Priority(fairness_key=fairness_key(queue, self.run_id, self.state.main.context))
 
     async def wait_until(
         self, ready: Callable[[], bool], seconds: float | None, summary: str
@@ -261,8 +288,12 @@ def _expected(error: ActivityError, call: Call) -> BaseException:
                 FailureType.OUTCOME_UNKNOWN,
                 f"{call.summary} was cut off with its worker: whether it happened is not known",
             )
+        case ApplicationError() if cause.type == FailureType.OWN_QUEUE:
+            return Elsewhere(OwnQueue.model_validate(cause.details[0]))
         case ApplicationError():
             return CallFailed(cause.type or "Error", cause.message)
+        case CallTimedOut() if cause.type is TimeoutType.SCHEDULE_TO_START:
+            return NotTaken()
         case CallTimedOut() if call.options.effect == "once":
             return CallFailed(
                 FailureType.OUTCOME_UNKNOWN,

@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.contracts import TokenUsage
+from activities.contracts import OwnQueue, TokenUsage
 from dsl.outcomes import Failure, Outcome
 from dsl.steps import MergePolicy
 from dsl.values import Json
@@ -187,6 +187,8 @@ class RunState:
     model_calls: int = 0
     skill_calls: int = 0
     usage: TokenUsage = field(default_factory=TokenUsage)
+    queues: dict[str, OwnQueue] = field(default_factory=dict[str, OwnQueue])
+    """`{provider: the queue that it is called through}`, where a worker has named one."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
     paused: Paused | None = None

@@ -131,4 +131,5 @@ class TeamWorkflow(People, Questions):
         )
         if result.plan is None:
             raise RunRefused(result.refused or "the team does not compile")
+        self.state.queues |= result.queues
         return result.plan

@@ -4,6 +4,7 @@ Pure: knows no SDK and opens no connection, so the registry may import it cheapl
 for HTTP answers are in `statuses.py`, those for broken connections in `transport.py`.
 """
 
+import random
 import re
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -42,13 +43,18 @@ def to_application_error(failure: ProviderFailure) -> ApplicationError:
     """The failure as Temporal understands it: its type, whether to retry, and when."""
     delay = None
     if failure.retryable and failure.retry_after is not None:
-        delay = timedelta(seconds=min(failure.retry_after, MAX_DELAY.total_seconds()))
+        delay = timedelta(seconds=_spread(min(failure.retry_after, MAX_DELAY.total_seconds())))
     return ApplicationError(
         failure.message,
         type=failure.kind,
         non_retryable=not failure.retryable,
         next_retry_delay=delay,
     )
+
+
+def _spread(seconds: float) -> float:
+    """A tenth longer at most, and never earlier than asked: many are told the same time at once."""
+    return random.uniform(seconds, seconds * 1.1)
 
 
 @dataclass(frozen=True, slots=True)

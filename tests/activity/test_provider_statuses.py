@@ -1,6 +1,6 @@
 """Status, headers and body of an error: when it is tried again, and what people read."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -134,11 +134,19 @@ def test_temporal_waits_as_long_as_the_server_asks_within_reason() -> None:
     error = to_application_error(limited)
     assert (error.message, error.type) == ("slow", FailureType.RATE_LIMITED)
     assert not error.non_retryable
-    assert error.next_retry_delay == timedelta(seconds=2.5)
+    assert error.next_retry_delay is not None
+    assert 2.5 <= error.next_retry_delay.total_seconds() <= 2.75
     assert error.details == ()
     for seconds in (86_400.0, 1e300):
         long = ProviderFailure(FailureType.RATE_LIMITED, "", retryable=True, retry_after=seconds)
-        assert to_application_error(long).next_retry_delay == MAX_DELAY
+        delay = to_application_error(long).next_retry_delay
+        assert delay is not None
+        assert MAX_DELAY <= delay <= MAX_DELAY * 1.1
+
+
+def test_those_who_are_told_to_wait_at_once_do_not_come_back_at_once() -> None:
+    limited = ProviderFailure(FailureType.RATE_LIMITED, "", retryable=True, retry_after=60)
+    assert len({to_application_error(limited).next_retry_delay for _ in range(20)}) > 15
 
 
 def test_temporal_does_not_repeat_what_is_final() -> None:

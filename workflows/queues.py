@@ -1,0 +1,44 @@
+"""Which queue a call of a model goes through, and with whom it takes turns there.
+
+Calls share the run's own queue, which starts them without a detour. A provider with a rate limit
+is called through a queue of its own, where the server holds the limit over all workers. No plan
+says so: a worker that is handed such a call refuses it and names the queue, which so lies in the
+run's history, and cannot be made up by who starts a run.
+"""
+
+from datetime import timedelta
+from hashlib import sha256
+
+from activities.contracts import OwnQueue
+from dsl.paths import get, parse
+from dsl.values import Json
+
+LONGEST_WAIT = timedelta(minutes=15)
+"""For a turn in such a queue. Then the call comes back to the run's own queue, whose worker sends
+it there again: or makes it, where the limit was lifted and nobody serves that queue any more."""
+
+_LONGEST_KEY = 64
+
+
+class Elsewhere(Exception):
+    """A call that was not made: its provider is called through this queue."""
+
+    def __init__(self, queue: OwnQueue) -> None:
+        self.queue = queue
+        super().__init__(queue.name)
+
+
+class NotTaken(Exception):
+    """A call that nobody took for long."""
+
+
+def fairness_key(queue: OwnQueue, run_id: str, context: Json) -> str:
+    """With whom a call takes turns; the run itself where the context has nothing to say."""
+    key = run_id
+    if queue.fair_by != "run":
+        found = get(context, parse(queue.fair_by))
+        if isinstance(found, str | int) and not isinstance(found, bool):
+            key = f"{queue.fair_by}={found}"
+    if len(key.encode()) <= _LONGEST_KEY:
+        return key
+    return sha256(key.encode(), usedforsecurity=False).hexdigest()

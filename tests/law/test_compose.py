@@ -127,12 +127,15 @@ def test_nothing_listens_beyond_this_machine() -> None:
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
-def test_a_loop_of_short_steps_is_not_slowed_to_twenty_a_second() -> None:
+def test_a_loop_is_not_slowed_to_twenty_steps_a_second_and_runs_take_turns() -> None:
     temporal = SERVICES["temporal"]
     (config,) = temporal["configs"]
     assert temporal["environment"]["DYNAMIC_CONFIG_FILE_PATH"] == config["target"]
     settings = yaml.safe_load(COMPOSE["configs"][config["source"]]["content"])
-    assert settings == {"history.transferProcessorMaxPollRPS": [{"value": 5000}]}
+    assert settings == {
+        "history.transferProcessorMaxPollRPS": [{"value": 5000}],
+        "matching.enableFairness": [{"value": True}],
+    }
 
 
 def test_the_image_is_a_worker_run_by_an_ordinary_user_from_the_lock() -> None:

@@ -1,10 +1,10 @@
 """What this product offers to documents, told without loading what implements it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from coterie.sound_schemas import certainly_sound
 from dsl.capabilities import Capabilities
-from dsl.document import ProviderSection
+from dsl.document import CommandSection, ProviderSection
 from dsl.values import Json
 
 AGENT_TYPES = ("generic_single_shot", "generic_orchestrating")
@@ -21,13 +21,13 @@ BUILT_IN_PROVIDERS = {
 
 
 def capabilities(
-    providers: Iterable[str] = (), commands: Iterable[str] | None = None
+    providers: Iterable[str] = (), commands: Mapping[str, CommandSection] | None = None
 ) -> Capabilities:
     """Agent types, skills and built-in providers, with what a worker adds.
 
     Args:
         providers: names of the worker's own providers.
-        commands: names of its commands; None when it is not known which it has.
+        commands: its commands; None when it is not known which it has.
     """
     from activities.skills.contracts import known_contracts
 
@@ -36,6 +36,7 @@ def capabilities(
         skills=known_contracts(),
         providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
         commands=None if commands is None else tuple(commands),
+        once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )
 
 

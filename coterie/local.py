@@ -17,6 +17,7 @@ from activities.contracts import (
     AgentError,
     AgentRequest,
     AgentResponse,
+    FailureType,
     SkillRequest,
     SkillResult,
 )
@@ -166,6 +167,11 @@ class LocalScope:
 def _expected(error: ApplicationError | TimeoutError, call: Call) -> CallFailed:
     if isinstance(error, ApplicationError):
         return CallFailed(error.type or "Error", error.message)
+    if call.options.effect == "once":
+        return CallFailed(
+            FailureType.OUTCOME_UNKNOWN,
+            f"{call.summary} was not answered in time: whether it happened is not known",
+        )
     seconds = call.options.timeout
     return CallFailed("Timeout", f"{call.summary} did not answer within {seconds:g} s")
 

@@ -152,8 +152,8 @@ def workspace_of(trusted: TrustedConfig, settings: Settings) -> "Workspace":
     return Workspace(
         root=Path(trusted.workspace),
         commands={
-            name: Command(name, section.run, section.timeout, section.cwd, section.env)
-            for name, section in trusted.commands.items()
+            name: Command(name, one.run, one.timeout, one.cwd, one.env, one.once)
+            for name, one in trusted.commands.items()
         },
         environment=settings.environment,
     )

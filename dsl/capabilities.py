@@ -36,3 +36,5 @@ class Capabilities(Frozen):
     providers: tuple[str, ...] = ()
     commands: tuple[str, ...] | None = None
     """The worker's named commands; None when they are not known here."""
+    once_commands: tuple[str, ...] = ()
+    """Those of them that may happen only once."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dsl.approval_checks import check_approvals
 from dsl.capabilities import Capabilities
 from dsl.checks import EARLIER, Checker
+from dsl.command_checks import check_command
 from dsl.consents import checked_by, of_contract
 from dsl.document import Orchestration, ProviderSection, SystemDocument, TeamDocument, WorkerSection
 from dsl.errors import InvalidDocument, Problem
@@ -287,6 +288,10 @@ class _Compiler:
                 section.requires_approval, declared, ("tools", name, "requires_approval"),
                 self.tree, self.problems,
             )  # fmt: skip
+            check_command(
+                self.capabilities, self.problems, self.tree, section.skill, section.fixed,
+                ("tools", name, "fixed"),
+            )  # fmt: skip
             tools[name] = Tool(
                 skill=section.skill, description=section.description or contract.description,
                 fixed=section.fixed, requires_approval=approval, terms=terms,
@@ -315,7 +320,10 @@ def _with_commands(capabilities: Capabilities, document: SystemDocument) -> Capa
     update: dict[str, object] = {}
     if document.worker is not None:
         known = capabilities.commands or ()
-        update["commands"] = tuple(dict.fromkeys((*known, *document.worker.commands)))
+        own = document.worker.commands
+        once = (name for name, command in own.items() if command.once)
+        update["commands"] = tuple(dict.fromkeys((*known, *own)))
+        update["once_commands"] = (*capabilities.once_commands, *once)
     providers = (*capabilities.providers, *document.llm_config.providers)
     update["providers"] = tuple(dict.fromkeys(providers))
     return capabilities.model_copy(update=update)

@@ -163,7 +163,7 @@ class Orchestration(Frozen):
 
 
 class CommandSection(Frozen):
-    """A named command that the skill `CommandRunner.run` may run."""
+    """A named command that the skills `CommandRunner.run` and `run_once` may run."""
 
     run: tuple[str, ...] = Field(min_length=1)
     """Program and arguments; no shell. `{python}` is the worker's own interpreter."""
@@ -172,6 +172,8 @@ class CommandSection(Frozen):
     """Relative to the workspace."""
     env: tuple[str, ...] = ()
     """Names of further environment variables that the command may see."""
+    once: bool = False
+    """To run it twice would do harm: only `CommandRunner.run_once` may run it."""
 
 
 class WorkerSection(Frozen):

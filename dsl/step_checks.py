@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from dsl.capabilities import Capabilities
+from dsl.command_checks import check_command
 from dsl.deciding import brief
 from dsl.errors import Code
 from dsl.nodes import Mark, Node, Problems
@@ -103,12 +104,9 @@ def _skill(here: Surroundings, step: SkillStep, path: NodePath) -> None:
     known = here.capabilities.skills
     if step.skill not in known:
         here.unknown("E204", "skill", step.skill, known, (*path, "skill"))
-    commands = here.capabilities.commands
-    if step.skill != "CommandRunner.run" or commands is None or not isinstance(step.input, dict):
-        return
-    name = step.input.get("command")
-    if isinstance(name, str) and not is_template(name) and name not in commands:
-        here.unknown("E209", "command", name, commands, (*path, "input", "command"))
+    check_command(
+        here.capabilities, here.problems, here.tree, step.skill, step.input, (*path, "input")
+    )
 
 
 def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:

@@ -1,5 +1,6 @@
 """The activity that runs skills: every rule that all skills share, in one place."""
 
+import asyncio
 from collections.abc import Mapping
 
 from pydantic import JsonValue
@@ -9,7 +10,13 @@ from temporalio.exceptions import ApplicationError
 
 from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from activities.heartbeats import heartbeating
-from activities.skills.base import SkillContext, SkillFailure, SkillRefusal, Workspace
+from activities.skills.base import (
+    OutcomeLost,
+    SkillContext,
+    SkillFailure,
+    SkillRefusal,
+    Workspace,
+)
 from activities.skills.registry import SKILLS, AnySkill, find_skill
 
 LARGEST_RESULT = 1_500_000
@@ -37,16 +44,9 @@ class SkillActivities:
         try:
             skill = find_skill(request.skill, self._skills)
             if skill.effect == "once" and _attempt() > 1:
-                raise ApplicationError(
-                    f"whether {skill.name} was done is unknown: its first attempt was lost, and "
-                    "what may happen only once is not tried again",
-                    type=FailureType.OUTCOME_UNKNOWN,
-                    non_retryable=True,
-                )
+                raise _unknown(skill, "its first attempt was lost")
             async with heartbeating():
-                data = await skill.call(
-                    request.input, SkillContext(workspace=self._workspace, key=request.key)
-                )
+                data = await self._called(skill, request)
         except SkillRefusal as refusal:
             raise ApplicationError(
                 str(refusal), type=FailureType.SKILL_REFUSED, non_retryable=True
@@ -62,6 +62,39 @@ class SkillActivities:
             ) from None
         _refuse_huge(request.skill, data)
         return SkillResult(data=data)
+
+    async def _called(self, skill: AnySkill, request: SkillRequest) -> JsonValue:
+        """The skill; what may happen only once and is broken off may have happened or not."""
+        context = SkillContext(workspace=self._workspace, key=request.key, run=_run_id(request))
+        if skill.effect != "once":
+            return await skill.call(request.input, context)
+        try:
+            return await skill.call(request.input, context)
+        except (SkillRefusal, SkillFailure):
+            raise
+        except asyncio.CancelledError:
+            if activity.in_activity() and activity.is_worker_shutdown():
+                raise _unknown(skill, "its worker was stopped meanwhile") from None
+            raise
+        except OutcomeLost as lost:
+            raise _unknown(skill, str(lost)) from None
+        except OSError as error:
+            raise _unknown(skill, f"it met an error of the system: {_told(error)}") from None
+
+
+def _unknown(skill: AnySkill, why: str) -> ApplicationError:
+    return ApplicationError(
+        f"whether {skill.name} was done is unknown: {why}; what may happen only once is not "
+        "tried again",
+        type=FailureType.OUTCOME_UNKNOWN,
+        non_retryable=True,
+    )
+
+
+def _run_id(request: SkillRequest) -> str:
+    if activity.in_activity():
+        return activity.info().workflow_id or ""
+    return request.key.partition("/")[0]
 
 
 def _told(error: OSError) -> str:

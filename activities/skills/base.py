@@ -27,6 +27,10 @@ class SkillRefusal(Exception):
     """
 
 
+class OutcomeLost(Exception):
+    """What may happen only once was begun, and whether it was done is not known."""
+
+
 class SkillFailure(Exception):
     """The skill ran and could not do it.
 
@@ -52,6 +56,8 @@ class Command:
     """Working directory, relative to the project's root."""
     env: tuple[str, ...] = ()
     """Names of further environment variables that are passed on to it."""
+    once: bool = False
+    """It may happen only once: never by a skill that is tried again."""
 
     def __post_init__(self) -> None:
         if not self.run or not self.run[0]:
@@ -127,6 +133,8 @@ class SkillContext:
     workspace: Workspace
     key: str
     """Names this call for ever, also when it is tried again."""
+    run: str = ""
+    """The id of the run that calls."""
 
 
 In = TypeVar("In")

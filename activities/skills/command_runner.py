@@ -1,17 +1,21 @@
-"""`CommandRunner.run`: the project's tests and the like, by the names that the worker gave them.
+"""`CommandRunner`: the project's tests and the like, by the names that the worker gave them.
 
 A document names a command and cannot define or extend one. The command sees few environment
 variables, so that no key of the worker can reach its output and from there a model.
+`run` is tried again when its worker is lost; `run_once` never, for what must not happen twice.
 """
 
 import os
 import sys
+from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
+from activities.skills.alone import alone
 from activities.skills.base import (
     LONGEST_COMMAND,
     Command,
+    OutcomeLost,
     Skill,
     SkillContext,
     SkillFailure,
@@ -19,7 +23,7 @@ from activities.skills.base import (
     Workspace,
 )
 from activities.skills.bounded_output import BoundedOutput
-from activities.skills.process_group import NotStarted, run_group
+from activities.skills.process_group import Ended, NotStarted, run_group
 from dsl.errors import listed, nearest
 from dsl.values import Frozen
 
@@ -27,11 +31,18 @@ PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV")
 """Environment variables that every command sees, besides all `LC_*`."""
 
 
+CALL = "COTERIE_CALL"
+"""The environment variable that tells a command for which call it runs."""
+
+
 class CommandInput(Frozen):
     """Which command to run; it takes no arguments."""
 
     command: str = Field(min_length=1)
     """A name of the worker's configuration."""
+    key: str | None = Field(default=None, pattern=r"^[\w.:/@+-]{1,200}$")
+    """What the command is about, within this run: whatever verifies or repeats it says the same.
+    The command finds it in COTERIE_CALL, after the run's id; without a key, the call's own name."""
 
 
 class CommandResult(Frozen):
@@ -54,32 +65,69 @@ class CommandResult(Frozen):
 
 
 async def run(value: CommandInput, context: SkillContext) -> CommandResult:
-    """Run a named command.
+    """Run a named command that may be run again.
+
+    Raises:
+        SkillRefusal: there is no such command, it may happen only once, or it is set to run
+            outside the project.
+        SkillFailure: it cannot be started.
+    """
+    command = _command(context.workspace, value.command)
+    if command.once:
+        raise SkillRefusal(
+            f"command {command.name!r} may happen only once, and CommandRunner.run is tried "
+            "again when its worker is lost; use CommandRunner.run_once"
+        )
+    if value.key is None:
+        return await _run(command, context, context.key)
+    return await _run_alone(command, context, value.key)
+
+
+async def run_once(value: CommandInput, context: SkillContext) -> CommandResult:
+    """Run a named command that is not run again, whatever the worker says of it.
 
     Raises:
         SkillRefusal: there is no such command, or it is set to run outside the project.
-        SkillFailure: it cannot be started.
+        SkillFailure: it cannot be started, so that nothing has happened.
+        OutcomeLost: it had to be killed.
     """
-    workspace = context.workspace
-    command = _command(workspace, value.command)
-    cwd = workspace.inside(command.cwd)
-    if not cwd.is_dir():
-        raise SkillFailure(
-            f"command {command.name!r} runs in {command.cwd!r}, which is no directory"
+    command = _command(context.workspace, value.command)
+    result = await _run_alone(command, context, value.key)
+    if result.timed_out:
+        raise OutcomeLost(
+            f"command {command.name!r} did not end within {command.timeout:g} s and was stopped"
         )
+    return result
+
+
+async def _run_alone(command: Command, context: SkillContext, key: str | None) -> CommandResult:
+    """Run it after every other command about the same has ended."""
+    call = context.key if key is None else f"{context.run}/{key}"
+    async with alone(context.workspace.state_dir / "calls", call) as lock:
+        return await _run(command, context, call, (lock,))
+
+
+async def _run(
+    command: Command, context: SkillContext, call: str, keeping: tuple[int, ...] = ()
+) -> CommandResult:
     output = BoundedOutput()
     try:
         ended = await run_group(
             _argv(command, sys.executable),
-            cwd=cwd,
-            environment=_environment(command, workspace),
+            cwd=_folder(command, context.workspace),
+            environment=_environment(command, context.workspace) | {CALL: call},
             seconds=command.timeout,
             output=output,
+            keeping=keeping,
         )
     except NotStarted as error:
         raise SkillFailure(
             f"command {command.name!r} cannot be started: {command.run[0]}: {error}"
         ) from None
+    return _result(command, ended, output)
+
+
+def _result(command: Command, ended: Ended, output: BoundedOutput) -> CommandResult:
     return CommandResult(
         command=command.name,
         argv=list(_argv(command, "python")),
@@ -91,6 +139,15 @@ async def run(value: CommandInput, context: SkillContext) -> CommandResult:
         output_bytes=output.total,
         cut=output.cut,
     )
+
+
+def _folder(command: Command, workspace: Workspace) -> Path:
+    cwd = workspace.inside(command.cwd)
+    if not cwd.is_dir():
+        raise SkillFailure(
+            f"command {command.name!r} runs in {command.cwd!r}, which is no directory"
+        )
+    return cwd
 
 
 def _command(workspace: Workspace, name: str) -> Command:
@@ -126,4 +183,16 @@ RUN = Skill[CommandInput, CommandResult](
     output=TypeAdapter(CommandResult),
     run=run,
     timeout=LONGEST_COMMAND + 60,
+)
+
+RUN_ONCE = Skill[CommandInput, CommandResult](
+    name="CommandRunner.run_once",
+    description="Runs a command that the worker's configuration names, in the project, and never "
+    "again: when it is lost on the way, the outcome is unknown.",
+    effect="once",
+    input=TypeAdapter(CommandInput),
+    output=TypeAdapter(CommandResult),
+    run=run_once,
+    timeout=LONGEST_COMMAND + 60,
+    retries=0,
 )

@@ -45,6 +45,7 @@ async def run_group(
     environment: Mapping[str, str],
     seconds: float,
     output: BoundedOutput,
+    keeping: Sequence[int] = (),
 ) -> Ended:
     """Run a command to its end, and end it when the time is over or the caller is cancelled.
 
@@ -54,12 +55,13 @@ async def run_group(
         environment: All that the command sees of it.
         seconds: How long it may take.
         output: Takes standard output and standard error, in the order they are written.
+        keeping: Descriptors that stay open until nothing watches over the command any more.
 
     Raises:
         NotStarted: there is no such program, or it cannot be run.
     """
     stop = asyncio.Event()
-    run = asyncio.create_task(_run(argv, cwd, environment, seconds, output, stop))
+    run = asyncio.create_task(_run(argv, cwd, environment, seconds, output, stop, keeping))
     try:
         return await asyncio.shield(run)
     except asyncio.CancelledError:
@@ -80,9 +82,10 @@ async def _run(
     seconds: float,
     output: BoundedOutput,
     stop: asyncio.Event,
+    keeping: Sequence[int],
 ) -> Ended:
     begun = time.monotonic()
-    process, status = await _start(argv, cwd, environment)
+    process, status = await _start(argv, cwd, environment, keeping)
     reading = asyncio.create_task(_drain(process, output))
     stopping = asyncio.create_task(stop.wait())
     ending = asyncio.create_task(status.ended())
@@ -106,7 +109,7 @@ async def _run(
 
 
 async def _start(
-    argv: Sequence[str], cwd: Path, environment: Mapping[str, str]
+    argv: Sequence[str], cwd: Path, environment: Mapping[str, str], keeping: Sequence[int]
 ) -> tuple[asyncio.subprocess.Process, "_Status"]:
     """The supervisor as a process, and its reports."""
     reader, writer = os.pipe()
@@ -118,7 +121,7 @@ async def _start(
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            pass_fds=(writer,),
+            pass_fds=(writer, *keeping),
             start_new_session=True,
         )
     except BaseException:

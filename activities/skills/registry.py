@@ -5,7 +5,7 @@ from typing import Any
 
 from activities.skills.asset_manager import APPLY_CHANGES, PROCESS_ACTION
 from activities.skills.base import Skill, SkillRefusal
-from activities.skills.command_runner import RUN
+from activities.skills.command_runner import RUN, RUN_ONCE
 from activities.skills.discovery import COLLECT
 from activities.skills.semantic_iterator import INITIALIZE
 from dsl.capabilities import SkillContract
@@ -18,6 +18,7 @@ SKILLS: dict[str, AnySkill] = {
     "AssetManager.apply_changes": APPLY_CHANGES,
     "AssetManager.process_action": PROCESS_ACTION,
     "CommandRunner.run": RUN,
+    "CommandRunner.run_once": RUN_ONCE,
     "Discovery.collect": COLLECT,
     "SemanticIterator.initialize": INITIALIZE,
 }

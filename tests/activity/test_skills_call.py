@@ -82,6 +82,7 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         "AssetManager.apply_changes": "idempotent",
         "AssetManager.process_action": "idempotent",
         "CommandRunner.run": "idempotent",
+        "CommandRunner.run_once": "once",
         "Discovery.collect": "read",
         "SemanticIterator.initialize": "read",
     }
@@ -156,6 +157,43 @@ async def test_what_may_happen_once_runs_in_the_first_attempt_only(workspace: Wo
     error = await failure(workspace, _echo, 7, attempt=2, effect="once")
     assert (error.type, error.non_retryable) == (FailureType.OUTCOME_UNKNOWN, True)
     assert "its first attempt was lost" in error.message
+
+
+async def test_what_may_happen_once_and_breaks_off_has_an_unknown_outcome(
+    workspace: Workspace,
+) -> None:
+    error = await failure(workspace, _break, 1, effect="once")
+    assert (error.type, error.non_retryable) == (FailureType.OUTCOME_UNKNOWN, True)
+    assert "it met an error of the system: Permission denied: 'list.txt'" in error.message
+
+
+async def test_what_may_happen_once_and_could_not_be_done_has_a_known_outcome(
+    workspace: Workspace,
+) -> None:
+    assert (await failure(workspace, _fail, 1, effect="once")).type == FailureType.SKILL_FAILED
+    assert (await failure(workspace, _refuse, 1, effect="once")).type == FailureType.SKILL_REFUSED
+
+
+async def test_what_may_happen_once_and_is_cut_by_the_end_of_its_worker_has_an_unknown_outcome(
+    workspace: Workspace,
+) -> None:
+    begun = asyncio.Event()
+
+    async def begin(value: int, context: SkillContext) -> int:
+        begun.set()
+        return await _wait(value, context)
+
+    at = environment()
+    running = asyncio.ensure_future(
+        call(workspace, "Shelf.use", 1, at=at, skills=skill(begin, "once"))
+    )
+    await begun.wait()
+    at.worker_shutdown()
+    at.cancel()
+    with pytest.raises(ApplicationError) as caught:
+        await running
+    assert caught.value.type == FailureType.OUTCOME_UNKNOWN
+    assert "its worker was stopped meanwhile" in caught.value.message
 
 
 @pytest.mark.parametrize("effect", ["read", "idempotent"])

@@ -121,8 +121,9 @@ async def test_a_command_sees_no_key_of_the_worker(tmp_path: Path) -> None:
     variables = {"API_KEY": "sk-1", "PATH": "/bin", "LC_ALL": "C", "PYTHONPATH": "x", "HOME": "/h"}
     commands = {"it": python(code), "more": python(code, "more", env=("PYTHONPATH",))}
     workspace = Workspace(tmp_path, commands, environment=variables)
-    assert (await run(workspace)).output == "['HOME', 'LC_ALL', 'PATH']\n"
-    assert (await run(workspace, "more")).output == "['HOME', 'LC_ALL', 'PATH', 'PYTHONPATH']\n"
+    assert (await run(workspace)).output == "['COTERIE_CALL', 'HOME', 'LC_ALL', 'PATH']\n"
+    more = "['COTERIE_CALL', 'HOME', 'LC_ALL', 'PATH', 'PYTHONPATH']\n"
+    assert (await run(workspace, "more")).output == more
 
 
 async def test_long_output_keeps_its_beginning_and_its_end(tmp_path: Path) -> None:

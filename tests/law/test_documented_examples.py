@@ -69,11 +69,12 @@ TEAM = "orchestration:\n  teams:\n    draft:\n"
 RULES = f"{TEAM}      routing:\n        default: null\n        rules:\n"
 PLAN = "llm_config:\n  personas:\n    coder:\n      execution_plan:\n"
 
-SKILLS = ("AssetManager.process_action", "CommandRunner.run")
+SKILLS = ("AssetManager.process_action", "CommandRunner.run", "CommandRunner.run_once")
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating"),
     providers=("scripted", "anthropic", "openai"),
-    commands=("pytest",),
+    commands=("pytest", "deploy", "was_deployed"),
+    once_commands=("deploy",),
     skills={
         name: SkillContract(
             name=name, description="", effect="idempotent", input_schema={}, output_schema={}

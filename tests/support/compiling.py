@@ -14,7 +14,8 @@ CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating"),
     skills=contracts(),
     providers=("scripted", "anthropic", "openai"),
-    commands=("pytest",),
+    commands=("pytest", "deploy"),
+    once_commands=("deploy",),
 )
 
 

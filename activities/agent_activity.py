@@ -27,6 +27,8 @@ from activities.contracts import (
 from activities.conversations import Conversations, OpenConversation
 from activities.factory import AgentFactory, AgentTypes
 from activities.heartbeats import heartbeating
+from activities.metering import Meter, Metered
+from activities.prices import Pricing
 from activities.providers.failures import ProviderFailure, to_application_error
 from dsl.plan import Persona
 from dsl.values import Json
@@ -48,6 +50,7 @@ class AgentActivities:
         skills: Collection[str] = (),
         blobs: Blobs | None = None,
         queues: Mapping[str, OwnQueue] | None = None,
+        pricing: Pricing | None = None,
     ) -> None:
         """Take the worker's own settings; a request can name what is here and nothing else.
 
@@ -59,6 +62,7 @@ class AgentActivities:
             skills: Names of the skills, to explain a mistaken agent type.
             blobs: Where conversations are kept; without it none can be had.
             queues: Of the providers with a rate limit, which holds only for calls through them.
+            pricing: What model calls cost; without it, none has a price.
 
         Raises:
             AgentRefused: an own agent type cannot be one.
@@ -71,6 +75,7 @@ class AgentActivities:
         self._skills = tuple(skills)
         self._conversations = None if blobs is None else Conversations(blobs)
         self._queues = dict(queues or {})
+        self._pricing = pricing
 
     @activity.defn(name=RUN_AGENT)
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
@@ -82,25 +87,29 @@ class AgentActivities:
         """
         if self._queues:
             self._refuse_elsewhere(request)
+        meter = Meter.of_activity(self._pricing)
         try:
-            async with heartbeating():
-                agent = await self._agent(request)
+            async with heartbeating(meter.told):
+                agent = await self._agent(request, meter)
                 if request.conversation is not None and not agent.converses:
                     raise AgentRefused(
                         f"agent {request.task!r} is of a type that has no conversations"
                     )
                 response: object = await agent.process(request.inputs)
         except ProviderFailure as failure:
-            raise to_application_error(failure) from None
+            raise to_application_error(failure, *meter.hand_on()) from None
         except BlobMissing as missing:
             raise _unusable(request, missing, non_retryable=True) from None
         except BlobsUnusable as unusable:  # nothing was paid yet, and it may pass
             raise _unusable(request, unusable, non_retryable=False) from None
         except AgentRefused as refusal:
             raise ApplicationError(
-                str(refusal), type=FailureType.AGENT_REFUSED, non_retryable=True
+                str(refusal), *meter.told(), type=FailureType.AGENT_REFUSED, non_retryable=True
             ) from None
-        return _sendable(response, request)
+        except Exception:
+            meter.hand_on()
+            raise
+        return _sendable(response, request, meter)
 
     def _refuse_elsewhere(self, request: AgentRequest) -> None:
         """Not a failure of anything: the run is told where to go, before a model was asked."""
@@ -116,21 +125,23 @@ class AgentActivities:
             category=ApplicationErrorCategory.BENIGN,
         )
 
-    async def _agent(self, request: AgentRequest) -> BaseAgent:
+    async def _agent(self, request: AgentRequest, meter: Meter) -> BaseAgent:
         checked = _checked(request.persona)
         factory = AgentFactory(
             _system_config(request, checked),
             self._agent_types,
             agent_packages=self._agent_packages,
             skills=self._skills,
-            services=self._services(request, checked),
+            services=self._services(request, checked, meter),
         )
         if request.agent_class is None:
             return factory.create_agent(_task_config(request))
         # A legacy module may take its time to import; heartbeats go on meanwhile.
         return await asyncio.to_thread(factory.create_agent, _task_config(request))
 
-    def _services(self, request: AgentRequest, checked: CheckedPersona | None) -> AgentServices:
+    def _services(
+        self, request: AgentRequest, checked: CheckedPersona | None, meter: Meter
+    ) -> AgentServices:
         reasks = request.reask.number if request.reask else 0
         label = f"{request.team}/{request.task}#{request.visit}.{reasks}"
         key = label
@@ -138,13 +149,14 @@ class AgentActivities:
             info = activity.info()
             key = f"{info.workflow_run_id}/{info.activity_id}"
         return AgentServices(
-            providers=self._providers,
+            providers=Metered(self._providers, meter),
             call_skill=self._call_skill,
             label=label,
             key=key,
             conversation=self._conversation(request),
             reask=request.reask,
             checked=checked,
+            notices=request.notices,
         )
 
     def _conversation(self, request: AgentRequest) -> OpenConversation | None:
@@ -202,15 +214,15 @@ def _system_config(request: AgentRequest, checked: CheckedPersona | None) -> Jso
     return {"llm_config": {"personas": personas, "agents": request.legacy_config or {}}}
 
 
-def _sendable(response: object, request: AgentRequest) -> AgentResponse:
-    """The response, or a failure that says why it cannot travel."""
+def _sendable(response: object, request: AgentRequest, meter: Meter) -> AgentResponse:
+    """The response with what it cost, or a failure that says why it cannot travel."""
     where = f"task {request.task!r}"
     if not isinstance(response, AgentResponse):
         message = f"{where}: its agent answered with a {type(response).__name__}, not an " \
                   "AgentResponse"  # fmt: skip
-        return AgentResponse(
-            success=False, error=AgentError(type=FailureType.AGENT_FAILED, message=message)
-        )
+        error = AgentError(type=FailureType.AGENT_FAILED, message=message)
+        return meter.billed(AgentResponse(success=False, error=error))
+    response = meter.billed(response)
     try:
         size = len(response.__pydantic_serializer__.to_json(response))
     except ValueError as error:
@@ -227,9 +239,7 @@ def _sendable(response: object, request: AgentRequest) -> AgentResponse:
 
 
 def _instead(response: AgentResponse, type: str, message: str) -> AgentResponse:
-    return AgentResponse(
-        success=False,
-        error=AgentError(type=type, message=message),
-        usage=response.usage,
-        model=response.model,
+    error = AgentError(type=type, message=message)
+    return response.model_copy(
+        update={"success": False, "data": None, "answer": None, "error": error}
     )

@@ -106,6 +106,8 @@ class AgentRequest(Frozen):
     """The slice of the facts that the prompts name, nested as they name it."""
     reask: Reask | None = None
     conversation: Conversation | None = None
+    notices: tuple[str, ...] = ()
+    """What the model is told at the end of its prompt: that a budget is nearly used, say."""
 
 
 class AgentError(Frozen):
@@ -128,6 +130,21 @@ class AgentResponse(Frozen):
     """The raw answer, only when it was unusable and a re-ask needs it."""
     conversation: str | None = None
     """The name of this turn, from which the conversation goes on."""
+    cost: float | None = None
+    """In US dollars, over all attempts; None when nothing of it has a price."""
+    unpriced: bool = False
+    """Some of it has no price, so `cost` is not all."""
+    seconds: float = 0.0
+    """In which the attempts worked; not the waits between them."""
+
+
+class Spent(Frozen):
+    """What the attempts of a call used, as heartbeats and the details of its failure tell it."""
+
+    usage: TokenUsage | None = None
+    cost: float | None = None
+    unpriced: bool = False
+    seconds: float = 0.0
 
 
 class SkillRequest(Frozen):
@@ -143,6 +160,8 @@ class SkillResult(Frozen):
     """What a skill returned, after its output schema was checked."""
 
     data: JsonValue = None
+    seconds: float = 0.0
+    """In which its attempts worked."""
 
 
 class OwnQueue(Frozen):

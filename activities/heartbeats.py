@@ -6,25 +6,31 @@ from a worker that is silent for too long: so whatever may take long runs inside
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from temporalio import activity
 
 from activities.contracts import HEARTBEAT_EVERY
+from dsl.values import Json
+
+Details = Callable[[], tuple[Json, ...]]
 
 
 @asynccontextmanager
-async def heartbeating() -> AsyncGenerator[None]:
+async def heartbeating(details: Details = tuple[Json, ...]) -> AsyncGenerator[None]:
     """Beat from the background, three times within the activity's heartbeat timeout.
 
     Outside an activity, and in one without a heartbeat timeout, it does nothing.
+
+    Args:
+        details: what each beat tells, for the next attempt should this one be lost.
     """
     interval = _interval()
     if interval is None:
         yield
         return
-    beats = asyncio.create_task(_beat(interval))
+    beats = asyncio.create_task(_beat(interval, details))
     try:
         yield
     finally:
@@ -41,7 +47,7 @@ def _interval() -> float | None:
     return min(timeout.total_seconds() / 3, HEARTBEAT_EVERY.total_seconds())
 
 
-async def _beat(interval: float) -> None:
+async def _beat(interval: float, details: Details) -> None:
     while True:
-        activity.heartbeat()
+        activity.heartbeat(*details())
         await asyncio.sleep(interval)

@@ -127,7 +127,7 @@ async def show_result(settings: Settings, id: str, *, as_json: bool) -> ExitCode
         note(f"the run {id} goes on; waiting for its end (Ctrl-C stops only the waiting)")
     end = await run.end()
     _show_end(run, end, as_json=as_json)
-    return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
+    return end.exit_code
 
 
 def _show_end(run: Run, end: RunEnd, *, as_json: bool) -> None:

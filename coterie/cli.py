@@ -33,6 +33,7 @@ VERBS = {
     "limits": "show every bound of a document and the line that it came from",
     "schema": "print the JSON Schema of documents, for editors",
     "status": "show where a run is",
+    "cost": "show what a run has used: tokens, money, time, and what is left of its budgets",
     "watch": "follow a run to its end, changing nothing",
     "why": "show because of what a run went where it went",
     "pending": "show what waits for a person",
@@ -126,7 +127,7 @@ def _parsed(words: Sequence[str]) -> tuple[str, Namespace]:
         prog="coterie",
         description="Runs teams of LLM agents, written in YAML, as durable Temporal workflows.",
         epilog="Exit codes: 0 done, 1 the run failed or was refused, 2 the document or the call "
-        "is wrong, 3 a bug, 130 interrupted.",
+        "is wrong, 3 a bug, 10 to 12 a limit of the run, 20 to 24 a budget, 130 interrupted.",
     )
     parser.add_argument("--version", action="store_true", help="show the version")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")

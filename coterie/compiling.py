@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from coterie.capabilities import capabilities, schema_problem
 from coterie.catalog import Catalog, Located
+from coterie.prices import has_price
 from coterie.settings import Settings
 from coterie.trusted import TrustedConfig, resolved
 from dsl.compiler import Compiled, compile_sources
@@ -29,6 +30,7 @@ def compile_located(catalog: Catalog, located: Located, model: str | None = None
         name=located.name,
         model=model,
         schema_problem=schema_problem,
+        pricing=has_price,
     )
 
 

@@ -37,8 +37,17 @@ _BOUNDS = {
     "RateLimitPolicy.requests_per_second": "model calls in a second, over all workers",
     "RateLimitPolicy.requests_per_minute": "model calls in a minute, over all workers",
     "RateLimitPolicy.requests_per_minute_per_key": "of them for one, as `fair_by` says",
-}
+    **{f"{model}.{key}": bounds for model in ("CountBudget", "MoneyBudget", "TimeBudget")
+       for key, bounds in (("limit", ""), ("on_exceeded", "when it is used up"))},
+}  # fmt: skip
 """The fields of the language that bound something, and what they bound."""
+_BUDGETS = {
+    "tokens": "tokens of all models, in and out",
+    "money": "US dollars",
+    "model_calls": "model turns",
+    "tool_calls": "calls of skills and tools",
+    "working_time": "of all calls, added up",
+}
 _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
 
 
@@ -80,7 +89,9 @@ class Limit:
         last = self.name.rpartition(".")[2]
         if self.value is None:
             return _UNBOUNDED.get(last, "none")
-        if last in _SECONDS and isinstance(self.value, int | float):
+        if (last in _SECONDS or self.name == "budgets.working_time") and isinstance(
+            self.value, int | float
+        ):
             return duration(self.value)
         if isinstance(self.value, float):
             return f"{self.value:g}"
@@ -101,9 +112,11 @@ def _owner(limit: Limit) -> str:
 def _found(values: Iterable[Effective]) -> Iterator[Limit]:
     for value in values:
         bounds = _BOUNDS.get(value.field)
-        if bounds is not None and _counts(value):
-            below = 2 if value.field.startswith(_OWNERS) else 1
-            name = ".".join(str(part) for part in value.path[-below:])
+        budget = "budgets" in value.path[-3:]
+        if bounds is not None and (budget or _counts(value)):
+            below = 3 if budget else 2 if value.field.startswith(_OWNERS) else 1
+            name = ".".join(str(part) for part in value.path[-below:]).removesuffix(".limit")
+            bounds = bounds or _BUDGETS[str(value.path[-2])]
             yield Limit(_scope(value), name, value.value, bounds, value.origin, value.dotted)
 
 
@@ -119,4 +132,6 @@ def _scope(value: Effective) -> str:
         return f"provider {value.path[-3]}"
     if value.field.startswith("CommandSection"):
         return f"command {value.path[-2]}"
+    if value.path[:2] == ("llm_config", "personas") and not value.step:
+        return f"persona {value.path[2]}"
     return value.step or _RUN

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from coterie.render import counted
 from coterie.render_condition import duration
+from coterie.render_cost import budget_lines, money_text
 from coterie.render_run import day_and_clock, trail_line
 from workflows.messages import Pending, RunStatus, TrailEntry
 
@@ -81,6 +82,9 @@ class LiveView:
     def _drawn(self) -> RenderableType:
         below = [*self._doing(), *self._waiting()]
         lines: list[RenderableType] = [self._head()]
+        budgets = () if self._status is None else self._status.budgets
+        near = [use for use in budgets if use.state != "open"]
+        below += [Text(f" {line}", "yellow") for line in budget_lines(near)]
         room = max(_FEWEST_EVENTS, min(_MOST_EVENTS, self._console.height - len(below) - 4))
         events = [line for entry in self._events for line in _event(entry)]
         return Group(*lines, *events[-room:], *below)
@@ -97,6 +101,8 @@ class LiveView:
         head.append(f"  {counted(status.model_calls, 'model call')}, "
                     f"{counted(status.skill_calls, 'skill call')}, "
                     f"{counted(tokens, 'token')}", "dim")  # fmt: skip
+        if status.cost is not None:
+            head.append(f", {money_text(status.cost, unpriced=status.unpriced)}", "dim")
         return head
 
     def _doing(self) -> Iterator[RenderableType]:

@@ -20,6 +20,7 @@ from activities.contracts import (
     FailureType,
     SkillRequest,
     SkillResult,
+    Spent,
 )
 from dsl.plan import Plan
 from dsl.values import Json
@@ -29,7 +30,7 @@ from workflows.interpreter import TeamInterpreter, run
 from workflows.messages import DecideInput, Decision, TeamResult
 from workflows.patches import Patch
 from workflows.place import Place, Returned
-from workflows.scope import Call, CallFailed, Job
+from workflows.scope import Call, CallFailed, Job, Leaving
 from workflows.state import RunState
 
 
@@ -51,6 +52,9 @@ class Refused(Exception):
 
 class LocalScope:
     """The effects of a run inside one process."""
+
+    in_flight = 0
+    leaving: Leaving | None = None
 
     def __init__(self, plan: Plan, state: RunState, world: World, *, run_id: str = "local") -> None:
         self.plan = plan
@@ -96,6 +100,8 @@ class LocalScope:
                 return await self._world.call_skill(request)
         except (ApplicationError, TimeoutError) as error:
             raise _expected(error, call) from error
+        finally:
+            self._stirred.set()
 
     async def wait_until(
         self, ready: Callable[[], bool], seconds: float | None, summary: str
@@ -166,7 +172,9 @@ class LocalScope:
 
 def _expected(error: ApplicationError | TimeoutError, call: Call) -> CallFailed:
     if isinstance(error, ApplicationError):
-        return CallFailed(error.type or "Error", error.message)
+        details = error.details[0] if error.details else None
+        spent = Spent.model_validate(details) if isinstance(details, dict) else None
+        return CallFailed(error.type or "Error", error.message, spent)
     if call.options.effect == "once":
         return CallFailed(
             FailureType.OUTCOME_UNKNOWN,

@@ -1,4 +1,4 @@
-"""What models cost: from a file of one's own, else from the public prices that come along.
+"""What models cost: by prices of one's own, else by the public ones that come along.
 
 A model that neither knows is not there: it is told as unpriced, never as free.
 """
@@ -9,16 +9,17 @@ from importlib.metadata import version
 
 from pydantic import ValidationError
 
+from activities.prices import public_cost
 from coterie.arguments import read_text
 from coterie.capabilities import BUILT_IN_PROVIDERS
 from coterie.failures import CommandError
 from coterie.settings import Settings
-from dsl.analysis.loads import Price
 from dsl.document import ProviderSection
 from dsl.plan import Plan
+from dsl.prices import MILLION as _MILLION
+from dsl.prices import Price
 from dsl.source import read
 
-_MILLION = 1_000_000
 PACKAGE = "genai-prices"
 FREE = Price(input=0, output=0)
 """What answers from a file cost."""
@@ -59,7 +60,10 @@ def prices(
             continue
         if name in own:
             found[name], sources[name] = own[name], own_file
-        elif (section.kind if section else None) == "scripted" or persona.provider == "scripted":
+        elif section is not None and persona.model in section.prices:
+            found[name] = section.prices[persona.model]
+            sources[name] = f"llm_config.providers.{persona.provider}.prices"
+        elif _free(persona.provider, section):
             found[name], sources[name] = FREE, "answers from a file are free"
         else:
             public = _public(persona.provider, section, persona.model, input_tokens)
@@ -68,26 +72,29 @@ def prices(
     return Priced(found, sources)
 
 
+def has_price(providers: Mapping[str, ProviderSection], provider: str, model: str) -> bool:
+    """Whether anything is known of what a model costs; asked where a budget is of money."""
+    section = providers.get(provider) or BUILT_IN_PROVIDERS.get(provider)
+    if section is not None and section.prices:
+        return model in section.prices or _public(provider, section, model, 1) is not None
+    if _free(provider, section):
+        return True
+    return _public(provider, section, model, 1) is not None
+
+
+def _free(provider: str, section: ProviderSection | None) -> bool:
+    return (section.kind if section else None) == "scripted" or provider == "scripted"
+
+
 def _public(
     provider: str, section: ProviderSection | None, model: str, input_tokens: int
 ) -> Price | None:
-    """The public price; the library is loaded for the first model that needs it."""
-    from genai_prices import Usage, calc_price
-
-    usage = Usage(input_tokens=max(input_tokens, 1), output_tokens=_MILLION)
-    try:
-        if section is not None and section.api_base is not None:
-            found = calc_price(usage, model, provider_api_url=section.api_base)
-        else:
-            kind = section.kind if section is not None and section.kind else provider
-            found = calc_price(usage, model, provider_id=kind)
-    except LookupError:
+    kind = section.kind if section is not None and section.kind else provider
+    api_base = section.api_base if section is not None else None
+    found = public_cost(kind, api_base, model, max(input_tokens, 1), _MILLION)
+    if found is None:
         return None
-    known = found.model_price
-    if known.input_mtok is None or known.output_mtok is None:
-        return None
-    into = float(found.input_price) / max(input_tokens, 1) * _MILLION
-    return Price(input=into, output=float(found.output_price))
+    return Price(input=found.input / max(input_tokens, 1) * _MILLION, output=found.output)
 
 
 def read_prices(settings: Settings, name: str) -> dict[str, Price]:

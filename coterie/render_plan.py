@@ -21,6 +21,9 @@ def plan_text(plan: Plan) -> str:
     ]
     if plan.on_cancel is not None:
         head.append(f"when it is cancelled: {plan.on_cancel}, at most {limits.cancel_timeout:g} s")
+    for budget in plan.budgets:
+        then = budget.next_team or budget.on_exceeded
+        head.append(f"{budget.told}: {budget.amount(budget.limit)}, then: {then}")
     return "\n".join(head + [line for team in plan.teams.values() for line in _team(team, plan)])
 
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from activities.contracts import TokenUsage
 from coterie.render import counted
 from coterie.render_condition import duration
+from coterie.render_cost import budget_lines, money_text
 from coterie.runs import RunEnd
 from workflows.messages import Decision, Pending, RunStatus, TeamResult, TrailEntry
 
@@ -43,10 +44,11 @@ def usage_text(usage: TokenUsage) -> str:
     return f"{counted(total, 'token')} ({parts})"
 
 
-def work_text(model_calls: int, skill_calls: int, usage: TokenUsage) -> str:
+def work_text(told: RunStatus | TeamResult) -> str:
     """What was spent so far, on one line."""
-    calls = f"{counted(model_calls, 'model call')}, {counted(skill_calls, 'skill call')}"
-    return f"{calls}, {usage_text(usage)}"
+    calls = f"{counted(told.model_calls, 'model call')}, {counted(told.skill_calls, 'skill call')}"
+    money = "" if told.cost is None else f", {money_text(told.cost, unpriced=told.unpriced)}"
+    return f"{calls}, {usage_text(told.usage)}{money}"
 
 
 def status_text(run: str, status: RunStatus) -> str:
@@ -61,7 +63,8 @@ def status_text(run: str, status: RunStatus) -> str:
     lines.append(
         f"  visits   {status.teams_run} of {status.max_total_teams}: {_visits(status.visits)}"
     )
-    lines.append(f"  spent    {work_text(status.model_calls, status.skill_calls, status.usage)}")
+    lines.append(f"  spent    {work_text(status)}")
+    lines += budget_lines(status.budgets)
     if status.last_because:
         lines.append(f"  because  {status.last_because}")
     return "\n".join(lines)
@@ -148,6 +151,8 @@ def _event(entry: TrailEntry, because: bool) -> str:
             return f"  {where}/{entry.step}: {entry.status}{_cost(entry)}{why}"
         case "approval":
             return f"  {entry.because}{_cost(entry)}"
+        case "budget":
+            return f"  {where}: {entry.because}"
         case "control":
             return f"  {where}: {entry.because or entry.status}"
         case "refused":
@@ -182,7 +187,7 @@ def end_text(run: str, end: RunEnd) -> str:
         f"  visits     {counted(result.teams_run, 'team visit')}: {_visits(result.visits)}"
     )
     lines += [f"  decision   {_decision(decision)}" for decision in result.decisions]
-    lines.append(f"  spent      {work_text(result.model_calls, result.skill_calls, result.usage)}")
+    lines.append(f"  spent      {work_text(result)}")
     lines.append(
         f"  trail      {counted(result.trail_length, 'event')}, digest {result.trail_digest}"
     )

@@ -71,7 +71,7 @@ async def serve_and_watch(
         finally:
             view.close()
     _tell(run, end, watch.trail, connection)
-    return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
+    return end.exit_code
 
 
 async def _begun(

@@ -29,9 +29,10 @@ from temporalio.exceptions import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
-from coterie.failures import CommandError, ExitCode
+from coterie.failures import AT_LIMIT, CommandError, ExitCode
 from coterie.histories import whole
 from workflows.messages import (
+    CostReport,
     DecideInput,
     Decision,
     Pending,
@@ -58,6 +59,13 @@ class RunEnd:
     """None when the run ended before it had any: refused, cancelled, terminated."""
     message: str
     """Why, when it did not complete."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What the calling shell learns: each bound of a run has a number of its own."""
+        if self.completed:
+            return ExitCode.DONE
+        return AT_LIMIT.get("" if self.result is None else self.result.end, ExitCode.RUN_FAILED)
 
 
 class Unanswered(CommandError):
@@ -103,6 +111,10 @@ class Run:
     async def status(self) -> RunStatus:
         """Where it is."""
         return await self._query("status", RunStatus)
+
+    async def cost(self) -> CostReport:
+        """What it has used."""
+        return await self._query("cost", CostReport)
 
     async def pending(self) -> tuple[Pending, ...]:
         """What waits for a person."""

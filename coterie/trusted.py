@@ -120,6 +120,7 @@ def provider_settings(trusted: TrustedConfig, settings: Settings) -> "dict[str, 
             api_key_env=key,
             answers=section.answers,
             log=section.log,
+            prices=section.prices,
         )
         for name, section in (trusted.providers | trusted.scoped).items()
     }

@@ -11,6 +11,7 @@ from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import HEARTBEAT_EVERY
+from activities.prices import Pricing
 from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
 from activities.skills.registry import SKILLS
@@ -57,10 +58,11 @@ async def working(
             replay it: the pause after a worker was killed.
     """
     import_from_project(settings, trusted)
-    providers = Providers(provider_settings(trusted, settings))
+    reached = provider_settings(trusted, settings)
+    providers = Providers(reached)
     queues = provider_queues(trusted, task_queue)
     workers = build_workers(
-        client, settings, trusted, providers, queues,
+        client, settings, trusted, providers, queues, Pricing(reached),
         task_queue=task_queue, grace=grace, sticky=sticky,
     )  # fmt: skip
     await _hold(client, queues)
@@ -93,6 +95,7 @@ def build_workers(
     trusted: TrustedConfig,
     providers: Providers,
     queues: Mapping[str, ProviderQueue],
+    pricing: Pricing,
     *,
     task_queue: str,
     grace: timedelta,
@@ -107,6 +110,7 @@ def build_workers(
         skills=tuple(SKILLS),
         blobs=storage_of(settings).blobs,
         queues={name: queue.told for name, queue in queues.items()},
+        pricing=pricing,
     )
     compiler = CompileActivities(settings, trusted, queues)
     serving = Worker(

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from dsl.budget_checks import sections
+from dsl.budgets import written
 from dsl.document import Orchestration, SystemDocument
 from dsl.errors import Code, listed, nearest
 from dsl.json_schema import beyond
@@ -51,6 +53,11 @@ def _questions(document: SystemDocument, orchestration: Orchestration) -> Iterat
     if isinstance(orchestration.no_progress, Asking):
         path: NodePath = ("orchestration", "no_progress", "ask")
         yield _Asked("the question of `no_progress`", orchestration.no_progress.ask, path)
+    for budgets, place in sections(document, orchestration):
+        for kind, budget in written(budgets):
+            if isinstance(budget.on_exceeded, Asking):
+                told = f"the question of the budget `{kind}`"
+                yield _Asked(told, budget.on_exceeded.ask, (*place, kind, "on_exceeded", "ask"))
     for name, tool in document.tools.items():
         if isinstance(tool.requires_approval, Consent):
             yield _Asked(

@@ -3,10 +3,12 @@
 Outside of any run: what this refuses never starts, and what it made never changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from dsl.approval_checks import check_approvals
+from dsl.budget_checks import BudgetCompiler, Priced
 from dsl.capabilities import Capabilities
 from dsl.checks import EARLIER, Checker
 from dsl.command_checks import check_command
@@ -27,6 +29,9 @@ from dsl.terms import asking
 from dsl.unfilled import refuse_unfilled
 from dsl.values import Json, NodePath
 from dsl.walking import walk
+
+Pricing = Callable[[Mapping[str, ProviderSection], str, str], bool]
+"""Whether a model has a price: the document's providers, the provider's name, the model's."""
 
 
 class SourceText(NamedTuple):
@@ -58,6 +63,7 @@ def compile_sources(
     name: str,
     model: str | None = None,
     schema_problem: SchemaProblem,
+    pricing: Pricing | None = None,
 ) -> Compiled:
     """Compile the sources, later ones laid over earlier ones, into one plan.
 
@@ -67,6 +73,7 @@ def compile_sources(
         name: what the run will call the plan, when the document gives no name.
         model: `provider/model` for every persona instead of its own.
         schema_problem: checks an `output_schema`.
+        pricing: what is known of prices, asked only where a budget is of money.
 
     Raises:
         InvalidDocument: with every problem of every source.
@@ -77,7 +84,8 @@ def compile_sources(
     if document is None:
         raise InvalidDocument(problems.errors)
     compiler = _Compiler(document, tree, problems, capabilities, model, schema_problem)
-    plan = compiler.plan(name)
+    priced = None if pricing is None else partial(pricing, document.llm_config.providers)
+    plan = compiler.plan(name, priced)
     if plan is None or problems.errors:
         raise InvalidDocument(problems.errors)
     worker = document.worker or WorkerSection()
@@ -141,7 +149,7 @@ class _Compiler:
         self.model = model
         self.schema_problem = schema_problem
 
-    def plan(self, name: str) -> Plan | None:
+    def plan(self, name: str, priced: Priced | None) -> Plan | None:
         """The plan, or None when a problem left no way to make one."""
         orchestration = self.document.orchestration
         if orchestration is None:
@@ -168,6 +176,8 @@ class _Compiler:
         }
         agents.check_unused()
         check_approvals(self.document, orchestration, self.tree, self.problems, self.schema_problem)
+        budgets = BudgetCompiler(self.document, orchestration, self.tree, self.problems)
+        budgets.check()
         if self.problems.errors:
             return None
         no_progress, no_progress_terms = asking(orchestration.no_progress)
@@ -181,6 +191,7 @@ class _Compiler:
                 no_progress=no_progress,
                 no_progress_terms=no_progress_terms,
             ),
+            budgets=budgets.budgets(teams, agents.personas, agents.budgets, priced),
             teams=teams,
             personas=agents.personas,
             tools=tools,

@@ -8,8 +8,10 @@ from typing import Literal, Self
 
 from pydantic import AliasChoices, Field, JsonValue, field_validator, model_validator
 
+from dsl.budgets import Budgets
 from dsl.conditions import Condition
 from dsl.plan import Collect
+from dsl.prices import Price
 from dsl.steps import MergePolicy, PersonaDocument, Step
 from dsl.terms import Approval, ApprovalTerms, NoProgress
 from dsl.values import Frozen, Json, Timeout
@@ -73,6 +75,8 @@ class ProviderSection(Frozen):
     """Scripted only: the file of answers, relative to this file."""
     log: str | None = None
     """Scripted only: a file that gets one line per call."""
+    prices: dict[str, Price] = Field(default_factory=dict[str, Price])
+    """`{model: price}`, for budgets and `coterie cost`; stronger than the public prices."""
 
 
 class LlmConfig(Frozen):
@@ -117,6 +121,7 @@ class LoopSection(Frozen):
     max_iterations: int | None = Field(default=None, ge=1, le=1_000_000)
     break_when: Condition | None = None
     concurrency: int = Field(default=1, ge=1, le=1000)
+    repeated_calls: Literal["stop", "allow"] | None = None
 
 
 class ApprovalSection(ApprovalTerms):
@@ -138,6 +143,8 @@ class TeamDocument(Frozen):
     collect: Collect | None = None
     routing: RoutingDocument | None = None
     max_recursion_depth: int | None = Field(default=None, ge=1)
+    budgets: Budgets | None = None
+    """What its agents may use together, over all its visits."""
     stop_on_failure: bool = True
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled here, instead of the run's own."""
@@ -153,6 +160,8 @@ class Orchestration(Frozen):
     no_progress: NoProgress = "ignore"
     """A team is entered again and nothing that it reads has changed: `fail`, `ask` a person,
     `ignore`, or `{ask: terms}`: who is asked, and how."""
+    budgets: Budgets | None = None
+    """What the whole run may use."""
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """`{group: people}`; an approval may name a group instead of each of them."""
     on_cancel: str | None = None

@@ -7,6 +7,7 @@ TeamError
 + UnknownPath            a dotted path leads nowhere
 + ContextConflict        two writers of one context key and no merge policy
 + LimitExceeded          a bound of the run is reached
+  + BudgetExceeded       a budget of tokens, money, calls or time is used up
 + NoRoute                a team ended and no rule says what comes next
 + TeamFailed             a team failed and no rule and no default takes over
 + RunRefused             the start request asks for what only the worker may decide
@@ -29,7 +30,7 @@ Code = Literal[
     "E501", "E502", "E503", "E504", "E505",
     "E601", "E602",
     "W501", "W502", "W503", "W504", "W505", "W506", "W507", "W508", "W509",
-    "W510",
+    "W510", "W511",
 ]  # fmt: skip
 """Stable codes; `docs/errors.md` has one heading for each."""
 
@@ -89,10 +90,14 @@ class ContextConflict(TeamError):
 class LimitExceeded(TeamError):
     """A run reached a bound; `limit` names which."""
 
-    def __init__(self, message: str, *, limit: str, allowed: int) -> None:
+    def __init__(self, message: str, *, limit: str, allowed: float) -> None:
         self.limit = limit
         self.allowed = allowed
         super().__init__(message)
+
+
+class BudgetExceeded(LimitExceeded):
+    """A budget is used up, and nothing says how to go on."""
 
 
 class NoRoute(TeamError):

@@ -53,6 +53,7 @@ def normalised(document: Node, problems: Problems) -> Node:
         return _Normaliser(Here(document, problems, tasks=tasks), teams).team(node)
 
     document = _below(document, ("llm_config", "personas"), _keyed(persona))
+    document = _below(document, ("orchestration", "budgets"), _amounts)
     return _below(document, ("orchestration", "teams"), _keyed(team))
 
 
@@ -102,6 +103,16 @@ def _keyed(change: Callable[[str, Node], Node]) -> Change:
     return every
 
 
+def _amounts(node: Node) -> Node:
+    """Budgets as mappings: a bare amount is the limit of one."""
+
+    def amount(budget: Node) -> Node:
+        bare = budget.value is not None and not isinstance(budget.value, dict | list)
+        return budget.with_value({"limit": budget}) if bare else budget
+
+    return _each(amount)(node) if node.entries() else node
+
+
 @dataclass(frozen=True, slots=True)
 class _Normaliser:
     """Normalises one persona or one team, whose surroundings older forms may refer to."""
@@ -117,7 +128,7 @@ class _Normaliser:
             self.here, tasks=tuple(_names(steps)), persona=key,
             variables=dialects.variables(steps),
         )  # fmt: skip
-        return _in(node, execution_plan=_each(_Normaliser(here, self.teams).step))
+        return _in(node, execution_plan=_each(_Normaliser(here, self.teams).step), budgets=_amounts)
 
     def team(self, node: Node) -> Node:
         """A team of type `loop` is its loop step; one of type `approval` ends with its approval."""
@@ -126,6 +137,7 @@ class _Normaliser:
         return _in(
             node,
             tasks=_each(_Normaliser(here, self.teams).step),
+            budgets=_amounts,
             routing=lambda routing: _in(routing, rules=_each(self._rule), default=self._next),
             loop=lambda loop: _in(
                 loop, while_=self.condition, until=self.condition, break_when=self.condition

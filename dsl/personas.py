@@ -5,8 +5,9 @@ is changed. What comes out is a snapshot that needs nothing else.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import Literal, cast
 
+from dsl.budgets import Budgets
 from dsl.capabilities import Capabilities
 from dsl.checks import Checker
 from dsl.consents import checked_by, of_contract
@@ -18,7 +19,16 @@ from dsl.naming import unknown
 from dsl.plan import Persona
 from dsl.prompt_checks import PromptChecks
 from dsl.source import Node, Problems
-from dsl.steps import AgentStep, PersonaDocument, SkillStep, SkillTerms, Step, ToolStep
+from dsl.steps import (
+    AgentStep,
+    LoopStep,
+    PersonaDocument,
+    SkillStep,
+    SkillTerms,
+    Step,
+    ToolStep,
+    WaitStep,
+)
 from dsl.terms import Approval, Consent
 from dsl.values import Json, NodePath
 from dsl.walking import rebuilt, walk
@@ -53,6 +63,8 @@ class AgentResolver:
         self.tools = tools
         self.personas: dict[str, Persona] = {}
         self.uses_legacy = False
+        self.budgets: dict[str, tuple[Budgets, NodePath]] = {}
+        """`{plan key: the task's own budgets and their place}`."""
         self._models = ModelChoice(document.llm_config, tree, problems, capabilities, model)
         self._open: list[str] = []
         self._used: set[str] = set()
@@ -89,6 +101,9 @@ class AgentResolver:
                 case ToolStep() if not in_plan:
                     self._not_a_task(here, "tool", step.tool)
                     resolved.append(step)
+                case LoopStep():
+                    loop = step.model_copy(update={"repeated_calls": _repeated_calls(step)})
+                    resolved.append(rebuilt(loop, here, inner))
                 case _:
                     resolved.append(rebuilt(step, here, inner))
         return tuple(resolved)
@@ -143,6 +158,8 @@ class AgentResolver:
         origin = (*path, "config") if step.config is not None else (*_PERSONAS, key)
         persona = self._checked(step, persona, path, origin, checker, plan_key, reads)
         self.personas[plan_key] = persona
+        if step.config is not None and step.config.budgets is not None:
+            self.budgets[plan_key] = (step.config.budgets, (*path, "config", "budgets"))
         approval = self._consent(step, persona, path)
         return step.model_copy(
             update={"persona_key": plan_key, "config": None, "requires_approval": approval}
@@ -317,4 +334,20 @@ def _without_nulls(persona: Json) -> Json:
 
 
 def _plain(persona: PersonaDocument) -> Json:
-    return cast("Json", persona.model_dump(mode="json", exclude_unset=True, by_alias=True))
+    """The fields that make an agent; budgets are the run's affair."""
+    plain = persona.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude={"budgets"})
+    return cast("Json", plain)
+
+
+def _repeated_calls(step: LoopStep) -> Literal["stop", "allow"] | None:
+    """What the loop says of calls that repeat; unless it does, what it is tells.
+
+    One that waits between its rounds looks whether something has changed. One over a list ends
+    by itself: its calls count for the loop around it, if there is one.
+    """
+    if step.repeated_calls is not None:
+        return step.repeated_calls
+    if any(isinstance(inner, WaitStep) for inner in step.body):
+        return "allow"
+    over_a_list = step.iterate_on is not None and step.break_when is None
+    return None if over_a_list else "stop"

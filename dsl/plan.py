@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from dsl.budgets import Budget
 from dsl.conditions import Condition
 from dsl.steps import MergePolicy, SkillTerms, Step
 from dsl.terms import Approval, AskTerms
@@ -148,6 +149,8 @@ class Plan(Frozen):
     """Of everything else in the plan: the same digest is the same plan."""
     entry_team: str
     limits: Limits = Limits()
+    budgets: tuple[Budget, ...] = ()
+    """Of the run, its teams, personas and tasks."""
     teams: dict[str, Team]
     personas: dict[str, Persona] = Field(default_factory=dict[str, Persona])
     tools: dict[str, Tool] = Field(default_factory=dict[str, Tool])

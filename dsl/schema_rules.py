@@ -30,7 +30,23 @@ def _needs(kind: str, section: str) -> Json:
 
 _NOT_EMPTY: Json = {"type": "array", "minItems": 1}
 
+_AMOUNTS: dict[str, tuple[str, Json]] = {
+    "tokens": ("CountBudget", {"type": "integer", "minimum": 1}),
+    "money": ("MoneyBudget", {"type": "number", "exclusiveMinimum": 0}),
+    "model_calls": ("CountBudget", {"type": "integer", "minimum": 1}),
+    "tool_calls": ("CountBudget", {"type": "integer", "minimum": 1}),
+    "working_time": ("TimeBudget", ref("Timeout")),
+}
+"""`{kind of budget: its definition, and its amount alone}`."""
+
+_TERMS: list[Json] = [
+    {"if": {"properties": {"on_exceeded": {"const": "route"}}, **_has("on_exceeded")},
+     "then": {**_has("next_team"), "properties": {"next_team": {"type": "string"}}},
+     "else": {"properties": {"next_team": {"type": "null"}}}},
+]  # fmt: skip
+
 RULES: dict[str, list[Json]] = {
+    **{model: _TERMS for model, _ in _AMOUNTS.values()},
     "AgentStep": [{"anyOf": [
         {**_has("agent_type", "persona_key"), **_none_of("agent_class")},
         {**_has("agent_class"), **_none_of("agent_type", "persona_key", "config")},
@@ -67,6 +83,8 @@ RULES: dict[str, list[Json]] = {
 """`{definition: what must hold besides its own shape}`."""
 
 _MORE: dict[str, Json] = {
+    "Budgets": {kind: {"anyOf": [alone, ref(model), {"type": "null"}]}
+                for kind, (model, alone) in _AMOUNTS.items()},
     "ProviderSection": {"env_var": {"type": ["string", "null"], "deprecated": True,
                                     "description": "Older form: write `api_key_env`."}},
     "WaitStep": {"duration": {
@@ -100,13 +118,25 @@ def ruled(defs: Json) -> Json:
         defs[name] = {**schema, "allOf": [*already, *rules]}
     for name, properties in _MORE.items():
         schema = cast("Json", defs[name])
-        defs[name] = {**schema, "properties": {**cast("Json", schema["properties"]), **properties}}
+        before = cast("Json", schema["properties"])
+        told = {key: _described(before.get(key), new) for key, new in properties.items()}
+        defs[name] = {**schema, "properties": {**before, **told}}
     return defs
+
+
+def _described(before: JsonValue, new: JsonValue) -> JsonValue:
+    """The new form, with the text of the one that it stands for unless it has its own."""
+    if not isinstance(before, dict) or not isinstance(new, dict) or "description" not in before:
+        return new
+    return {"description": before["description"], **new}
 
 
 def laid_over(defs: Json) -> Json:
     """The definitions for a file whose mappings only say what is different."""
-    for name in ("Orchestration", "TeamDocument", "ToolSection", "CommandSection"):
+    for name in (
+        "Orchestration", "TeamDocument", "ToolSection", "CommandSection", "Price", "CountBudget",
+        "MoneyBudget", "TimeBudget",
+    ):  # fmt: skip
         schema = cast("Json", defs[name])
         defs[name] = {k: v for k, v in schema.items() if k not in ("required", "allOf")}
     return defs

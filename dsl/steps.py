@@ -9,6 +9,7 @@ from typing import Annotated, Literal, cast, get_args
 
 from pydantic import Discriminator, Field, JsonValue, Tag
 
+from dsl.budgets import Budgets
 from dsl.capabilities import Effect
 from dsl.conditions import Condition
 from dsl.terms import Approval, ApprovalTerms
@@ -130,6 +131,9 @@ class LoopStep(StepBase):
     """Leave the loop after the round in which this holds."""
     concurrency: int = Field(default=1, ge=1, le=1000)
     """So many rounds of a list at once; each then has variables of its own."""
+    repeated_calls: Literal["stop", "allow"] | None = None
+    """What becomes of a skill or tool that is called again and again with the same arguments and
+    gives the same each time: `stop`, from the fifth time on it fails; `allow`, it may."""
     body: tuple["Step", ...] = Field(min_length=1)
 
 
@@ -298,6 +302,8 @@ class PersonaDocument(Frozen):
     timeout: Timeout | None = None
     retries: int | None = Field(default=None, ge=0, le=100)
     flags: Json | None = None
+    budgets: Budgets | None = None
+    """What its calls may use together, in all tasks; in a task's `config`, in that task alone."""
     execution_plan: tuple[Step, ...] | None = None
 
 

@@ -5,7 +5,7 @@ a step or a tool, and the limits of a run that ask before they end it.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Discriminator, Field, JsonValue, Tag
 
@@ -110,8 +110,16 @@ NoProgress = Annotated[
 """`fail`, `ask`, `ignore`, or `{ask: terms}`."""
 
 
-def asking(
-    said: Asking | Literal["fail", "ask", "ignore"],
-) -> tuple[Literal["fail", "ask", "ignore"], AskTerms | None]:
+OnExceeded = Annotated[
+    Annotated[Asking, Tag("literal[mapping]")]
+    | Annotated[Literal["stop", "route", "ask"], Tag("literal[word]")],
+    Discriminator(_form),
+]
+"""`stop`, `route`, `ask`, or `{ask: terms}`."""
+
+Word = TypeVar("Word", Literal["fail", "ask", "ignore"], Literal["stop", "route", "ask"])
+
+
+def asking(said: Asking | Word) -> tuple[Word | Literal["ask"], AskTerms | None]:
     """What a limit does, and the terms with which it asks."""
     return ("ask", said.ask) if isinstance(said, Asking) else (said, None)

@@ -31,8 +31,17 @@ async def ask(
     *,
     show: JsonValue = None,
     terms: DecisionTerms = PLAIN,
+    boundary: bool = True,
 ) -> Decision | None:
     """Wait for a person's decision; None when the deadline passed and that means failure.
+
+    Args:
+        scope: the run.
+        place: of the question; it names the request.
+        prompt: the question.
+        show: what the person looks at.
+        terms: who decides, and until when.
+        boundary: whether the run may continue as new here; in the middle of a call it may not.
 
     Raises:
         Redirected: the deadline passed, and the file names a team to go on with.
@@ -42,7 +51,8 @@ async def ask(
     if not block.results:
         block.results.append(_request(scope, place, prompt, show, terms))
     request_id = str(block.results[0])
-    await scope.checkpoint()
+    if boundary:
+        await scope.checkpoint()
     waiting = state.pending.get(request_id)
     began = scope.time() if waiting is None else _seconds(waiting.since)
     try:

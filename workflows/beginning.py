@@ -78,4 +78,4 @@ def _next_teams(plan: Plan) -> list[str]:
             named += following if isinstance(following, tuple) else [following] if following else []
             named += [rule.concentrator] if rule.concentrator else []
         named += [team.routing.default] if team.routing.default is not None else []
-    return named
+    return named + [budget.next_team for budget in plan.budgets if budget.next_team is not None]

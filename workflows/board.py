@@ -3,12 +3,16 @@
 from datetime import UTC, datetime
 
 from dsl.plan import Plan
+from workflows.budgets import limit_of
+from workflows.costs import uses
 from workflows.messages import Activity, RunStatus, Standing
+from workflows.spending import total_cost
 from workflows.state import RunState
 
 
 def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
     """The answer of the query `status`."""
+    cost, unpriced = total_cost(state)
     return RunStatus(
         plan=plan.name if plan else "",
         digest=plan.digest if plan else "",
@@ -27,6 +31,9 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         model_calls=state.model_calls,
         skill_calls=state.skill_calls,
         usage=state.usage,
+        cost=cost,
+        unpriced=unpriced,
+        budgets=uses(plan, state),
         last_because=state.main.routed.because,
         events=state.trail_length,
         trail_digest=state.trail_digest,
@@ -62,8 +69,20 @@ def board(plan: Plan, state: RunState) -> str:
         f"{held}{doing}{waits}"
         f"- came here because: {main.routed.because}\n"
         f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
-        f"{usage.input_tokens + usage.output_tokens} tokens"
+        f"{usage.input_tokens + usage.output_tokens} tokens{_budgets(plan, state)}"
     )
+
+
+def _budgets(plan: Plan, state: RunState) -> str:
+    """A line for each budget that some call was paid from."""
+    if not plan.budgets:
+        return ""
+    return "".join([
+        f"\n- {budget.told}: {budget.share(pot.used, limit_of(budget, pot))}"
+        f"{' (nearly used up)' if pot.warned else ''}"
+        for budget in plan.budgets
+        if (pot := state.pots.get(budget.id)) is not None
+    ])  # fmt: skip
 
 
 def _clock(at: float, timespec: str = "seconds") -> str:

@@ -1,11 +1,11 @@
 """DurableScope: the effects of a run as Temporal's own. It stays inside the workflow sandbox."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from temporalio import workflow
 from temporalio.common import Priority
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError, TimeoutType
@@ -23,13 +23,14 @@ from activities.contracts import (
     OwnQueue,
     SkillRequest,
     SkillResult,
+    Spent,
 )
 from dsl.plan import Plan
 from workflows.control import amend
 from workflows.encoding import encoded
 from workflows.patches import Patch
 from workflows.queues import LONGEST_WAIT, Elsewhere, NotTaken, fairness_key
-from workflows.scope import Call, CallFailed, Interrupted, Job
+from workflows.scope import Call, CallFailed, Interrupted, Job, Leaving
 from workflows.state import RunState
 
 MOST_STEPS_AT_ONCE = 500
@@ -44,6 +45,9 @@ T = TypeVar("T")
 
 class DurableScope:
     """The Scope of a workflow: its effects are events of Temporal's history."""
+
+    in_flight = 0
+    leaving: Leaving | None = None
 
     def __init__(self, plan: Plan, state: RunState, board: Callable[[], str]) -> None:
         self.plan = plan
@@ -291,17 +295,21 @@ def _expected(error: ActivityError, call: Call) -> BaseException:
         case ApplicationError() if cause.type == FailureType.OWN_QUEUE:
             return Elsewhere(OwnQueue.model_validate(cause.details[0]))
         case ApplicationError():
-            return CallFailed(cause.type or "Error", cause.message)
+            return CallFailed(cause.type or "Error", cause.message, _spent(cause.details))
         case CallTimedOut() if cause.type is TimeoutType.SCHEDULE_TO_START:
             return NotTaken()
         case CallTimedOut() if call.options.effect == "once":
             return CallFailed(
                 FailureType.OUTCOME_UNKNOWN,
                 f"{call.summary} was lost on its way: whether it happened is not known",
+                _spent(cause.last_heartbeat_details),
             )
         case CallTimedOut():
             seconds = call.options.timeout
-            return CallFailed("Timeout", f"{call.summary} did not answer within {seconds:g} s")
+            return CallFailed(
+                "Timeout", f"{call.summary} did not answer within {seconds:g} s",
+                _spent(cause.last_heartbeat_details),
+            )  # fmt: skip
         case CancelledError():
             return cause
         case _:
@@ -312,3 +320,13 @@ def _is_cancelled() -> bool:
     """The coroutine that waits was cancelled: with the run, or as what is not needed any more."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def _spent(details: Sequence[object]) -> Spent | None:
+    """What the attempts of a failed call used, as its failure or its last heartbeat tells it."""
+    if not details:
+        return None
+    try:
+        return Spent.model_validate(details[0])
+    except ValidationError:
+        return None  # another failure, with details of its own

@@ -17,7 +17,7 @@ from dsl.paths import parse
 from dsl.plan import Collect
 from dsl.routing import Route
 from dsl.values import Json
-from workflows.place import Interpreter, Place
+from workflows.place import Interpreter, Place, RunLeft
 from workflows.scope import Scope
 from workflows.state import Fork, Routed, Track
 
@@ -123,6 +123,26 @@ def _meet(name: str, track: Track, forked: Fork, children: dict[str, Track], sco
     track.routed = Routed(reason="gathered", because=f"branches: {counts}",
                           from_team=track.routed.from_team)  # fmt: skip
     track.team = forked.concentrator
+
+
+def leave(name: str, track: Track, forked: Fork, away: RunLeft, scope: Scope) -> None:
+    """Go on elsewhere, with what the branches that are done came to; the others are cancelled."""
+    state = scope.state
+    children = {branch: state.tracks[_child(name, branch)] for branch in forked.branches}
+    track.context = apply(track.context, _updates(forked, children))
+    for child in children.values():
+        if child.end == "done":
+            track.latest.update(child.latest)
+    below = f"{name}>"
+    for kept in (state.frames, state.blocks, state.tracks):
+        for key in [key for key in kept if key.startswith(below)]:
+            del kept[key]
+    Place(name, track.routed.from_team or "", 0, "", "").note(
+        scope, "route", str(away), next_team=away.team
+    )
+    track.fork = None
+    track.team = away.team
+    track.routed = Routed("redirected", str(away), track.routed.from_team)
 
 
 def _ended(children: dict[str, Track]) -> None:

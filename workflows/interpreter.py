@@ -17,13 +17,13 @@ from dsl.steps import AgentStep, Step
 from dsl.terms import AskTerms
 from workflows.asking import ask
 from workflows.control import told_redirect
-from workflows.fan_out import fork, gathered, join
+from workflows.fan_out import fork, gathered, join, leave
 from workflows.messages import RedirectInput, TeamResult
-from workflows.place import Place, Redirected, Returned
+from workflows.place import Place, Redirected, Returned, RunLeft
 from workflows.results import RunFailed, failed_result, result
 from workflows.scope import Scope
 from workflows.sequence import run_steps
-from workflows.state import MAIN, Frame, Routed, Track
+from workflows.state import MAIN, Fork, Frame, Routed, Track
 
 _SORTED = json.JSONEncoder(sort_keys=True)
 
@@ -74,13 +74,21 @@ class TeamInterpreter:
         here = self.scope.state.tracks[track]
         while here.team is not None or here.fork is not None:
             if here.fork is not None:
-                await join(track, here, here.fork, self.scope, self)
+                await self._join(track, here, here.fork)
                 continue
             team = _team(self.scope.plan, here.team or "")
             if team.collects is not None and here.branch and here.gathered is None:
                 here.arrived = team.id
                 return
             await self._visit(team, track, here)
+
+    async def _join(self, name: str, track: Track, forked: Fork) -> None:
+        try:
+            await join(name, track, forked, self.scope, self)
+        except RunLeft as away:
+            if name != MAIN:
+                raise
+            leave(name, track, forked, away, self.scope)
 
     async def _visit(self, team: Team, name: str, track: Track) -> None:
         """One visit: limits, steps, route, context; nothing of it is done twice when resumed."""
@@ -97,14 +105,7 @@ class TeamInterpreter:
         frame = place.frame(scope)
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
-        route: Route | None = None
-        try:
-            await run_steps(team.steps, place, scope, self, part="tasks", stop=team.stop_on_failure)
-        except Returned:
-            _skip_the_rest(team, frame)
-        except Redirected as away:
-            _skip_the_rest(team, frame)
-            route = Route(away.team, away.because, "redirected")
+        route = await self._worked(team, place, frame)
         if scope.state.redirect is not None and name == MAIN:
             route = _redirected(scope.state.redirect)
             scope.state.redirect = None
@@ -122,6 +123,24 @@ class TeamInterpreter:
         track.visit = 0
         if isinstance(route.next_team, tuple):
             fork(name, track, route, scope)
+
+    async def _worked(self, team: Team, place: Place, frame: Frame) -> Route | None:
+        """Run the team's steps; where to go, if they leave it otherwise than by its routing."""
+        try:
+            await run_steps(
+                team.steps, place, self.scope, self, part="tasks", stop=team.stop_on_failure
+            )
+        except Returned:
+            _skip_the_rest(team, frame)
+        except Redirected as away:
+            _skip_the_rest(team, frame)
+            return Route(away.team, away.because, "redirected")
+        except RunLeft as away:
+            if place.track != MAIN:
+                raise
+            _skip_the_rest(team, frame)
+            return Route(away.team, str(away), "redirected")
+        return None
 
 
 def _team(plan: Plan, team_id: str) -> Team:

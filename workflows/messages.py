@@ -15,7 +15,7 @@ from dsl.values import Frozen, Json
 
 Verdict = Literal["approved", "rejected", "counted"]
 How = Literal["update", "signal", "deadline", "remembered"]
-TrailKind = Literal["team", "step", "route", "approval", "refused", "control"]
+TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget"]
 
 
 class TeamInput(Frozen):
@@ -193,6 +193,60 @@ Standing = Literal["running", "waiting", "paused", "stopping", "cancelled", "don
 """`stopping`: it is cancelled, and cleans up; `done`: it has ended otherwise than cancelled."""
 
 
+class BudgetUse(Frozen):
+    """How much of a budget is used."""
+
+    id: str
+    """`run.tokens`, `team.review.money`, `persona.coder.model_calls`, `task.draft.write.tokens`."""
+    used: float
+    limit: float
+    """Tokens, US dollars, calls or seconds; with what people added."""
+    on_exceeded: str
+    state: Literal["open", "warned", "used_up", "not_held"] = "open"
+    """`not_held`: of money, and some model has no price."""
+    extended: float = 0.0
+    """By so much, by people."""
+
+    @property
+    def left(self) -> float:
+        """What may be used yet."""
+        return max(self.limit - self.used, 0.0)
+
+
+class CostRow(Frozen):
+    """What the calls of one team, task, persona, model or tool have used."""
+
+    name: str
+    calls: int
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    """Of the input."""
+    cost: float | None = None
+    """US dollars of the calls that have a price; None when none has."""
+    unpriced: int = 0
+    """Calls of models without a price; the cost leaves them out."""
+    untold: int = 0
+    """Turns of agents that do not tell what they use."""
+    seconds: float = 0.0
+    """In which the calls worked, added up."""
+
+
+class CostReport(Frozen):
+    """What a run has used: the answer of the query `cost`."""
+
+    total: CostRow
+    teams: tuple[CostRow, ...] = ()
+    tasks: tuple[CostRow, ...] = ()
+    personas: tuple[CostRow, ...] = ()
+    models: tuple[CostRow, ...] = ()
+    tools: tuple[CostRow, ...] = ()
+    """Skills, by their own names."""
+    budgets: tuple[BudgetUse, ...] = ()
+    left_out: dict[str, int] = Field(default_factory=dict[str, int])
+    """`{teams, tasks, ...: rows that are left out}`; those that used least."""
+
+
 class RunStatus(Frozen):
     """Where a run is: the answer of the query `status`."""
 
@@ -213,6 +267,11 @@ class RunStatus(Frozen):
     model_calls: int
     skill_calls: int
     usage: TokenUsage
+    cost: float | None = None
+    """US dollars of all calls so far; None when none has a price."""
+    unpriced: bool = False
+    """Some calls have no price, so `cost` is not all."""
+    budgets: tuple[BudgetUse, ...] = ()
     last_because: str = ""
     events: int
     """Trail entries so far."""
@@ -273,6 +332,10 @@ class TeamResult(Frozen):
     model_calls: int
     skill_calls: int
     usage: TokenUsage
+    cost: float | None = None
+    """US dollars of all calls; None when none has a price."""
+    unpriced: bool = False
+    """Some calls have no price, so `cost` is not all."""
     decisions: tuple[Decision, ...] = ()
     trail_length: int
     trail_digest: str

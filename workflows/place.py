@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
+from dsl.errors import LimitExceeded
 from dsl.facts import Facts
 from dsl.outcomes import Outcome
 from dsl.plan import Persona
@@ -27,15 +28,20 @@ class Place(NamedTuple):
     frame_path: str
     path: str
     """`coder/process_changes_loop/apply_change`; empty for the team itself."""
+    personas: tuple[str, ...] = ()
+    """Whose execution plans these are, outermost first."""
+    loop: str | None = None
+    """The block of the innermost loop that notices calls which repeat."""
 
     def at(self, name: str) -> "Place":
         """The place of a step within this one."""
-        path = f"{self.path}/{name}" if self.path else name
-        return Place(self.track, self.team, self.visit, self.frame_path, path)
+        track, team, visit, frame_path, above, personas, loop = self
+        path = f"{above}/{name}" if above else name
+        return Place(track, team, visit, frame_path, path, personas, loop)
 
-    def own_frame(self) -> "Place":
-        """This place as the root of a plan with a frame of its own."""
-        return self._replace(frame_path=self.key)
+    def own_frame(self, persona: str) -> "Place":
+        """This place as the root of a persona's plan, with a frame of its own."""
+        return self._replace(frame_path=self.key, personas=(*self.personas, persona))
 
     def branched(self, name: str, scope: Scope) -> "Place":
         """This place with a frame that begins as a copy, for one of several ways at once."""
@@ -147,6 +153,14 @@ class Redirected(Exception):
         self.team = team
         self.because = because
         super().__init__(because)
+
+
+class RunLeft(LimitExceeded):
+    """All that the run is in the middle of is left: for another team, or for its end."""
+
+    def __init__(self, team: str | None, because: str) -> None:
+        self.team = team
+        super().__init__(because, limit="budget", allowed=0)
 
 
 class Returned(Exception):

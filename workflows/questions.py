@@ -16,8 +16,10 @@ from dsl.errors import RunRefused
 from dsl.plan import Plan
 from workflows import looking
 from workflows.board import status
+from workflows.costs import report
 from workflows.encoding import Model, argument
 from workflows.messages import (
+    CostReport,
     EventsAsked,
     Pending,
     RunStatus,
@@ -66,6 +68,11 @@ class Questions:
     def result(self) -> TeamResult | None:
         """What the run came to: a cancelled one has no other place for it."""
         return self.came_to
+
+    @workflow.query(description="What the run has used, and what is left of its budgets")
+    def cost(self) -> CostReport:
+        """What the run has used."""
+        return report(self.plan, self.state)
 
     @workflow.query(description="The requests that wait for a person")
     def pending(self) -> list[Pending]:

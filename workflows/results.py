@@ -1,9 +1,12 @@
 """How a run ends: its result, also when it failed, with all that there is by then."""
 
+from typing import get_args
+
 from dsl.errors import LimitExceeded, TeamError
 from dsl.outcomes import End, Failure
 from workflows.messages import TeamResult
 from workflows.scope import Scope
+from workflows.spending import total_cost
 from workflows.state import MAIN
 
 
@@ -21,16 +24,14 @@ def failed_result(scope: Scope, error: TeamError) -> TeamResult:
     return result(scope, _end_of(error), str(error), type(error).__name__)
 
 
+_ENDS: dict[str, End] = {
+    end: end for end in get_args(End) if end not in ("completed", "failed", "cancelled")
+}
+"""The bounds of a run, each an end of its own."""
+
+
 def _end_of(error: TeamError) -> End:
-    if isinstance(error, LimitExceeded):
-        match error.limit:
-            case "max_total_teams":
-                return "max_total_teams"
-            case "max_recursion_depth":
-                return "max_recursion_depth"
-            case _:
-                return "no_progress"
-    return "failed"
+    return _ENDS.get(error.limit, "no_progress") if isinstance(error, LimitExceeded) else "failed"
 
 
 def result(scope: Scope, end: End, because: str, error: str | None = None) -> TeamResult:
@@ -39,6 +40,7 @@ def result(scope: Scope, end: End, because: str, error: str | None = None) -> Te
     main = state.main
     open_frame = state.frames.get(f"{MAIN}:{main.team}#{main.visit}")
     last = open_frame.tasks if open_frame else main.latest.get(main.routed.from_team or "", {})
+    cost, unpriced = total_cost(state)
     return TeamResult(
         end=end,
         because=because,
@@ -51,6 +53,8 @@ def result(scope: Scope, end: End, because: str, error: str | None = None) -> Te
         model_calls=state.model_calls,
         skill_calls=state.skill_calls,
         usage=state.usage,
+        cost=cost,
+        unpriced=unpriced,
         decisions=tuple(state.decisions.values()),
         trail_length=state.trail_length,
         trail_digest=state.trail_digest,

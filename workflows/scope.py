@@ -15,6 +15,7 @@ from activities.contracts import (
     CallOptions,
     SkillRequest,
     SkillResult,
+    Spent,
 )
 from dsl.plan import Plan
 from workflows.patches import Patch
@@ -30,9 +31,11 @@ class Interrupted(BaseException):
 class CallFailed(Exception):
     """A call of the world failed as calls do: an expected failure, for routing to decide."""
 
-    def __init__(self, type: str, message: str) -> None:
+    def __init__(self, type: str, message: str, spent: Spent | None = None) -> None:
         self.type = type
         self.message = message
+        self.spent = spent
+        """What its attempts used all the same, where they could tell."""
         super().__init__(message)
 
 
@@ -45,6 +48,15 @@ class Call(NamedTuple):
     options: CallOptions
 
 
+class Leaving:
+    """The run is about to leave what it does: no call begins, and those in progress end first."""
+
+    def __init__(self, because: str) -> None:
+        self.because = because
+        self.abandoned = False
+        """Whoever wanted it was stopped meanwhile."""
+
+
 class Scope(Protocol):
     """The effects of a run."""
 
@@ -52,6 +64,9 @@ class Scope(Protocol):
     state: RunState
     run_id: str
     """The workflow id: what people call the run."""
+    in_flight: int
+    """Calls in progress, counted where a plan has budgets."""
+    leaving: Leaving | None
 
     def now(self) -> datetime:
         """The run's clock, UTC."""

@@ -2,11 +2,14 @@
 
 from pydantic import JsonValue
 
-from activities.contracts import CallOptions, SkillRequest
+from activities.contracts import CallOptions, SkillRequest, SkillResult, Spent
 from dsl.outcomes import Outcome
 from dsl.steps import SkillTerms
+from workflows.budgets import allowed, in_flight, paid
 from workflows.place import Place
+from workflows.repeats import noted, refused
 from workflows.scope import Call, CallFailed, Scope
+from workflows.spending import began
 
 _UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)
 """What a plan without terms gets: the most careful ones."""
@@ -22,6 +25,11 @@ async def call_skill(
 ) -> Outcome:
     """Call the skill as its contract says; its key names the call for ever."""
     state = scope.state
+    if place.loop is not None and (again := refused(skill, given, place, scope)) is not None:
+        return again
+    budgeted = bool(scope.plan.budgets)
+    if budgeted:
+        await allowed(scope, place, place.personas, "tool_calls")
     path = f"{place.team}/{place.path}"
     count = state.executed(path)
     terms = terms or _UNKNOWN
@@ -35,8 +43,19 @@ async def call_skill(
             timeout=seconds or terms.timeout, retries=terms.retries, effect=terms.effect
         ),
     )
+    tally = began(state, place, place.personas[-1] if place.personas else "", tool=skill)
+    spent: SkillResult | Spent | None = None
     try:
-        result = await scope.call_skill(request, call)
+        calling = scope.call_skill(request, call)
+        result = spent = await (in_flight(scope, calling) if budgeted else calling)
+        outcome = Outcome.succeeded(result.data)
     except CallFailed as error:
-        return Outcome.failed(error.type, error.message)
-    return Outcome.succeeded(result.data)
+        spent = error.spent
+        outcome = Outcome.failed(error.type, error.message)
+    if spent is not None:
+        tally.seconds += spent.seconds
+        if budgeted:
+            paid(scope, place, place.personas, spent)
+    if place.loop is not None:
+        noted(skill, given, outcome, place, scope)
+    return outcome

@@ -100,6 +100,50 @@ class Block:
     """What the run had used by then."""
     outcome: Outcome | None = None
     """What came of the work, while something else of the step is still to be done."""
+    repeats: dict[str, list[JsonValue]] | None = None
+    """`{digest of a call: [digest of its result, how often in a row, what it is]}` of a loop."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the calls of one task have used, of one model or one skill."""
+
+    task: str
+    """`team/path`."""
+    persona: str = ""
+    model: str = ""
+    """`provider/model`."""
+    tool: str = ""
+    calls: int = 0
+    """Begun; attempts of one call count once, what they used counts all."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+    """US dollars of the calls that have a price."""
+    unpriced: int = 0
+    """Calls that used tokens without a price."""
+    untold: int = 0
+    """Turns of agents that do not tell what they use."""
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Pot:
+    """What is used of one budget, and what became of it."""
+
+    used: float = 0.0
+    extended: float = 0.0
+    """By so much, by people."""
+    warned: bool = False
+    unpriced: str = ""
+    """A model without a price, which a budget of money had to pay for."""
+    unpriced_allowed: bool = False
+    """A person lets it go on all the same."""
+    visit: int | None = None
+    """Of the team that it led to when it was used up."""
+    asking: str | None = None
+    """The place of the call that asks a person about it."""
 
 
 @dataclass(slots=True)
@@ -189,6 +233,10 @@ class RunState:
     usage: TokenUsage = field(default_factory=TokenUsage)
     queues: dict[str, OwnQueue] = field(default_factory=dict[str, OwnQueue])
     """`{provider: the queue that it is called through}`, where a worker has named one."""
+    tallies: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    """What was used, by task and model or skill."""
+    pots: dict[str, Pot] = field(default_factory=dict[str, Pot])
+    """What is used of each budget, by its id; of those that some call has touched."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
     paused: Paused | None = None

@@ -69,6 +69,8 @@ class AgentServices:
     """Set when the turn is one of a conversation."""
     reask: Reask | None = None
     """Set when the turn asks again after an unusable answer."""
+    notices: tuple[str, ...] = ()
+    """What the model is told at the end of its prompt, beside what the persona asks."""
     checked: "CheckedPersona | None" = None
     """The persona that the turn was sent with."""
 
@@ -150,7 +152,8 @@ class BaseAgent(ABC):
 
     def _get_prompt(self, inputs: Json) -> str:
         """The prompt to ask, filled from the inputs; without one, the input itself."""
-        return user_message(self.persona, inputs, self.unique_name)
+        asked = user_message(self.persona, inputs, self.unique_name)
+        return "\n\n".join((asked, *self.services.notices))
 
     def _resolve_model(self) -> str:
         """The persona's model, else the configuration's `default_model`."""

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from activities.contracts import StopReason, TokenUsage
 from activities.providers.base import Completion, Message, ModelRequest, ProviderSettings
-from activities.providers.failures import Endpoint, cut, malformed
+from activities.providers.failures import Endpoint, ProviderFailure, cut, malformed
 from activities.providers.schemas import in_words, strict_schema
 from activities.providers.statuses import from_status
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport
@@ -52,15 +52,16 @@ class AnthropicProvider:
             async with asyncio.timeout(request.timeout):
                 await self._stream(request, answer)
         except APIStatusError as error:
-            raise from_status(
+            failure = from_status(
                 self._endpoint, request, error.status_code, error.response.headers, error.body
-            ) from None
+            )
+            raise answer.counted(failure) from None
         except (AnthropicError, *TRANSPORT_ERRORS) as error:
-            raise from_transport(self._endpoint, request, error) from None
+            raise answer.counted(from_transport(self._endpoint, request, error)) from None
         if not answer.begun:
             raise malformed(self._endpoint, "no event of a message in it")
         if answer.stop_reason is None:
-            raise cut(self._endpoint)
+            raise cut(self._endpoint, answer.usage)
         return answer.completion(request)
 
     async def close(self) -> None:
@@ -164,17 +165,28 @@ class _Answer:
             if usage is not None:
                 self._usage.update(usage.model_dump(exclude_none=True))
 
-    def completion(self, request: ModelRequest) -> Completion:
-        """The whole answer. The API counts cached input apart; we count it in."""
+    @property
+    def usage(self) -> TokenUsage:
+        """What was counted so far. The API counts cached input apart; we count it in."""
         cached = self._usage.get("cache_read_input_tokens", 0)
         written = self._usage.get("cache_creation_input_tokens", 0)
+        return TokenUsage(
+            input_tokens=self._usage.get("input_tokens", 0) + cached + written,
+            output_tokens=self._usage.get("output_tokens", 0),
+            cached_tokens=cached,
+        )
+
+    def counted(self, failure: ProviderFailure) -> ProviderFailure:
+        """The failure with what was counted before it: a message that had begun is paid for."""
+        if self.begun:
+            failure.usage = self.usage
+        return failure
+
+    def completion(self, request: ModelRequest) -> Completion:
+        """The whole answer."""
         return Completion(
             text="".join(self._text),
             stop_reason=_STOP_REASONS.get(self.stop_reason or "", "other"),
             model=self._model or request.model,
-            usage=TokenUsage(
-                input_tokens=self._usage.get("input_tokens", 0) + cached + written,
-                output_tokens=self._usage.get("output_tokens", 0),
-                cached_tokens=cached,
-            ),
+            usage=self.usage,
         )

@@ -5,10 +5,12 @@ not read the environment. What goes wrong is a ProviderFailure that says whether
 try again.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from activities.contracts import StopReason, TokenUsage
+from dsl.prices import Price
 from dsl.values import Json
 
 Role = Literal["user", "assistant"]
@@ -49,6 +51,8 @@ class Completion:
     model: str
     """The model that the server says it used."""
     usage: TokenUsage = field(default_factory=TokenUsage)
+    seconds: float | None = None
+    """How long it took, where the clock does not tell it: a model that is played."""
 
 
 class ModelProvider(Protocol):
@@ -83,3 +87,5 @@ class ProviderSettings:
     """Path of the scripted provider's answers."""
     log: str | None = None
     """Path of a file to which the scripted provider adds a line per call; for tests of crashes."""
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    """`{model: price}`: the worker's own word on what its models cost."""

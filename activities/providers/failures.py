@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType
+from activities.contracts import FailureType, TokenUsage
 from activities.providers.base import ProviderSettings
+from dsl.values import Json
 
 MAX_DELAY = timedelta(minutes=15)
 """The longest wait before a retry, whatever a server asks for: a run must not hang for a day."""
@@ -26,26 +27,34 @@ class ProviderFailure(Exception):
     """A provider gave no answer.
 
     `kind` is one of the `FailureType` constants, `retry_after` is in seconds and only what the
-    server itself asked for.
+    server itself asked for; `usage` is what it counted before it failed.
     """
 
     def __init__(
-        self, kind: str, message: str, *, retryable: bool, retry_after: float | None = None
+        self,
+        kind: str,
+        message: str,
+        *,
+        retryable: bool,
+        retry_after: float | None = None,
+        usage: TokenUsage | None = None,
     ) -> None:
         self.kind = kind
         self.message = message
         self.retryable = retryable
         self.retry_after = retry_after
+        self.usage = usage
         super().__init__(message)
 
 
-def to_application_error(failure: ProviderFailure) -> ApplicationError:
+def to_application_error(failure: ProviderFailure, *details: Json) -> ApplicationError:
     """The failure as Temporal understands it: its type, whether to retry, and when."""
     delay = None
     if failure.retryable and failure.retry_after is not None:
         delay = timedelta(seconds=_spread(min(failure.retry_after, MAX_DELAY.total_seconds())))
     return ApplicationError(
         failure.message,
+        *details,
         type=failure.kind,
         non_retryable=not failure.retryable,
         next_retry_delay=delay,
@@ -157,16 +166,17 @@ def malformed(endpoint: Endpoint, reason: str) -> ProviderFailure:
     )
 
 
-def cut(endpoint: Endpoint) -> ProviderFailure:
+def cut(endpoint: Endpoint, usage: TokenUsage | None = None) -> ProviderFailure:
     """The answer ended without a stop reason: what came may be a part, so it is not used."""
     return _unavailable(
         f"{endpoint.provider} ended its answer without saying why, so it may be cut; if this "
-        f"repeats, look at the proxies before {endpoint.address}"
+        f"repeats, look at the proxies before {endpoint.address}",
+        usage,
     )
 
 
-def _unavailable(message: str) -> ProviderFailure:
-    return ProviderFailure(FailureType.PROVIDER_UNAVAILABLE, message, retryable=True)
+def _unavailable(message: str, usage: TokenUsage | None = None) -> ProviderFailure:
+    return ProviderFailure(FailureType.PROVIDER_UNAVAILABLE, message, retryable=True, usage=usage)
 
 
 def _is_http(url: str) -> bool:

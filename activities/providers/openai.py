@@ -63,7 +63,7 @@ class OpenAIProvider:
         if not answer.choices:
             raise malformed(self._endpoint, "no choices in it")
         if answer.choices[0].finish_reason is None:
-            raise cut(self._endpoint)
+            raise cut(self._endpoint, _counted(answer))
         return _completion(request, answer, answer.choices[0])
 
     async def close(self) -> None:
@@ -156,18 +156,22 @@ class _Answer(BaseModel):
     error: JsonValue = None
 
 
-def _completion(request: ModelRequest, answer: _Answer, choice: _Choice) -> Completion:
+def _counted(answer: _Answer) -> TokenUsage:
     """Cached tokens are already counted in the input; a server without a count gives zeros."""
     usage = answer.usage or _Usage()
+    return TokenUsage(
+        input_tokens=usage.prompt_tokens or 0,
+        output_tokens=usage.completion_tokens or 0,
+        cached_tokens=(usage.prompt_tokens_details or _Details()).cached_tokens or 0,
+    )
+
+
+def _completion(request: ModelRequest, answer: _Answer, choice: _Choice) -> Completion:
     refused = choice.message.refusal
     stop_reason = _STOP_REASONS.get(choice.finish_reason or "", "other")
     return Completion(
         text=refused or choice.message.content or "",
         stop_reason="refusal" if refused else stop_reason,
         model=answer.model or request.model,
-        usage=TokenUsage(
-            input_tokens=usage.prompt_tokens or 0,
-            output_tokens=usage.completion_tokens or 0,
-            cached_tokens=(usage.prompt_tokens_details or _Details()).cached_tokens or 0,
-        ),
+        usage=_counted(answer),
     )

@@ -131,7 +131,9 @@ def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
         ProviderFailure: the entry is an error; never tried again.
     """
     if entry.error is not None:
-        raise ProviderFailure(entry.error.type, entry.error.message, retryable=False)
+        raise ProviderFailure(
+            entry.error.type, entry.error.message, retryable=False, usage=entry.usage
+        )
     text = _text(entry.answer)
     return Completion(
         text=text,

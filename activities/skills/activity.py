@@ -10,6 +10,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from activities.heartbeats import heartbeating
+from activities.metering import Meter
 from activities.skills.base import (
     OutcomeLost,
     SkillContext,
@@ -41,27 +42,30 @@ class SkillActivities:
         Raises:
             ApplicationError: its type is a FailureType; only what may pass is tried again.
         """
+        meter = Meter.of_activity()
         try:
             skill = find_skill(request.skill, self._skills)
             if skill.effect == "once" and _attempt() > 1:
                 raise _unknown(skill, "its first attempt was lost")
-            async with heartbeating():
+            async with heartbeating(meter.told):
                 data = await self._called(skill, request)
         except SkillRefusal as refusal:
             raise ApplicationError(
-                str(refusal), type=FailureType.SKILL_REFUSED, non_retryable=True
+                str(refusal), *meter.told(), type=FailureType.SKILL_REFUSED, non_retryable=True
             ) from None
         except SkillFailure as failure:
             raise ApplicationError(
-                str(failure), type=FailureType.SKILL_FAILED, non_retryable=not failure.may_pass
-            ) from None
+                str(failure), *meter.hand_on(), type=FailureType.SKILL_FAILED,
+                non_retryable=not failure.may_pass,
+            ) from None  # fmt: skip
         except OSError as error:
             raise ApplicationError(
                 f"{request.skill} met an error of the system: {_told(error)}",
+                *meter.hand_on(),
                 type=FailureType.SKILL_FAILED,
             ) from None
         _refuse_huge(request.skill, data)
-        return SkillResult(data=data)
+        return SkillResult(data=data, seconds=meter.seconds)
 
     async def _called(self, skill: AnySkill, request: SkillRequest) -> JsonValue:
         """The skill; what may happen only once and is broken off may have happened or not."""

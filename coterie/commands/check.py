@@ -21,6 +21,7 @@ from dsl.analysis.loads import Terms
 from dsl.analysis.worst_case import Figures, WorstCase, bounded, worst_case
 from dsl.compiler import Compiled
 from dsl.errors import Problem
+from dsl.prices import Price
 from dsl.values import Json
 
 _INPUT_TOKENS = 20_000
@@ -98,9 +99,8 @@ def _report(
             "total": _figures(worst.total),
             "teams": {team: _figures(figures) for team, figures in worst.teams.items()},
             "models": {
-                model: {"calls": _bound(calls), "price": price.model_dump() if price else None}
+                model: {"calls": _bound(calls), "price": _price(worst.terms.prices.get(model))}
                 for model, calls in worst.models.items()
-                for price in [worst.terms.prices.get(model)]
             },
             "unbounded": [
                 {"step": loop.step, "length_of": loop.length_of, "file": loop.mark.file,
@@ -126,6 +126,10 @@ def _figures(figures: Figures) -> Json:
         "priced_cost_usd": cost,
         "unpriced": [*figures.unpriced],
     }
+
+
+def _price(price: Price | None) -> JsonValue:
+    return None if price is None else price.model_dump(exclude_none=True)
 
 
 def _bound(value: float) -> JsonValue:

@@ -19,7 +19,7 @@ from coterie.decided import Visit, Witness, WitnessedState
 from coterie.replaying.onlooker import Onlooker, is_the_last, observed
 from coterie.wire import data_converter
 from dsl.plan import Plan
-from workflows.messages import RunStatus, TeamInput, TrailEntry
+from workflows.messages import CostReport, RunStatus, TeamInput, TrailEntry
 from workflows.team import TeamWorkflow
 
 
@@ -33,6 +33,7 @@ class Rebuilt:
     status: RunStatus
     visits: Mapping[tuple[str, int], Visit]
     """`{(team, visit): everything that it decided}`."""
+    cost: CostReport
 
 
 async def rebuilt(history: WorkflowHistory) -> Rebuilt | None:
@@ -93,4 +94,6 @@ class _Onlooker(Onlooker):
         run, witness = self.run, self._witness
         if not is_the_last(act) or run is None or witness is None or run.plan is None:
             return
-        self.seen = Rebuilt(run.plan, tuple(witness.trail), run.status(), witness.visits)
+        self.seen = Rebuilt(
+            run.plan, tuple(witness.trail), run.status(), witness.visits, run.cost()
+        )

@@ -8,12 +8,11 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Discriminator, Field, JsonValue, Tag, model_validator
 
 from activities.providers.script import ScriptedAnswer
+from dsl.outcomes import End
 from dsl.values import Frozen, Json, Seconds
 from workflows.messages import TrailKind
 
-Ending = Literal[
-    "completed", "failed", "max_total_teams", "max_recursion_depth", "no_progress", "cancelled"
-]
+Ending = End
 """How a run may end, in the words of its result."""
 
 T = TypeVar("T")

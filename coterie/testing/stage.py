@@ -14,13 +14,14 @@ from temporalio.worker import FixedSizeSlotSupplier, UnsandboxedWorkflowRunner, 
 
 from activities.agent_activity import AgentActivities
 from activities.blobs import MemoryBlobs
+from activities.prices import Pricing
 from activities.skills.registry import SKILLS
 from coterie.settings import STATE_FOLDER
 from coterie.testing.gate import Gate
 from coterie.testing.model import PlayedModel
 from coterie.testing.reading import Case, TestFile
 from coterie.testing.skills import PlayedSkills
-from coterie.trusted import workspace_of
+from coterie.trusted import provider_settings, workspace_of
 from coterie.version import own_version
 from coterie.worker import MOST_ACTIVITIES, import_from_project
 from workflows.team import TeamWorkflow
@@ -66,6 +67,7 @@ class Stage:
             call_skill=self.skills.call_skill,
             skills=tuple(SKILLS),
             blobs=self.blobs,
+            pricing=Pricing(provider_settings(self.file.team.trusted, self.file.settings)),
         )
         slots = FixedSizeSlotSupplier(MOST_ACTIVITIES)
         return Worker(

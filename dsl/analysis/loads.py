@@ -4,11 +4,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import Field
-
 from dsl.analysis.bodies import Bodies, Body
 from dsl.nodes import Mark, Node
 from dsl.plan import Plan
+from dsl.prices import Price
 from dsl.steps import (
     AgentStep,
     ApprovalStep,
@@ -22,7 +21,7 @@ from dsl.steps import (
     TryStep,
 )
 from dsl.templates import is_template
-from dsl.values import Frozen, NodePath
+from dsl.values import NodePath
 from dsl.walking import blocks
 
 Key = tuple[str, ...]
@@ -36,13 +35,6 @@ OUTPUT_TOKENS: Key = ("output_tokens",)
 COST: Key = ("cost",)
 LEGACY = "legacy agents"
 """Stands for the models of legacy classes, which no document names."""
-
-
-class Price(Frozen):
-    """What a model costs, in US dollars for a million tokens."""
-
-    input: float = Field(ge=0, allow_inf_nan=False)
-    output: float = Field(ge=0, allow_inf_nan=False)
 
 
 @dataclass(frozen=True, slots=True)

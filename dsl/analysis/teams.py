@@ -128,10 +128,19 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
         team.id: (
             *_exits(team, worlds[team.id], effort),
             *(Exit((way.target,), None) for way in silences(team, plan)),
+            *_spent(team, plan),
         )
         for team in teams
     }
     return Teams(plan, calls, exits, worlds)
+
+
+def _spent(team: Team, plan: Plan) -> Iterator[Exit]:
+    """Where the team is left for when a budget is used up."""
+    for budget in plan.budgets:
+        elsewhere = budget.scope == "team" and budget.name != team.id
+        if budget.next_team not in (None, team.id) and not elsewhere:
+            yield Exit((budget.next_team,), None)
 
 
 def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[Exit]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from activities.contracts import FailureType
 from coterie.catalog import shipped_root
 from coterie.commands import record, test
-from dsl import document, plan
+from dsl import budgets, document, plan
 from dsl.conditions import CONDITION_KEYS, AllOf, AnyOf, Condition, Not
 from dsl.dialects import AGENT_TYPES, STEP_TYPES
 from dsl.document import TeamDocument
@@ -40,6 +40,8 @@ TABLES: dict[str, type[BaseModel]] = {
     "Providers": document.ProviderSection,
     "Personas": PersonaDocument,
     "`orchestration`": document.Orchestration,
+    "Budgets": budgets.Budgets,
+    "A budget": budgets.CountBudget,
     "Teams": TeamDocument,
     "`loop`": document.LoopSection,
     "`approval`": document.ApprovalSection,
@@ -143,7 +145,8 @@ def written_defaults() -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("title", "key", "cell"), list(written_defaults()))
 def test_what_holds_unless_said_is_the_default(title: str, key: str, cell: str) -> None:
-    fields = {field.alias or name: field for name, field in DEFAULTS[title].model_fields.items()}
+    models = TABLES[title].model_fields | DEFAULTS[title].model_fields
+    fields = {field.alias or name: field for name, field in models.items()}
     field = fields[key]
     default = field.get_default(call_default_factory=True)
     if cell == "required":

@@ -103,7 +103,8 @@ async def test_what_a_later_version_remembers_more_is_no_difference(
 
     monkeypatch.setattr(RunState, "carried", richer)
     done = await replayed("long.0.1.0")
-    assert (done.differences, done.more) == ((), ("carried.ledger",))
+    assert done.differences == ()
+    assert "carried.ledger" in done.more
 
 
 async def test_a_changed_length_of_a_timer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

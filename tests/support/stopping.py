@@ -14,7 +14,7 @@ from workflows.beginning import begin
 from workflows.interpreter import run
 from workflows.messages import DecideInput, TeamResult
 from workflows.patches import Patch
-from workflows.scope import Call, CallFailed, Interrupted, Job
+from workflows.scope import Call, CallFailed, Interrupted, Job, Leaving
 from workflows.state import RunState
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,6 +43,8 @@ class StoppingScope:
     """The Scope protocol without Temporal; several jobs run one after the other."""
 
     run_id = "test"
+    in_flight = 0
+    leaving: Leaving | None = None
 
     def __init__(self, plan: Plan, state: RunState, world: World, stop_at: int | None) -> None:
         self.plan = plan

@@ -18,10 +18,13 @@ from dsl.steps import AgentStep
 from dsl.templates import fill
 from dsl.terms import consent
 from dsl.values import Json
+from workflows.budgets import allowed, in_flight, paid
 from workflows.consent import Subject, with_consent
 from workflows.conversing import converse
 from workflows.place import Interpreter, Place, Returned
+from workflows.repeats import told
 from workflows.scope import Call, CallFailed, Scope
+from workflows.spending import began, used
 
 ORCHESTRATING = "generic_orchestrating"
 _LEGACY_TIMEOUT = 600.0
@@ -73,7 +76,7 @@ async def _plan(
     persona = scope.plan.personas[step.persona_key or ""]
     if given is None:
         given = fill(step.input, place.facts(scope).names())
-    inner = place.own_frame()
+    inner = place.own_frame(step.persona_key or "")
     frame = inner.frame(scope)
     frame.input = given
     try:
@@ -108,23 +111,67 @@ async def _asked(
     conversation: Conversation | None = None,
 ) -> tuple[Outcome, AgentResponse | None]:
     """One model turn, and a bounded number of re-asks after an unusable answer."""
+    state = scope.state
+    persona = step.persona_key or step.name
+    noticing = bool(scope.plan.budgets) or place.loop is not None
+    notices = await _notices(scope, place, persona, boundary=True) if noticing else ()
     request, options, reasks = _request(step, place, scope, interpreter, given)
     if conversation is not None:
         request = request.model_copy(update={"conversation": conversation})
+    model = _model(request)
     number = 0
     while True:
+        if notices != request.notices and request.agent_class is None:
+            request = request.model_copy(update={"notices": notices})
+        tally = began(state, place, persona, model)
+        call = _call(step, place, scope, options, number)
         try:
-            response = await scope.run_agent(request, _call(step, place, scope, options, number))
+            if scope.plan.budgets:
+                response = await _paid(scope, place, persona, request, call, model)
+            else:
+                response = await scope.run_agent(request, call)
         except CallFailed as error:
+            if error.spent is not None:
+                used(state, tally, error.spent)
             return Outcome.failed(error.type, error.message), None
-        if response.usage is not None:
-            scope.state.usage += response.usage
+        used(state, tally, response)
         if not _worth_a_reask(response) or number == reasks:
             return _outcome(response), response
         number += 1
         problem = response.error.message if response.error else ""
         reask = Reask(number=number, answer=response.answer or "", problem=problem)
         request = request.model_copy(update={"reask": reask})
+        if noticing:
+            notices = await _notices(scope, place, persona, boundary=False)
+
+
+async def _notices(scope: Scope, place: Place, persona: str, *, boundary: bool) -> tuple[str, ...]:
+    """Wait until the turn may begin; what the agent should know besides its prompt."""
+    nudges = told(place, scope) if place.loop is not None else ()
+    if not scope.plan.budgets:
+        return nudges
+    personas = (*place.personas, persona)
+    return nudges + await allowed(scope, place, personas, "model_calls", boundary=boundary)
+
+
+async def _paid(
+    scope: Scope, place: Place, persona: str, request: AgentRequest, call: Call, model: str
+) -> AgentResponse:
+    """The turn, paid from the budgets of the plan."""
+    personas = (*place.personas, persona)
+    try:
+        response = await in_flight(scope, scope.run_agent(request, call))
+    except CallFailed as error:
+        if error.spent is not None:
+            paid(scope, place, personas, error.spent, model)
+        raise
+    paid(scope, place, personas, response, model)
+    return response
+
+
+def _model(request: AgentRequest) -> str:
+    persona = request.persona
+    return "" if persona is None else f"{persona.provider}/{persona.model}"
 
 
 def _request(

@@ -24,13 +24,14 @@ async def execute(step: LoopStep, place: Place, scope: Scope, interpreter: Inter
             place.close_block(scope, "loop")
             return Outcome.failed("NotAList", f"iterate_on of {step.name!r} gives a {kind}")
         block.items = items
+    inside = _noticing(step, place)
     if step.concurrency > 1 and block.items is not None:
-        return await _at_once(step, block, place, scope, interpreter)
+        return await _at_once(step, block, inside, scope, interpreter)
     failure: Outcome | None = None
     while failure is None and _goes_on(step, block, place, scope):
         if step.loop_variable is not None:
             frame.variables[step.loop_variable] = _item(block)
-        outcome = await interpreter.run_steps(step.body, place, part=f"round {block.next}")
+        outcome = await interpreter.run_steps(step.body, inside, part=f"round {block.next}")
         block.results.append(outcome.data)
         block.next += 1
         if outcome.status == "failure":
@@ -77,6 +78,17 @@ async def _at_once(
     if failure is not None and failure.error is not None:
         return Outcome.failed(failure.error.type, failure.error.message, data)
     return Outcome.succeeded(data)
+
+
+def _noticing(step: LoopStep, place: Place) -> Place:
+    """The place of the body: whether calls that repeat are noticed, here or by a loop around."""
+    match step.repeated_calls:
+        case None:
+            return place
+        case "stop":
+            return place._replace(loop=place.block_key("loop"))
+        case "allow":
+            return place._replace(loop=None)
 
 
 def _goes_on(step: LoopStep, block: Block, place: Place, scope: Scope) -> bool:

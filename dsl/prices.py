@@ -1,0 +1,22 @@
+"""What a model costs, as a person writes it down."""
+
+from pydantic import Field
+
+from dsl.values import Frozen
+
+MILLION = 1_000_000
+
+
+class Price(Frozen):
+    """What a model costs, in US dollars for a million tokens."""
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+    cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """For input that the provider had in its cache; as other input unless said."""
+
+    def of(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
+        """The price of so many tokens; the cached ones are among the input."""
+        cached = self.input if self.cached is None else self.cached
+        fresh = input_tokens - cached_tokens
+        return (fresh * self.input + cached_tokens * cached + output_tokens * self.output) / MILLION

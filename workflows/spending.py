@@ -1,0 +1,47 @@
+"""Spending: what calls use, counted in the run's state from what the world reports.
+
+Attempts that failed count too, as far as anyone can tell what they used. Pure functions over
+RunState.
+"""
+
+from activities.contracts import AgentResponse, Spent
+from workflows.place import Place
+from workflows.state import RunState, Tally
+
+
+def began(state: RunState, place: Place, persona: str, model: str = "", tool: str = "") -> Tally:
+    """Count a call that begins; what it uses is added to this tally."""
+    path = place.path
+    if "|" in place.frame_path:  # rounds of a loop at once have numbers, which are no tasks
+        path = "/".join(part for part in path.split("/") if not part.isdigit())
+    key = f"{place.team}/{path} {model}{tool}"
+    tally = state.tallies.get(key)
+    if tally is None:
+        owner = persona.partition("@")[0]
+        tally = state.tallies[key] = Tally(f"{place.team}/{path}", owner, model, tool)
+    tally.calls += 1
+    return tally
+
+
+def used(state: RunState, tally: Tally, what: AgentResponse | Spent) -> None:
+    """Add what a model call used, over all its attempts."""
+    usage = what.usage
+    tally.seconds += what.seconds
+    if usage is None:
+        tally.untold += isinstance(what, AgentResponse)
+    else:
+        tally.input_tokens += usage.input_tokens
+        tally.output_tokens += usage.output_tokens
+        tally.cached_tokens += usage.cached_tokens
+        state.usage += usage
+        if what.cost is None or what.unpriced:
+            tally.unpriced += 1
+        if what.cost is not None:
+            tally.cost = what.cost if tally.cost is None else tally.cost + what.cost
+
+
+def total_cost(state: RunState) -> tuple[float | None, bool]:
+    """US dollars of all calls that have a price, and whether others have none."""
+    costs = [tally.cost for tally in state.tallies.values() if tally.cost is not None]
+    unpriced = any(tally.unpriced for tally in state.tallies.values())
+    return (sum(costs), unpriced) if costs else (None, False)

@@ -25,8 +25,9 @@ DECIDING = (
     "workflows.budgets", "workflows.consent", "workflows.control", "workflows.conversing",
     "workflows.costs", "workflows.edits", "workflows.extract", "workflows.fan_out",
     "workflows.interpreter", "workflows.looking", "workflows.patches", "workflows.place",
-    "workflows.queues", "workflows.repeats", "workflows.results", "workflows.scope", "workflows.sequence",
-    "workflows.skill_calls", "workflows.spending", "workflows.steps", "workflows.stopping",
+    "workflows.queues", "workflows.repeats", "workflows.results", "workflows.scope",
+    "workflows.sequence", "workflows.skill_calls", "workflows.spending", "workflows.steps",
+    "workflows.stopping",
 )  # fmt: skip
 """The interpreter: it reaches the world through the Scope alone."""
 

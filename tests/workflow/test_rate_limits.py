@@ -40,7 +40,7 @@ from tests.support.project import BIN
 from workflows.messages import TeamInput
 from workflows.team import TeamWorkflow
 
-RATE = 10
+RATE = 20
 TEAM = """
 llm_config:
   default_provider: scripted
@@ -133,18 +133,19 @@ async def test_two_workers_together_keep_the_rate_and_runs_take_turns(
 ) -> None:
     queue = f"q-{uuid.uuid4()}"
     async with workers(here, settings, queue, 2):
-        large = await begun(here, queue, 36)
+        large = await begun(here, queue, 90)
         while True:
-            if len(scheduled(await large.fetch_history())) == 36:
+            if len(scheduled(await large.fetch_history())) == 90:
                 break
             await asyncio.sleep(0.02)  # between two looks
-        small = await begun(here, queue, 6)
+        small = await begun(here, queue, 4)
         await asyncio.gather(large.result(), small.result())
     first, second = starts(await large.fetch_history()), starts(await small.fetch_history())
     every = sorted(first + second)
     most = max(sum(begin <= one < begin + 1 for one in every) for begin in every)
     assert RATE / 2 <= most <= 2.5 * RATE, "a burst of a second's worth, and then the rate"
-    assert sum(one > max(second) for one in first) >= 5, "the small run waits for all of the large"
+    after = sum(one > max(second) for one in first)
+    assert after >= 10, "without turns the small run waits for nearly all calls of the large one"
 
 
 async def test_a_run_is_told_the_queue_at_its_first_call_and_keeps_to_it(

@@ -29,8 +29,8 @@ MOST_ACTIVITIES = 100
 """Calls of models and skills at once in one worker: they wait for others nearly all the time."""
 
 STICKY = timedelta(seconds=10)
-"""The engine's own default. Measured: with 500 parked runs woken at once on two busy cores half
-wait 4.6 s for their worker, so a shorter time would replay them elsewhere just when load is high."""
+"""The engine's own default. Measured: of 500 parked runs woken at once on two busy cores half wait
+4.6 s for their worker; a shorter time would replay them elsewhere just when load is high."""
 
 _CACHED_RUNS = 1000
 """Runs that stay in memory; a run that does not costs a replay at its next event."""

@@ -43,6 +43,8 @@ VERBS = {
     "resume": "let a paused run go on",
     "amend": "change a run's context at its next step",
     "redirect": "send a run to another team when its current one ends",
+    "retry": "have a failed task of a run tried again",
+    "skip": "leave a task of a run out, now or when it begins",
     "cancel": "stop a run for good, cleaning up",
     "result": "show how a run ended, waiting for its end",
     "storage": "show where large values lie, and delete old ones",

@@ -15,12 +15,12 @@ from temporalio.service import RPCError
 
 from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
-from coterie.render_run import end_text
+from coterie.render_run import decision_text, end_text
 from coterie.runs import Run
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.values import Json
-from workflows.messages import AmendInput, Control, RedirectInput
+from workflows.messages import AmendInput, Control, RedirectInput, RetryInput, SkipInput
 
 _ANSWER_SECONDS = timedelta(seconds=10)
 
@@ -50,6 +50,22 @@ async def redirect(settings: Settings, id: str, team: str, by: str, why: str) ->
     """Send the run to another team when its current one ends."""
     await _update(settings, id, "redirect", RedirectInput(team=team, by=by, why=why))
     say(f"{id}: {team} comes next")
+    return ExitCode.DONE
+
+
+async def retry(settings: Settings, id: str, asked: RetryInput) -> ExitCode:
+    """Have a failed task tried again."""
+    run = Run((await open_connection(settings)).client, id)
+    await run.describe()
+    say(decision_text(await run.retry(asked)))
+    return ExitCode.DONE
+
+
+async def skip(settings: Settings, id: str, asked: SkipInput) -> ExitCode:
+    """Leave a task out."""
+    run = Run((await open_connection(settings)).client, id)
+    await run.describe()
+    say(decision_text(await run.skip(asked)))
     return ExitCode.DONE
 
 

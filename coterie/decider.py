@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from coterie.arguments import login_name
 from coterie.decisions import WrittenDecision, decision_for
 from coterie.failures import CommandError
-from coterie.keyboard import ask, ask_yes_no
-from coterie.render_run import decision_text, show_lines
+from coterie.keyboard import ask, ask_one_of, ask_yes_no
+from coterie.render_run import decision_text, show_lines, words_for
 from coterie.runs import Run
 from coterie.views import View
-from workflows.messages import DecideInput, Pending
+from workflows.messages import DecideInput, Pending, RetryInput, SkipInput
 
 
 class Decider:
@@ -80,6 +80,10 @@ class Decider:
             by = login_name()
             if request.approvers and by not in request.approvers:
                 by = await ask(f"who are you ({', '.join(request.approvers)})? ") or by
+            if request.choices:
+                if not await self._ask_about_failure(request, by):
+                    self._view.say(self._how_to(request))
+                return
             approved = await ask_yes_no("approve?")
             comment = None if approved is None else await ask("comment: ")
             if approved is None or comment is None:
@@ -92,6 +96,27 @@ class Decider:
             )
         )  # fmt: skip
 
+    async def _ask_about_failure(self, request: Pending, by: str) -> bool:
+        """Ask what becomes of a failed task; whether there was an answer."""
+        choice = await ask_one_of("try it again, skip it, or let it fail?", request.choices)
+        comment = None if choice is None else await ask("comment: ")
+        if choice is None or comment is None:
+            return False
+        try:
+            match choice:
+                case "retry":
+                    taken = await self._run.retry(RetryInput(task=request.id, by=by, why=comment))
+                case "skip":
+                    taken = await self._run.skip(SkipInput(task=request.id, by=by, why=comment))
+                case _:
+                    taken = await self._run.decide(
+                        DecideInput(id=request.id, decision="reject", by=by, comment=comment)
+                    )
+            self._view.say(decision_text(taken))
+        except CommandError as error:
+            self._view.say(f"{request.id}: {error}")
+        return True
+
     def _how_to(self, request: Pending) -> str:
-        answers = f"`coterie approve {self._run.id} '{request.id}'` or `coterie reject ...`"
+        answers = words_for(self._run.id, request)
         return f"waits for a person: {request.id}: {request.prompt}\n  decide it with {answers}"

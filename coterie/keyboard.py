@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 
 
 async def ask(question: str) -> str | None:
@@ -35,3 +36,14 @@ async def ask_yes_no(question: str) -> bool | None:
             return True
         if answer.lower() in ("n", "no"):
             return False
+
+
+async def ask_one_of(question: str, choices: Sequence[str]) -> str | None:
+    """One of the words, or its first letter; None when the input is closed."""
+    while True:
+        answer = await ask(f"{question} [{'/'.join(choices)}] ")
+        if answer is None:
+            return None
+        for choice in choices:
+            if answer.lower() in (choice, choice[0]):
+                return choice

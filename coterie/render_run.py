@@ -93,10 +93,19 @@ def _request(run: str, request: Pending) -> str:
         lines.append(f"  approved by {len(request.approved_by)} of {request.quorum}{so_far}")
     if request.editable:
         lines.append("  what is shown may be changed: --payload JSON")
-    lines.append(
-        f"  coterie approve {run} '{request.id}'   or   coterie reject {run} '{request.id}'"
-    )
+    lines.append(f"  {words_for(run, request)}")
     return "\n".join(lines)
+
+
+def words_for(run: str, request: Pending) -> str:
+    """The commands that answer a request."""
+    if not request.choices:
+        return f"coterie approve {run} '{request.id}'   or   coterie reject {run} '{request.id}'"
+    task = request.id.rpartition("/")[0]
+    return (
+        f"coterie retry {run} {task}   or   coterie skip {run} {task}   or, to let it fail,   "
+        f"coterie reject {run} '{request.id}'"
+    )
 
 
 def _deadline(request: Pending) -> str:

@@ -36,7 +36,9 @@ from workflows.messages import (
     DecideInput,
     Decision,
     Pending,
+    RetryInput,
     RunStatus,
+    SkipInput,
     TeamInput,
     TeamResult,
     TrailEntry,
@@ -136,10 +138,21 @@ class Run:
         Raises:
             CommandError: the run refuses the decision, or nobody answers.
         """
+        return await self._told_to("decide", asked)
+
+    async def retry(self, asked: RetryInput) -> Decision:
+        """Have a failed task tried again that waits; fails as `decide`."""
+        return await self._told_to("retry", asked)
+
+    async def skip(self, asked: SkipInput) -> Decision:
+        """Leave a task out; fails as `decide`."""
+        return await self._told_to("skip", asked)
+
+    async def _told_to(self, name: str, asked: BaseModel) -> Decision:
         # The SDK's own overloads are partly untyped.
         update: Callable[..., Awaitable[Decision]] = cast("Any", self.handle).execute_update
         try:
-            return await update("decide", asked, result_type=Decision, rpc_timeout=_ANSWER_SECONDS)
+            return await update(name, asked, result_type=Decision, rpc_timeout=_ANSWER_SECONDS)
         except WorkflowUpdateFailedError as error:
             cause = error.cause
             said = cause.message if isinstance(cause, ApplicationError) else str(cause)

@@ -27,7 +27,7 @@ DECIDING = (
     "workflows.interpreter", "workflows.looking", "workflows.patches", "workflows.place",
     "workflows.queues", "workflows.repeats", "workflows.results", "workflows.scope",
     "workflows.sequence", "workflows.skill_calls", "workflows.spending", "workflows.steps",
-    "workflows.stopping",
+    "workflows.failing", "workflows.steering", "workflows.stopping",
 )  # fmt: skip
 """The interpreter: it reaches the world through the Scope alone."""
 

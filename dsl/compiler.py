@@ -15,6 +15,7 @@ from dsl.command_checks import check_command
 from dsl.consents import checked_by, of_contract
 from dsl.document import Orchestration, ProviderSection, SystemDocument, TeamDocument, WorkerSection
 from dsl.errors import InvalidDocument, Problem
+from dsl.failing import asking_about_failures
 from dsl.naming import unknown
 from dsl.nodes import Node, Problems, dotted, overlaid
 from dsl.normalise import normalised
@@ -224,6 +225,8 @@ class _Compiler:
         )  # fmt: skip
         checker.run()
         steps, reads = agents.team_steps(team_id, team.tasks, (*path, "tasks"), checker)
+        if (team.on_failure or orchestration.on_failure) == "ask":
+            steps = asking_about_failures(steps, team.type)
         if collects is not None:
             steps = (*self._aggregation(collects, path), *steps)
         routing = self.routes.routing(team, (*path, "routing"), checker)

@@ -146,6 +146,8 @@ class TeamDocument(Frozen):
     budgets: Budgets | None = None
     """What its agents may use together, over all its visits."""
     stop_on_failure: bool = True
+    on_failure: Literal["stop", "ask"] | None = None
+    """For the team's own tasks that say nothing of it themselves."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled here, instead of the run's own."""
 
@@ -162,6 +164,9 @@ class Orchestration(Frozen):
     `ignore`, or `{ask: terms}`: who is asked, and how."""
     budgets: Budgets | None = None
     """What the whole run may use."""
+    on_failure: Literal["stop", "ask"] = "stop"
+    """For the tasks of all teams that say nothing of it themselves: `ask` lets a person say
+    whether a failed one is tried again, skipped or left failed."""
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """`{group: people}`; an approval may name a group instead of each of them."""
     on_cancel: str | None = None

@@ -48,8 +48,9 @@ class StepBase(Frozen):
     """Skip the step unless this holds."""
     output_variable: str | None = None
     """Keep the step's data as a variable of this team visit or plan."""
-    on_failure: Literal["stop", "continue"] | None = None
-    """`continue`: later steps run although this one failed."""
+    on_failure: Literal["stop", "continue", "ask"] | None = None
+    """`continue`: later steps run although this one failed; `ask`: a person says whether it is
+    tried again, skipped or left failed."""
     timeout: Timeout | None = None
     """Of one attempt; a step that holds others is stopped as a whole."""
     retry: Retry | None = None

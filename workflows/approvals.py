@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from dsl.errors import RunRefused, listed
 from workflows.edits import MOST_CHANGES, changes, fault
-from workflows.messages import DecideInput, Decision, How, Pending, Refusal
+from workflows.messages import DecideInput, Decision, How, Pending, Refusal, Verdict
 from workflows.state import RunState
 
 _LONGEST_NAME = 120
@@ -47,6 +47,12 @@ def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
         return Refusal(
             code="NotAllowed", message=told, request=asked.id, approvers=request.approvers
         )
+    if request.choices and asked.decision == "approve":
+        told = (
+            f"{id} asks what to do about a failed task: say `retry` or `skip`, or reject it, which "
+            "lets it fail"
+        )
+        return Refusal(code="NoApproval", message=told, request=asked.id)
     if asked.digest is not None and asked.digest != request.digest:
         told = (
             f"{id} shows something else by now: its digest is {request.digest!r}, not "
@@ -87,6 +93,11 @@ def approvable(request: Pending) -> bool:
     return request.payload_schema is None or fault(request, request.show, "it") is None
 
 
+def refused_as(request: Pending) -> Verdict:
+    """What a no means: of a failed task, that it stays failed."""
+    return "failed" if request.choices else "rejected"
+
+
 def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decision:
     """Take a decision that is not refused; the request is closed, unless more have to approve."""
     request = state.pending[asked.id]
@@ -107,7 +118,7 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
     enough = not approve or how == "deadline" or len(names) >= request.quorum
     decision = Decision(
         id=asked.id,
-        verdict="rejected" if not approve else "approved" if enough else "counted",
+        verdict=refused_as(request) if not approve else "approved" if enough else "counted",
         by=", ".join(names) if enough else asked.by,
         comment=asked.comment,
         at=at.isoformat(timespec="milliseconds"),

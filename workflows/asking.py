@@ -9,7 +9,7 @@ from dsl.outcomes import Outcome
 from dsl.terms import ApprovalTerms, DecisionTerms
 from workflows.approvals import approvable, digest_of, record
 from workflows.messages import DecideInput, Decision, Pending
-from workflows.place import Place, Redirected
+from workflows.place import Place, Redirected, Skipped
 from workflows.scope import Interrupted, Scope
 
 PLAIN = DecisionTerms()
@@ -32,6 +32,7 @@ async def ask(
     show: JsonValue = None,
     terms: DecisionTerms = PLAIN,
     boundary: bool = True,
+    choices: tuple[str, ...] = (),
 ) -> Decision | None:
     """Wait for a person's decision; None when the deadline passed and that means failure.
 
@@ -42,14 +43,16 @@ async def ask(
         show: what the person looks at.
         terms: who decides, and until when.
         boundary: whether the run may continue as new here; in the middle of a call it may not.
+        choices: what may be said, where it is no approval.
 
     Raises:
+        Skipped: a person left out what is asked for.
         Redirected: the deadline passed, and the file names a team to go on with.
     """
     state = scope.state
     block = place.block(scope, "ask")
     if not block.results:
-        block.results.append(_request(scope, place, prompt, show, terms))
+        block.results.append(_request(scope, place, prompt, show, terms, choices))
     request_id = str(block.results[0])
     if boundary:
         await scope.checkpoint()
@@ -72,6 +75,8 @@ async def ask(
     if decision.changes:
         because += f"; changed {', '.join(decision.changes)}"
     place.note(scope, "approval", because, status=decision.verdict, since=began)
+    if decision.verdict == "skipped" and not choices:
+        raise Skipped(None)
     return decision
 
 
@@ -133,7 +138,14 @@ def _while_nobody_decides(
     place.note(scope, "approval", told, status=status)
 
 
-def _request(scope: Scope, place: Place, prompt: str, show: JsonValue, terms: DecisionTerms) -> str:
+def _request(
+    scope: Scope,
+    place: Place,
+    prompt: str,
+    show: JsonValue,
+    terms: DecisionTerms,
+    choices: tuple[str, ...],
+) -> str:
     """Open a request and give its id, bound to this visit; an equal approval may answer it."""
     state = scope.state
     key = f"{place.team}/{place.path}"
@@ -158,6 +170,7 @@ def _request(scope: Scope, place: Place, prompt: str, show: JsonValue, terms: De
         digest=digest,
         approvers=_people(scope, terms.approvers),
         quorum=terms.quorum,
+        choices=choices,
         editable=shown.editable,
         payload_schema=shown.schema_ if shown.editable else None,
         since=now.isoformat(timespec="milliseconds"),

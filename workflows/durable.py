@@ -29,6 +29,7 @@ from dsl.plan import Plan
 from workflows.control import amend
 from workflows.encoding import encoded
 from workflows.patches import Patch
+from workflows.place import Skipped
 from workflows.queues import LONGEST_WAIT, Elsewhere, NotTaken, fairness_key
 from workflows.scope import Call, CallFailed, Interrupted, Job, Leaving
 from workflows.state import RunState
@@ -55,6 +56,8 @@ class DurableScope:
         self.run_id = workflow.info().workflow_id
         self._board = board
         self._at_once = 0
+        self._calls: dict[str, workflow.ActivityHandle[Any]] = {}
+        """`{team/path: the call that it waits for}`."""
         self._steps = 0
         self._clock = asyncio.get_running_loop().time  # Temporal's, and the shortest way to it
         self._counted_at = self._clock()
@@ -148,7 +151,7 @@ class DurableScope:
         if isinstance(sendable, str):
             raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
         try:
-            return await workflow.execute_activity(
+            handle = workflow.start_activity(
                 name,
                 sendable,
                 result_type=result,
@@ -162,13 +165,26 @@ class DurableScope:
                 schedule_to_start_timeout=None if queue is None else LONGEST_WAIT,
                 priority=Priority.default if queue is None else self._turn(queue),
             )
+            self._calls[call.step] = handle
+            return await handle
         except ActivityError as error:
-            if isinstance(error.cause, CancelledError) and _is_cancelled():
-                raise asyncio.CancelledError from error
+            if isinstance(error.cause, CancelledError):
+                if _is_cancelled():
+                    raise asyncio.CancelledError from error
+                if call.step in self.state.skips:
+                    raise Skipped(self.state.skips.pop(call.step).value) from error
             if _given_back(error) and call.options.effect != "once":
                 again = call._replace(id=f"{call.id}.again")
                 return await self._call(name, request, result, again, cancellation, queue)
             raise _expected(error, call) from error
+        finally:
+            self._calls.pop(call.step, None)
+
+    def cut(self, step: str) -> None:
+        """End the call that a step waits for, if it does; its outcome is not waited for."""
+        handle = self._calls.get(step)
+        if handle is not None:
+            handle.cancel()
 
     def _turn(self, queue: OwnQueue) -> Priority:
         """Whoever started the run may have said with whom it takes turns; that counts."""

@@ -13,7 +13,7 @@ from dsl.outcomes import End, Failure
 from dsl.plan import Plan
 from dsl.values import Frozen, Json
 
-Verdict = Literal["approved", "rejected", "counted"]
+Verdict = Literal["approved", "rejected", "counted", "retried", "skipped", "failed"]
 How = Literal["update", "signal", "deadline", "remembered"]
 TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget"]
 
@@ -51,6 +51,26 @@ class RedirectInput(Frozen):
     """The payload of the update `redirect`: the team that comes next, whatever the routes say."""
 
     team: str
+    by: str = "unknown"
+    why: str = ""
+
+
+class RetryInput(Frozen):
+    """The payload of the update `retry`: a failed task that waits is tried again."""
+
+    task: str | None = None
+    """`team/task`, or its end; not needed when just one waits."""
+    by: str = "unknown"
+    why: str = ""
+
+
+class SkipInput(Frozen):
+    """The payload of the update `skip`: a task is left out, now or when it begins."""
+
+    task: str
+    """`team/task`, or its end."""
+    value: JsonValue = None
+    """What counts as its data from then on."""
     by: str = "unknown"
     why: str = ""
 
@@ -96,6 +116,8 @@ class Pending(Frozen):
     """Everyone who may decide; anyone when empty."""
     quorum: int = 1
     """So many have to approve."""
+    choices: tuple[str, ...] = ()
+    """What may be said of a failed task; without any it is an approval."""
     approved_by: tuple[str, ...] = ()
     """Who has approved so far, where one is not enough."""
     editable: bool = False
@@ -121,7 +143,8 @@ class Decision(Frozen):
 
     id: str
     verdict: Verdict
-    """`counted`: an approval that is not enough yet."""
+    """`counted`: an approval that is not enough yet; `retried`, `skipped` and `failed`: of a task
+    that failed, or that a person left out."""
     by: str
     """Who decided; everyone who approved, where it took several."""
     comment: str = ""
@@ -138,7 +161,7 @@ class Decision(Frozen):
 
 RefusalCode = Literal[
     "Malformed", "UnknownRequest", "RequestClosed", "NotAllowed", "RequestChanged",
-    "AlreadyApproved", "BadPayload",
+    "AlreadyApproved", "BadPayload", "NoApproval",
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from temporalio.exceptions import ApplicationError
 from dsl.errors import RunRefused
 from dsl.plan import Plan
 from dsl.walking import waited_for
-from workflows import approvals, control
+from workflows import approvals, control, steering
 from workflows.encoding import Model, decoded
 from workflows.messages import (
     AmendInput,
@@ -23,8 +23,11 @@ from workflows.messages import (
     Control,
     DecideInput,
     Decision,
+    How,
     RedirectInput,
     Refusal,
+    RetryInput,
+    SkipInput,
 )
 from workflows.state import RunState
 
@@ -54,6 +57,8 @@ class People:
 
     plan: Plan | None
     state: RunState
+    cut: Callable[[str], None]
+    """Ends the call that a step waits for."""
 
     @workflow.update(
         description="Decide a pending approval: {id, decision, by, comment, digest, payload}"
@@ -149,6 +154,49 @@ class People:
     def _redirect_validator(self, raw: RawValue) -> None:
         refusal = partial(control.refused_redirect, self.plan, self.state)
         _accepted(raw, RedirectInput, refusal)
+
+    @workflow.update(description="Try a failed task again that waits: {task, by, why}")
+    async def retry(self, raw: RawValue) -> Decision:
+        """Take the word of a person on a failed task."""
+        asked = _accepted(raw, RetryInput, partial(steering.retry_refusal, self.state))
+        return steering.retry(self.state, asked, workflow.now(), "update")
+
+    @retry.validator
+    def _retry_validator(self, raw: RawValue) -> None:
+        _accepted(raw, RetryInput, partial(steering.retry_refusal, self.state))
+
+    @workflow.signal(name="retry", description="Try a failed task again: {task, by, why}")
+    def retry_signalled(self, raw: RawValue) -> None:
+        """The twin of `retry` for those who can only signal."""
+        try:
+            asked = _accepted(raw, RetryInput, partial(steering.retry_refusal, self.state))
+        except ApplicationError as refusal:
+            self._refuse(refusal.message)
+        else:
+            steering.retry(self.state, asked, workflow.now(), "signal")
+
+    @workflow.update(description="Leave a task out, now or when it begins: {task, value, by, why}")
+    async def skip(self, raw: RawValue) -> Decision:
+        """Take the word of a person on any task."""
+        asked = _accepted(raw, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
+        return self._skip(asked, "update")
+
+    @skip.validator
+    def _skip_validator(self, raw: RawValue) -> None:
+        _accepted(raw, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
+
+    @workflow.signal(name="skip", description="Leave a task out: {task, value, by, why}")
+    def skip_signalled(self, raw: RawValue) -> None:
+        """The twin of `skip` for those who can only signal."""
+        try:
+            asked = _accepted(raw, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
+        except ApplicationError as refusal:
+            self._refuse(refusal.message)
+        else:
+            self._skip(asked, "signal")
+
+    def _skip(self, asked: SkipInput, how: How) -> Decision:
+        return steering.skip(self.plan, self.state, asked, workflow.now(), how, self.cut)
 
     def _signalled(self, raw: RawValue, *, approve: bool) -> None:
         """Take a signalled decision; a refusal stays readable in the trail."""

@@ -163,6 +163,14 @@ class RunLeft(LimitExceeded):
         super().__init__(because, limit="budget", allowed=0)
 
 
+class Skipped(Exception):
+    """A person left the current step out, whatever it was doing."""
+
+    def __init__(self, value: JsonValue) -> None:
+        self.value = value
+        super().__init__("a step was skipped")
+
+
 class Returned(Exception):
     """A `return` step ended its plan, or its team's tasks, with this value."""
 

@@ -46,6 +46,8 @@ class Call(NamedTuple):
     """`0003.review.sign_off`: stable over replays, unique in the run."""
     summary: str
     options: CallOptions
+    step: str
+    """`team/path` of the step that calls."""
 
 
 class Leaving:

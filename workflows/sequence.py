@@ -1,13 +1,15 @@
 """A list of steps, one after the other: conditions, attempts, outcomes, variables, the trail."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from dsl.deciding import holds, told
 from dsl.errors import TemplateFailed
 from dsl.outcomes import Outcome
 from dsl.steps import AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import LONGEST
-from workflows.place import Interpreter, Place
+from workflows.failing import accepted
+from workflows.place import Interpreter, Place, Skipped
 from workflows.scope import Interrupted, Scope
 from workflows.state import Block
 from workflows.steps import execute
@@ -50,7 +52,9 @@ async def run_steps(
         else:
             outcome = await _run_step(step, place.at(step.name), scope, interpreter, block)
         frame.tasks[step.name] = outcome
-        if step.output_variable is not None and outcome.success:
+        if step.output_variable is not None and (
+            outcome.success or (outcome.data is not None and outcome.status == "skipped")
+        ):
             frame.variables[step.output_variable] = outcome.data
         if _stops(step, outcome):
             failed = failed or outcome
@@ -80,16 +84,26 @@ async def _run_step(
     try:
         if block.began is None:
             await scope.checkpoint()
+            if state.skips and key in state.skips:
+                raise Skipped(state.skips.pop(key).value)
             block.because, refused = _condition(step, place, scope)
             if refused is not None:
                 place.note(scope, "step", f"when: {block.because}", status=refused.status)
                 return refused
             block.began = scope.time()
             block.tokens = state.tokens
-        if step.retry is None:
-            outcome = await _attempt(step, place, scope, interpreter)
+        if step.on_failure == "ask":
+            outcome = await accepted(step, place, scope, partial(
+                _tried, step, place, scope, interpreter
+            ))  # fmt: skip
         else:
-            outcome = await _attempts(step, step.retry, place, scope, interpreter)
+            outcome = await _tried(step, place, scope, interpreter)
+        if state.skips and key in state.skips:  # it ended before it heard of that
+            raise Skipped(state.skips.pop(key).value)
+    except Skipped as skipped:
+        state.forget(place.key)
+        place.note(scope, "step", "a person skipped it", status="skipped", since=block.began)
+        return Outcome("skipped", skipped.value)
     except (Exception, Interrupted, GeneratorExit):
         raise
     except BaseException:
@@ -122,6 +136,13 @@ def _condition(step: Step, place: Place, scope: Scope) -> tuple[str, Outcome | N
         return because, None if holds(step.when, facts) else Outcome.skipped()
     except TemplateFailed as error:
         return str(error), Outcome.failed("TemplateFailed", str(error))
+
+
+async def _tried(step: Step, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """The step with all the attempts that it says."""
+    if step.retry is None:
+        return await _attempt(step, place, scope, interpreter)
+    return await _attempts(step, step.retry, place, scope, interpreter)
 
 
 async def _attempts(

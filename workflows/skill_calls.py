@@ -42,6 +42,7 @@ async def call_skill(
         options=CallOptions(
             timeout=seconds or terms.timeout, retries=terms.retries, effect=terms.effect
         ),
+        step=path,
     )
     tally = began(state, place, place.personas[-1] if place.personas else "", tool=skill)
     spent: SkillResult | Spent | None = None

@@ -22,6 +22,7 @@ from workflows.messages import (
     Paused,
     Pending,
     RedirectInput,
+    SkipInput,
     TrailEntry,
     TrailKind,
 )
@@ -250,6 +251,8 @@ class RunState:
     """`{conversation: the name of its latest turn}`."""
     talking: list[str] = field(default_factory=list[str])
     """Conversations in which an agent has its turn just now."""
+    skips: dict[str, SkipInput] = field(default_factory=dict[str, SkipInput])
+    """`{team/path}` of the tasks that people skip, until they would begin or are cut."""
     stop_by: float | None = None
     """Unix time at which a cancelled run ends, whatever it still does; None while it is not."""
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])

@@ -37,6 +37,10 @@ def _detail(result: TeamResult) -> Json:
     return result.model_dump(mode="json", exclude_defaults=True)
 
 
+def _nothing_to_cut(step: str) -> None:
+    """No step runs yet."""
+
+
 @workflow.defn(name="TeamWorkflow", failure_exception_types=[TeamError])
 class TeamWorkflow(People, Questions):
     """One run of one plan."""
@@ -48,6 +52,7 @@ class TeamWorkflow(People, Questions):
         self.refused: RunRefused | None = None
         self.done = False
         self.came_to: TeamResult | None = None
+        self.cut = _nothing_to_cut
         try:
             self.input = decoded(raw, TeamInput)
             self.plan = self.input.plan
@@ -71,6 +76,7 @@ class TeamWorkflow(People, Questions):
         if self.input.carried is None:
             begin(plan, self.state)
         scope = DurableScope(plan, self.state, lambda: board(plan, self.state))
+        self.cut = scope.cut
         try:
             return await self._played(plan, scope)
         except asyncio.CancelledError:

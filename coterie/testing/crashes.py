@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from coterie.testing.document import CaseDocument
-from coterie.testing.steps import parted, without_rounds
+from dsl.step_paths import parted, without_rounds
 from workflows.messages import TrailEntry
 
 _ENDED = ("success", "failure")

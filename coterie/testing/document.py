@@ -61,7 +61,10 @@ class DecisionDocument(Frozen):
 
     approval: str = Field(default="*", min_length=1)
     """A pattern with `*` and `?` over `team/step#visit`."""
-    decision: Literal["approve", "reject"]
+    decision: Literal["approve", "reject", "retry", "skip"]
+    """`retry` and `skip` are for a failed task that waits."""
+    value: JsonValue = None
+    """With `skip`: what counts as the task's data."""
     by: str = Field(default="tester", min_length=1)
     comment: str = ""
     after: Seconds = 0.0

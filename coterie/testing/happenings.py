@@ -14,7 +14,7 @@ from temporalio.client import WorkflowUpdateFailedError
 from coterie.failures import CommandError
 from coterie.runs import Run
 from coterie.testing.document import CaseDocument, DecisionDocument
-from workflows.messages import AmendInput, Control, DecideInput, Pending
+from workflows.messages import AmendInput, Control, DecideInput, Pending, RetryInput, SkipInput
 
 _ROUNDED = timedelta(milliseconds=1)
 """What a moment that a run tells may be too early by."""
@@ -53,6 +53,20 @@ class Happening(ABC):
         """Why it never happened, or None when it did."""
 
 
+async def _decide(run: Run, request: str, entry: DecisionDocument) -> None:
+    match entry.decision:
+        case "retry":
+            await run.retry(RetryInput(task=request, by=entry.by, why=entry.comment))
+        case "skip":
+            await run.skip(
+                SkipInput(task=request, value=entry.value, by=entry.by, why=entry.comment)
+            )
+        case decision:
+            await run.decide(
+                DecideInput(id=request, decision=decision, by=entry.by, comment=entry.comment)
+            )
+
+
 @dataclass
 class Decisions(Happening):
     """All decisions of a case: for each request the first entry that fits decides."""
@@ -72,9 +86,7 @@ class Decisions(Happening):
         entry = self.entries[number]
         self.used.add(number)
         try:
-            await run.decide(
-                DecideInput(id=request, decision=entry.decision, by=entry.by, comment=entry.comment)
-            )
+            await _decide(run, request, entry)
         except CommandError as error:
             if not entry.refused:
                 raise CommandError(f"{request}: {error}") from None

@@ -5,13 +5,14 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import PurePosixPath
 
 from coterie.testing.checks import problems_of
-from coterie.testing.steps import agent_tasks, parted, step_paths, without_rounds
 from dsl.errors import Code
 from dsl.naming import unknown
 from dsl.plan import Plan
 from dsl.source import Node, Problems
+from dsl.step_paths import agent_tasks, parted, step_paths, without_rounds
 from dsl.values import NodePath
 from dsl.walking import waited_for
+from workflows.steering import FAILED
 
 _MAPPINGS = ("visits", "context", "output", "files")
 _COUNTS = ("model_calls", "skill_calls", "tokens", "cost", "teams_run", "duration")
@@ -87,7 +88,7 @@ class _Known:
     def happenings(self, case: Node, path: NodePath) -> None:
         """What comes from outside during a case."""
         for entry, place in _items(case, "decisions", path):
-            self._step(entry, "approval", place)
+            self._key(entry, "approval", place, "E206", "step", self.steps, _asked_of)
         for entry, place in _items(case, "signals", path):
             self._key(entry, "signal", place, "E206", "signal", self.signals)
         for key in ("signals", "pauses", "amendments"):
@@ -135,6 +136,11 @@ class _Known:
         name = node.value
         if isinstance(name, str) and not _PATTERN.search(name) and reduced(name) not in known:
             unknown(self.problems, node.mark, path, code, what, name, known)
+
+
+def _asked_of(request: str) -> str:
+    """The step that a request is of; a failed one waits below itself."""
+    return _step_name(request).removesuffix(f"/{FAILED}")
 
 
 def _step_name(reference: str) -> str:

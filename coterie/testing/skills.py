@@ -9,7 +9,7 @@ from activities.contracts import CALL_SKILL, SkillRequest, SkillResult
 from activities.skills.activity import SkillActivities
 from activities.skills.base import Workspace
 from coterie.testing.document import SkillResultDocument
-from coterie.testing.steps import without_rounds
+from dsl.step_paths import without_rounds
 
 
 class PlayedSkills:

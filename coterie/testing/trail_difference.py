@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from coterie.render_run import trail_line
 from coterie.testing.checks import as_seconds, holds, shown, told
 from coterie.testing.document import TrailCheck
-from coterie.testing.steps import without_rounds
+from dsl.step_paths import without_rounds
 from workflows.messages import TrailEntry
 
 

@@ -97,7 +97,8 @@ def _ends(steps: Sequence[Step]) -> dict[str, int]:
     for step in steps:
         _, *within = (inner for inner, _ in walk([step], ()))
         returned = returned or any(isinstance(one, ReturnStep) for one in (step, *within))
-        skipped = SKIPPED if returned or step.when is not None else 0
+        left_out = step.when is not None or step.on_failure == "ask"
+        skipped = SKIPPED if returned or left_out else 0
         statuses[step.name] = _ran(step) | skipped
         for inner in within:
             statuses[inner.name] = _ran(inner) | SKIPPED | ABSENT

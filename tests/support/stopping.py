@@ -9,10 +9,10 @@ from typing import cast
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from dsl.plan import Plan
 from dsl.values import Json
-from workflows import approvals
+from workflows import approvals, steering
 from workflows.beginning import begin
 from workflows.interpreter import run
-from workflows.messages import DecideInput, TeamResult
+from workflows.messages import DecideInput, RetryInput, SkipInput, TeamResult
 from workflows.patches import Patch
 from workflows.scope import Call, CallFailed, Interrupted, Job, Leaving
 from workflows.state import RunState
@@ -81,8 +81,16 @@ class StoppingScope:
     async def wait_until(
         self, ready: Callable[[], bool], seconds: float | None, summary: str
     ) -> bool:
-        """Ann approves what waits; a wait for nothing takes its time."""
-        for request in list(self.state.pending):
+        """Ann approves what waits, and has what failed tried again once, then skips it; a wait for
+        nothing takes its time."""
+        for request, asks in list(self.state.pending.items()):
+            if asks.choices and request.endswith("#1"):
+                steering.retry(self.state, RetryInput(task=request, by="ann"), self.now(), "update")
+                continue
+            if asks.choices:
+                given = SkipInput(task=request, value={"n": 1}, by="ann")
+                steering.skip(self.plan, self.state, given, self.now(), "update", lambda _: None)
+                continue
             asked = DecideInput(id=request, decision="approve", by="ann")
             approvals.record(self.state, asked, self.now(), "update")
         if ready():

@@ -47,6 +47,7 @@ orchestration
   max_total_teams      12        coterie.yml:5
   max_recursion_depth  7         config/teams/report.yml:3
   no_progress          "ignore"  default
+  on_failure           "stop"    default
   cancel_timeout       60        default
 
 worker
@@ -57,7 +58,7 @@ Agents
   draft/plan               planner  by its plan
   draft/plan/rounds/write  writer   scripted/of-the-plan      config/personas/planner.yml:13 (the task's config)
 
-154 values in all; those of a part: coterie explain report teams.draft
+155 values in all; those of a part: coterie explain report teams.draft
 """)  # noqa: E501
 
 

@@ -198,6 +198,16 @@ orchestration:
   branches: [{{condition: all_success, steps: [{call("a")}, {call("b")}]}}]
 - {call("c")}
 """),
+    "failed steps that wait for a person": coder(f"""
+- name: again
+  iterate_on: [1, 2]
+  loop_variable: x
+  on_failure: ask
+  body: [{call("a")}, {call("flaky")}]
+- {{name: hopeless, agent_type: generic_single_shot, persona_key: writer, on_failure: ask,
+    output_variable: made, retry: {{retries: 1, interval: 5s}}}}
+- {call("b", '"{{ made.n }}"')}
+"""),
     "names that begin alike": coder(f"""
 - name: part
   iterate_on: [1]
@@ -214,6 +224,8 @@ orchestration:
 
 def answer(request: AgentRequest | SkillRequest) -> Json:
     assert isinstance(request, AgentRequest)
+    if request.task == "hopeless" or (request.task == "flaky" and request.visit == 2):
+        return {"fails": "ProviderUnavailable"}
     return {"told": request.inputs.get("input"), "by": request.task, "visit": request.visit}
 
 

@@ -209,10 +209,12 @@ def _call(step: AgentStep, place: Place, scope: Scope, options: CallOptions, rea
     state.calls += 1
     state.model_calls += 1
     again = f".r{reask}" if reask else ""
+    path = f"{place.team}/{place.path}"
     return Call(
         id=f"{state.calls:04}.{place.team}.{step.name}{again}",
-        summary=f"{place.team}/{place.path}{again}",
+        summary=path + again,
         options=options,
+        step=path,
     )
 
 

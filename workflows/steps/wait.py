@@ -8,7 +8,7 @@ from dsl.outcomes import Outcome
 from dsl.steps import WaitStep
 from dsl.templates import fill
 from dsl.values import LONGEST, seconds
-from workflows.place import Place
+from workflows.place import Place, Skipped
 from workflows.scope import Scope
 
 
@@ -26,7 +26,8 @@ async def execute(step: WaitStep, place: Place, scope: Scope) -> Outcome:
     until = _number(block.results[0])
     left = until - scope.time()
     if left > 0:
-        await scope.wait_until(lambda: False, left, f"{place.team}/{place.path}")
+        path = f"{place.team}/{place.path}"
+        await scope.wait_until(lambda: path in scope.state.skips, left, path)
     place.close_block(scope, "wait")
     return Outcome.succeeded({"until": datetime.fromtimestamp(until, UTC).isoformat()})
 
@@ -62,10 +63,15 @@ def _until(step: WaitStep, place: Place, scope: Scope) -> float | Outcome:
 
 
 async def _signal(step: WaitStep, name: str, place: Place, scope: Scope) -> Outcome:
-    signals = scope.state.signals
+    signals, skips = scope.state.signals, scope.state.skips
+    path = f"{place.team}/{place.path}"
     came = await scope.wait_until(
-        lambda: bool(signals.get(name)), step.deadline, f"signal {name} for {place.path}"
+        lambda: bool(signals.get(name)) or path in skips,
+        step.deadline,
+        f"signal {name} for {place.path}",
     )
+    if path in skips:
+        raise Skipped(skips.pop(path).value)
     if not came:
         return Outcome.failed("NotSignalled", f"the signal {name!r} did not come in time")
     payload = signals[name].pop(0)

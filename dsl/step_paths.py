@@ -1,4 +1,4 @@
-"""The steps of a plan by the names that trails, decisions and tests call them: `team/path`."""
+"""The steps of a plan by the names that trails, people and tests call them: `team/path`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,6 +24,19 @@ def step_paths(plan: Plan) -> frozenset[str]:
     return frozenset(
         f"{team.id}/{path}" for team in plan.teams.values() for path in _paths(team.steps, plan)
     )
+
+
+def within_rounds(plan: Plan, path: str) -> bool:
+    """Whether the step is in a loop of several rounds at once, each with steps of its own."""
+    team, *names = path.split("/")
+    steps: Sequence[Step] = plan.teams[team].steps if team in plan.teams else ()
+    for name in names:
+        step = next((step for step in steps if step.name == name), None)
+        if isinstance(step, LoopStep) and step.concurrency > 1 and name != names[-1]:
+            return True
+        if step is not None:
+            steps = [one for _, inner in _inside(step, plan) for one in inner]
+    return False
 
 
 def without_rounds(path: str) -> str:

@@ -1,0 +1,196 @@
+"""A failed task waits for a person, who has it tried again, skips it, or lets it fail."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.client import Client
+from temporalio.testing import WorkflowEnvironment
+
+from coterie.settings import load
+from coterie.testing.server import time_skipping_server
+from dsl.steps import LoopStep
+from dsl.values import Json
+from tests.support.engine import Engine, engine, plan_of, trail
+from tests.support.runs import asked, decide, failure, refused
+
+Handle = Any
+TEAM = """
+orchestration:
+  entry_team: work
+  teams:
+    work:
+      tasks:
+        - {name: first, agent_type: generic_single_shot, persona_key: writer}
+        - {name: fill, type: set, values: {said: "{{ context.word }}"}, on_failure: ask,
+           output_variable: filled}
+        - {name: last, type: set, values: {heard: "{{ filled.said }}"}}
+      routing: {default: null, context_updates: {heard: "{{ tasks.last.data.heard }}"}}
+"""
+LONG = """
+orchestration:
+  entry_team: work
+  teams:
+    work:
+      tasks:
+        - {name: slow, agent_type: generic_single_shot, persona_key: writer}
+        - {name: rest, type: wait, duration: 30d}
+        - {name: heed, type: wait, signal: go, deadline: 30d}
+        - {name: sign, type: approval, prompt: "Well?", deadline: 3d, approvers: [ann]}
+        - {name: own, type: approval, prompt: "Well?", deadline: 3d, approvers: [ann]}
+        - name: each
+          iterate_on: [1]
+          loop_variable: x
+          body: [{name: inner, type: wait, duration: 30d}]
+        - {name: never, agent_type: generic_single_shot, persona_key: writer}
+        - {name: told, type: set, values: {all: "{{ [tasks.slow.data, tasks.never.status] }}"}}
+      routing: {default: null, context_updates: {all: "{{ tasks.told.data.all }}"}}
+"""
+FAILED = "work/fill/failed#1"
+
+
+@pytest.fixture(scope="module")
+async def server() -> AsyncGenerator[Client]:
+    """The real server."""
+    async with time_skipping_server(load()) as client:
+        yield client
+
+
+@pytest.fixture
+async def here(server: Client, tmp_path: Path) -> AsyncGenerator[Engine]:
+    answers: list[Json] = [
+        {"task": "first", "answer": "once"}, {"task": "slow", "answer": "late", "seconds": 100},
+    ]  # fmt: skip
+    env = WorkflowEnvironment.from_client(server)
+    async with engine(env, tmp_path, answers) as made:
+        yield made
+
+
+async def failed(here: Engine) -> Handle:
+    """A run whose second task failed."""
+    handle: Handle = await here.start(TEAM)
+    request = await asked(handle)
+    assert request["id"] == FAILED
+    assert request["prompt"].startswith("'fill' failed. TemplateFailed: ")
+    assert request["choices"] == ["retry", "skip", "fail"]
+    return handle
+
+
+async def asked_again(handle: Handle) -> None:
+    for _ in range(500):
+        if (await asked(handle))["id"] != FAILED:
+            return
+        await asyncio.sleep(0.02)  # between two looks
+    raise AssertionError("it was not tried again")
+
+
+async def test_a_failed_task_is_tried_again_with_another_context_and_nothing_else_is(
+    here: Engine,
+) -> None:
+    handle = await failed(here)
+    await handle.execute_update("retry", {"by": "ann", "why": "who knows"})
+    await asked_again(handle)
+    await handle.execute_update("amend", {"updates": {"word": "hello"}, "by": "ann"})
+    taken = await handle.execute_update("retry", {"task": "fill", "by": "ann", "why": "amended"})
+    assert (taken["id"], taken["verdict"]) == ("work/fill/failed#2", "retried")
+    result = await handle.result()
+    assert (result["context"]["heard"], result["model_calls"]) == ("hello", 1)
+    assert [one["comment"] for one in result["decisions"]] == ["who knows", "amended"]
+    told = [entry.because for entry in await trail(handle) if entry.kind == "approval"]
+    assert told[1] == "work/fill/failed#2 retried by ann: amended"
+
+
+async def test_a_skipped_task_leaves_the_value_that_the_person_gave(here: Engine) -> None:
+    handle = await failed(here)
+    await handle.signal("skip", {"task": "fill", "value": {"said": "instead"}, "by": "ann"})
+    result = await handle.result()
+    assert result["context"]["heard"] == "instead"
+    [decision] = result["decisions"]
+    assert (decision["verdict"], decision["how"]) == ("skipped", "signal")
+    ends = {entry.step: entry.status for entry in await trail(handle) if entry.kind == "step"}
+    assert ends == {"first": "success", "fill": "skipped", "last": "success"}
+
+
+async def test_a_person_lets_it_fail_and_nobody_approves_a_failure(here: Engine) -> None:
+    handle = await failed(here)
+    assert "say `retry` or `skip`" in await refused(handle, {"id": FAILED, "decision": "approve"})
+    assert "no failed task 'first' waits" in await refused(handle, {"task": "first"}, "retry")
+    await handle.signal("retry", {"task": "last"})
+    await decide(handle, FAILED, "reject")
+    assert "task 'fill' of team 'work' failed: TemplateFailed" in (await failure(handle)).message
+    assert [entry.kind for entry in await trail(handle) if entry.kind == "refused"] == ["refused"]
+
+
+async def doing(handle: Handle, step: str) -> None:
+    """Wait until a step is in progress."""
+    for _ in range(1000):
+        status = await handle.query("status")
+        if step in [one["step"] for one in status["doing"]]:
+            return
+        await asyncio.sleep(0.02)  # between two looks
+    raise AssertionError(f"{step} did not begin")
+
+
+async def test_a_task_is_skipped_in_its_call_in_its_wait_at_its_approval_or_before_it_begins(
+    here: Engine,
+) -> None:
+    handle: Handle = await here.start(LONG)
+    await doing(handle, "work/slow")
+    await handle.execute_update("skip", {"task": "never", "by": "ann"})
+    assert "may not skip the approval" in await refused(handle, {"task": "sign"}, "skip")
+    assert "the plan has no task 'slw'" in await refused(handle, {"task": "slw"}, "skip")
+    await handle.execute_update("skip", {"task": "own", "by": "ann"})
+    await handle.execute_update("skip", {"task": "slow", "value": "given", "by": "ann"})
+    await doing(handle, "work/rest")
+    assert "has ended already (skipped)" in await refused(handle, {"task": "slow"}, "skip")
+    await handle.execute_update("skip", {"task": "work/rest"})
+    await doing(handle, "work/heed")
+    await handle.execute_update("skip", {"task": "heed"})
+    await asked(handle)
+    assert "'ben' may not decide" in await refused(handle, {"task": "sign", "by": "ben"}, "skip")
+    assert "has no value" in await refused(
+        handle, {"task": "sign", "by": "ann", "value": {"decision": "approved"}}, "skip"
+    )
+    await handle.execute_update("skip", {"task": "sign", "by": "ann"})
+    await doing(handle, "work/each/inner")
+    assert "skip the one in progress: 'work/each/inner'" in await refused(
+        handle, {"task": "each"}, "skip"
+    )
+    await handle.execute_update("skip", {"task": "each/inner"})
+    result = await handle.result()
+    assert result["context"]["all"] == ["given", "skipped"]
+    assert len(result["decisions"]) == 7
+    assert result["model_calls"] == 1
+
+
+def test_a_team_or_all_teams_may_ask_for_the_tasks_that_say_nothing() -> None:
+    plan = plan_of("""
+orchestration:
+  entry_team: plain
+  on_failure: ask
+  teams:
+    plain:
+      tasks:
+        - {name: a, type: set, values: {x: 1}}
+        - {name: b, type: set, values: {x: 1}, on_failure: continue}
+        - {name: c, type: approval, prompt: "Well?", deadline: 1h}
+        - {name: d, type: fail, message: m}
+      routing: {default: round}
+    round:
+      type: loop
+      loop: {iterate_on: [1], loop_variable: x}
+      tasks: [{name: e, type: set, values: {x: 1}}]
+      routing: {default: other}
+    other:
+      on_failure: stop
+      tasks: [{name: f, type: set, values: {x: 1}}]
+""")
+    assert [step.on_failure for step in plan.teams["plain"].steps] == [
+        "ask", "continue", None, None,
+    ]  # fmt: skip
+    [loop] = plan.teams["round"].steps
+    assert isinstance(loop, LoopStep)
+    assert (loop.on_failure, loop.body[0].on_failure) == (None, "ask")
+    assert plan.teams["other"].steps[0].on_failure is None

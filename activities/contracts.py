@@ -173,10 +173,21 @@ class OwnQueue(Frozen):
 
 
 class CompileRequest(Frozen):
-    """A team to compile on the worker: by the name of a document it has, or inline YAML."""
+    """A team to compile on the worker: by the name of a document it has, or inline YAML.
+
+    With neither, the worker only tells how its runs are to be seen.
+    """
 
     team: str | None = None
     document: str | None = None
+
+
+class Marks(Frozen):
+    """How a run is to be seen from outside: the worker's word, for the whole run."""
+
+    search_attributes: bool = False
+    """Upsert them: they are registered."""
+    event_groups: bool = False
 
 
 class CompileResult(Frozen):
@@ -186,6 +197,8 @@ class CompileResult(Frozen):
     refused: str | None = None
     queues: dict[str, OwnQueue] = Field(default_factory=dict[str, OwnQueue])
     """Of the providers with a rate limit."""
+    marks: Marks | None = None
+    """None: nothing that costs anything."""
 
 
 class CallOptions(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from temporalio import activity
 
-from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, OwnQueue
+from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks, OwnQueue
 from coterie.capabilities import capabilities, schema_problem
 from coterie.catalog import Catalog, Located
 from coterie.provider_queues import ProviderQueue
@@ -32,7 +32,9 @@ class CompileActivities:
         settings: Settings,
         trusted: TrustedConfig,
         queues: Mapping[str, ProviderQueue] | None = None,
+        marks: Marks | None = None,
     ) -> None:
+        self._marks = marks
         self._settings = settings
         self._trusted = trusted
         self._queues = dict(queues or {})
@@ -42,9 +44,12 @@ class CompileActivities:
     @activity.defn(name=COMPILE_TEAM)
     async def compile_team(self, request: CompileRequest) -> CompileResult:
         """The plan, or every reason why there is none; never raises for a person's mistake."""
+        if request.team is None and request.document is None:
+            return CompileResult(marks=self._marks)
         try:
             plan = await asyncio.to_thread(self._plan, request)
-            return CompileResult(plan=plan, queues=self._queues_of(plan))
+            queues = self._queues_of(plan)
+            return CompileResult(plan=plan, queues=queues, marks=self._marks)
         except InvalidDocument as error:
             return CompileResult(refused=_told(error))
 

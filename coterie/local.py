@@ -5,7 +5,7 @@ whoever wants reliability starts a workflow.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from activities.contracts import (
     SkillResult,
     Spent,
 )
+from dsl.outcomes import Outcome
 from dsl.plan import Plan
 from dsl.values import Json
 from workflows import approvals
@@ -82,6 +83,10 @@ class LocalScope:
     async def checkpoint(self) -> None:
         """Let others go on."""
         await asyncio.sleep(0)
+
+    async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
+        """Nobody looks."""
+        return await work
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         """One model turn; a failure that may pass is not tried again here."""

@@ -21,13 +21,13 @@ DATA = ("workflows.messages", "workflows.state")
 """What crosses and what is remembered: types that call nothing."""
 
 DECIDING = (
-    "workflows.approvals", "workflows.asking", "workflows.beginning", "workflows.board",
-    "workflows.budgets", "workflows.consent", "workflows.control", "workflows.conversing",
-    "workflows.costs", "workflows.edits", "workflows.extract", "workflows.fan_out",
-    "workflows.interpreter", "workflows.looking", "workflows.patches", "workflows.place",
-    "workflows.queues", "workflows.repeats", "workflows.results", "workflows.scope",
-    "workflows.sequence", "workflows.skill_calls", "workflows.spending", "workflows.steps",
-    "workflows.failing", "workflows.steering", "workflows.stopping",
+    "workflows.approvals", "workflows.asking", "workflows.attributes", "workflows.beginning",
+    "workflows.board", "workflows.budgets", "workflows.consent", "workflows.control",
+    "workflows.conversing", "workflows.costs", "workflows.edits", "workflows.extract",
+    "workflows.fan_out", "workflows.interpreter", "workflows.looking", "workflows.patches",
+    "workflows.place", "workflows.queues", "workflows.repeats", "workflows.results",
+    "workflows.scope", "workflows.sequence", "workflows.skill_calls", "workflows.spending",
+    "workflows.failing", "workflows.steering", "workflows.steps", "workflows.stopping",
 )  # fmt: skip
 """The interpreter: it reaches the world through the Scope alone."""
 

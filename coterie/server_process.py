@@ -20,6 +20,7 @@ from urllib.parse import quote
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.values import Frozen
+from workflows.attributes import KINDS
 
 HOST = "127.0.0.1"
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LANG", "XDG_CONFIG_HOME", "SYSTEMROOT")
@@ -130,6 +131,8 @@ def _command(binary: str, folder: Path, record: ServerRecord, settings: Settings
         "--db-filename", str(folder / "temporal.db"),
         "--namespace", settings.namespace,
         "--log-level", "warn",
+        *(word for name, kind in KINDS.items()
+          for word in ("--search-attribute", f"{name}={kind}")),
         # The stock dev server lets one sequential loop do 20 steps a second; this triples it.
         "--dynamic-config-value", "history.transferProcessorMaxPollRPS=5000",
         # Runs take turns where a provider has a rate limit.

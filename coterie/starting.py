@@ -21,7 +21,13 @@ from workflows.messages import TeamInput
 
 
 async def start(
-    settings: Settings, name: str, plan: Plan | None, context: Json, id: str | None
+    settings: Settings,
+    name: str,
+    plan: Plan | None,
+    context: Json,
+    id: str | None,
+    *,
+    marked: bool = False,
 ) -> ExitCode:
     """Start it and print its id, the one line on standard output.
 
@@ -31,10 +37,13 @@ async def start(
         plan: None leaves the compiling to the worker.
         context: what the run begins with.
         id: made up when None.
+        marked: the run asks its worker how it is to be seen.
     """
     quietly(settings)
     connection = await open_connection(settings, start=True)
-    given = TeamInput(team=name if plan is None else None, plan=plan, context=context)
+    given = TeamInput(
+        team=name if plan is None else None, plan=plan, context=context, marked=marked
+    )
     run = await start_run(
         connection.client,
         id or new_id(name),

@@ -32,9 +32,16 @@ class TrustedConfig(Frozen):
     """Absolute path of the one folder that skills may touch."""
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
     agent_packages: tuple[str, ...] = ()
+    search_attributes: bool = False
+    event_groups: bool = False
     providers: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
     scoped: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
     """Providers that one document of a catalog reaches in its own way: `name@document`."""
+
+    @property
+    def marks_runs(self) -> bool:
+        """Its runs are told how they are to be seen."""
+        return self.search_attributes or self.event_groups
 
     @property
     def digest(self) -> str:
@@ -71,6 +78,8 @@ def resolved(
         workspace=str(folder.resolve()),
         commands=worker.commands,
         agent_packages=worker.agent_packages,
+        search_attributes=worker.search_attributes,
+        event_groups=worker.event_groups,
         providers=BUILT_IN_PROVIDERS | absolute_providers(providers, tree, settings),
     )
 

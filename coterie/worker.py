@@ -10,12 +10,13 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
-from activities.contracts import HEARTBEAT_EVERY
+from activities.contracts import HEARTBEAT_EVERY, Marks
 from activities.prices import Pricing
 from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
 from activities.skills.registry import SKILLS
 from coterie.compile_activity import CompileActivities
+from coterie.marking import marks_of
 from coterie.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
 from coterie.sandbox import sandbox
 from coterie.settings import Settings
@@ -61,8 +62,9 @@ async def working(
     reached = provider_settings(trusted, settings)
     providers = Providers(reached)
     queues = provider_queues(trusted, task_queue)
+    marks = await marks_of(client, trusted)
     workers = build_workers(
-        client, settings, trusted, providers, queues, Pricing(reached),
+        client, settings, trusted, providers, queues, Pricing(reached), marks,
         task_queue=task_queue, grace=grace, sticky=sticky,
     )  # fmt: skip
     await _hold(client, queues)
@@ -96,6 +98,7 @@ def build_workers(
     providers: Providers,
     queues: Mapping[str, ProviderQueue],
     pricing: Pricing,
+    marks: Marks | None = None,
     *,
     task_queue: str,
     grace: timedelta,
@@ -112,7 +115,7 @@ def build_workers(
         queues={name: queue.told for name, queue in queues.items()},
         pricing=pricing,
     )
-    compiler = CompileActivities(settings, trusted, queues)
+    compiler = CompileActivities(settings, trusted, queues, marks)
     serving = Worker(
         client,
         task_queue=task_queue,

@@ -198,6 +198,10 @@ class WorkerSection(Frozen):
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
     agent_packages: tuple[str, ...] = ()
     """The packages that `agent_class` may be imported from."""
+    search_attributes: bool = False
+    """Runs tell Temporal's lists their plan, teams, state and what they wait for."""
+    event_groups: bool = False
+    """What runs call is grouped by the visit of the team that called it."""
 
 
 class ToolSection(Frozen):

@@ -16,7 +16,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
     return RunStatus(
         plan=plan.name if plan else "",
         digest=plan.digest if plan else "",
-        state=_state(state, done=done),
+        state=state_of(state, done=done),
         paused=state.paused,
         team=state.main.team,
         visit=state.main.visit or None,
@@ -40,7 +40,8 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
     )
 
 
-def _state(state: RunState, *, done: bool) -> Standing:
+def state_of(state: RunState, *, done: bool) -> Standing:
+    """What a run does, in one word."""
     if state.stop_by is not None:
         return "cancelled" if done else "stopping"
     if done:

@@ -1,13 +1,13 @@
 """DurableScope: the effects of a run as Temporal's own. It stays inside the workflow sandbox."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from temporalio import workflow
-from temporalio.common import Priority
+from temporalio.common import Priority, SearchAttributeKey, SearchAttributeUpdate
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError, TimeoutType
 from temporalio.exceptions import TimeoutError as CallTimedOut
 from temporalio.workflow import ActivityCancellationType as Cancellation
@@ -25,7 +25,9 @@ from activities.contracts import (
     SkillResult,
     Spent,
 )
+from dsl.outcomes import Outcome
 from dsl.plan import Plan
+from workflows.attributes import Attributes, attributes
 from workflows.control import amend
 from workflows.encoding import encoded
 from workflows.patches import Patch
@@ -55,6 +57,8 @@ class DurableScope:
         self.state = state
         self.run_id = workflow.info().workflow_id
         self._board = board
+        self.done = False
+        self._upserted: Attributes = {}
         self._at_once = 0
         self._calls: dict[str, workflow.ActivityHandle[Any]] = {}
         """`{team/path: the call that it waits for}`."""
@@ -87,12 +91,14 @@ class DurableScope:
         state = self.state
         await self._breathe()
         if state.paused is not None:
-            workflow.set_current_details(self._board())
+            self.show()
             await workflow.wait_condition(lambda: state.paused is None)
         if state.amendments:
             amend(state, self.now())
         if state.doing:  # between two teams there is nothing new to show
             workflow.set_current_details(self._board())
+        if state.marks is not None and state.marks.search_attributes:
+            self._upsert()
         if self._at_once == 0 and workflow.info().is_continue_as_new_suggested():
             raise Interrupted
 
@@ -110,8 +116,25 @@ class DurableScope:
             await workflow.sleep(_BREATH, summary=f"{MOST_STEPS_AT_ONCE} steps without a call")
 
     def show(self) -> None:
-        """Bring the live board up to date."""
+        """Bring the live board up to date, and what Temporal's lists tell."""
         workflow.set_current_details(self._board())
+        marks = self.state.marks
+        if marks is not None and marks.search_attributes:
+            self._upsert()
+
+    def _upsert(self) -> None:
+        """One event, when something is new: at a new team, at a wait, at its end."""
+        current = attributes(self.plan, self.state, done=self.done)
+        new = {key: value for key, value in current.items() if self._upserted.get(key, ()) != value}
+        if new:
+            self._upserted = current
+            updates = [_update(key, value) for key, value in new.items()]
+            workflow.upsert_search_attributes(updates)  # pyright: ignore[reportUnknownMemberType]
+
+    async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
+        """An event group: a few bytes with each call."""
+        with workflow.create_event_group(name).scope():
+            return await work
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         """One activity `run_agent`, on the workflow's own task queue (eager start).
@@ -297,6 +320,12 @@ def _given_back(error: ActivityError) -> bool:
     """The last attempt was not made to its end: its worker was told to stop, nobody else."""
     cause = error.cause
     return isinstance(cause, ApplicationError) and cause.type == WORKER_STOPPED
+
+
+def _update(key: str, value: str | tuple[str, ...]) -> SearchAttributeUpdate[Any]:
+    if isinstance(value, str):
+        return SearchAttributeKey.for_keyword(key).value_set(value)
+    return SearchAttributeKey.for_keyword_list(key).value_set(value)
 
 
 def _expected(error: ActivityError, call: Call) -> BaseException:

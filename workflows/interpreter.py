@@ -127,9 +127,13 @@ class TeamInterpreter:
     async def _worked(self, team: Team, place: Place, frame: Frame) -> Route | None:
         """Run the team's steps; where to go, if they leave it otherwise than by its routing."""
         try:
-            await run_steps(
+            steps = run_steps(
                 team.steps, place, self.scope, self, part="tasks", stop=team.stop_on_failure
             )
+            marks = self.scope.state.marks
+            if marks is not None and marks.event_groups:
+                steps = self.scope.grouped(f"{team.id}#{place.visit}", steps)
+            await steps
         except Returned:
             _skip_the_rest(team, frame)
         except Redirected as away:

@@ -29,6 +29,8 @@ class TeamInput(Frozen):
     context: Json = Field(default_factory=dict[str, JsonValue])
     carried: Json | None = None
     """The state of a run that continues as new; only the run itself writes this."""
+    marked: bool = False
+    """With a plan: ask the worker how the run is to be seen; without one it says so anyway."""
 
 
 class Control(Frozen):

@@ -17,6 +17,7 @@ from activities.contracts import (
     SkillResult,
     Spent,
 )
+from dsl.outcomes import Outcome
 from dsl.plan import Plan
 from workflows.patches import Patch
 from workflows.state import RunState
@@ -88,6 +89,10 @@ class Scope(Protocol):
 
     async def checkpoint(self) -> None:
         """Stands before each step: the place of pause, limits and continue-as-new."""
+        ...
+
+    async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
+        """Do the work; those who look at the history see that it belongs together."""
         ...
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:

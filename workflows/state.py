@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.contracts import OwnQueue, TokenUsage
+from activities.contracts import Marks, OwnQueue, TokenUsage
 from dsl.outcomes import Failure, Outcome
 from dsl.steps import MergePolicy
 from dsl.values import Json
@@ -238,6 +238,8 @@ class RunState:
     """What was used, by task and model or skill."""
     pots: dict[str, Pot] = field(default_factory=dict[str, Pot])
     """What is used of each budget, by its id; of those that some call has touched."""
+    marks: Marks | None = None
+    """How the run is to be seen from outside."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
     paused: Paused | None = None

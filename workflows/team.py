@@ -10,9 +10,9 @@ from typing import NoReturn
 from pydantic import ValidationError
 from temporalio import workflow
 from temporalio.common import RawValue, RetryPolicy
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
-from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult
+from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks
 from dsl.errors import RunRefused, TeamError
 from dsl.plan import Plan
 from dsl.values import Json
@@ -118,7 +118,7 @@ class TeamWorkflow(People, Questions):
 
         Not in a `finally`: that would run, and fail, when the run is only put out of memory.
         """
-        self.done = True
+        self.done = scope.done = True
         scope.show()
         await workflow.wait_condition(workflow.all_handlers_finished)
 
@@ -127,15 +127,33 @@ class TeamWorkflow(People, Questions):
         if sum(one is not None for one in asked) != 1:
             raise RunRefused("a run starts from one of `team`, `document` or `plan`")
         if self.input.plan is not None:
+            if self.input.marked:
+                self.state.marks = await self._marks()
             return self.input.plan
-        result: CompileResult = await workflow.execute_local_activity(
-            COMPILE_TEAM,
-            CompileRequest(team=self.input.team, document=self.input.document),
-            result_type=CompileResult,
-            start_to_close_timeout=timedelta(seconds=30),
-            retry_policy=RetryPolicy(maximum_attempts=5),
-        )
+        result = await self._asked_of_worker(attempts=5)
         if result.plan is None:
             raise RunRefused(result.refused or "the team does not compile")
         self.state.queues |= result.queues
+        self.state.marks = result.marks
         return result.plan
+
+    async def _marks(self) -> Marks | None:
+        """What the worker says; a worker that cannot say it holds nobody up."""
+        try:
+            return (await self._asked_of_worker(attempts=1)).marks
+        except (ActivityError, ApplicationError) as error:  # a local one fails with its own
+            if is_cancelled_exception(error):
+                raise
+            return None
+
+    async def _asked_of_worker(self, attempts: int) -> CompileResult:
+        """A local activity, so that the answer is in the history for ever."""
+        given = self.input
+        return await workflow.execute_local_activity(
+            COMPILE_TEAM,
+            CompileRequest(team=given.team, document=given.document),
+            result_type=CompileResult,
+            start_to_close_timeout=timedelta(seconds=30),
+            retry_policy=RetryPolicy(maximum_attempts=attempts),
+            summary=f"compile {given.team or 'the document'}" if given.plan is None else "marks",
+        )

@@ -7,6 +7,7 @@ from coterie.catalog import Catalog
 from coterie.compiling import compile_located
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
+from coterie.trusted_catalog import trusted_catalog
 from dsl.values import Json
 
 
@@ -34,6 +35,8 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         raise CommandError(
             f"--model needs the document here, and this machine has no team {target!r}"
         )
+    marked = trusted_catalog(settings, catalog, None).marks_runs
     compiled = compile_located(catalog, catalog.locate(target), args.model)
     tell_warnings(args.target, compiled.warnings)
-    return run_async(start(settings, compiled.plan.name, compiled.plan, context, args.id))
+    return run_async(start(settings, compiled.plan.name, compiled.plan, context, args.id,
+                           marked=marked))  # fmt: skip

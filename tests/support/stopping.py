@@ -1,12 +1,13 @@
 """A Scope in one process that stops a run at any checkpoint, as continuing as new does."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from dsl.outcomes import Outcome
 from dsl.plan import Plan
 from dsl.values import Json
 from workflows import approvals, steering
@@ -64,6 +65,9 @@ class StoppingScope:
 
     def cancelled(self) -> str | None:
         return None
+
+    async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
+        return await work
 
     async def checkpoint(self) -> None:
         if self.left is None or self.at_once:

@@ -1,0 +1,148 @@
+"""A run is marked for Temporal's lists only by what its server knows, and never held up by it."""
+
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from temporalio import activity
+from temporalio.api.enums.v1 import EventType, IndexedValueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.client import Client
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks
+from coterie.compile_activity import CompileActivities
+from coterie.marking import marks_of
+from coterie.sandbox import sandbox
+from coterie.settings import load
+from coterie.trusted import TrustedConfig
+from coterie.wire import data_converter
+from dsl.plan import Plan
+from tests.support.engine import plan_of
+from tests.support.project import BIN
+from tests.support.runs import asked, decide
+from workflows.attributes import KINDS, attributes
+from workflows.messages import Pending, TeamInput
+from workflows.state import RunState, Track
+from workflows.team import TeamWorkflow
+
+TWO_TEAMS = """
+orchestration:
+  entry_team: draft
+  teams:
+    draft:
+      tasks:
+        - { name: note, type: set, values: { n: 1 } }
+        - { name: rest, type: wait, duration: 10ms }
+      routing: { rules: [{ condition: all_success, next_team: review }] }
+    review: { tasks: [{ name: sign_off, type: approval, prompt: Good?, deadline: 1d }] }
+"""
+SWITCHED_ON = TrustedConfig(workspace="/", search_attributes=True, event_groups=True)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def client() -> AsyncGenerator[Client]:
+    """Of a server that knows no attribute of ours at first."""
+    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
+    async with await start(
+        dev_server_existing_path=str(BIN / "temporal"), data_converter=data_converter
+    ) as env:
+        yield env.client
+
+
+async def ended(
+    client: Client, marks: Marks | None, activities: Sequence[Any] | None = None
+) -> Any:
+    """A marked run to its end, on a worker of these marks."""
+    queue = f"marks-{uuid.uuid4()}"
+    compiling = CompileActivities(load(environ={}), SWITCHED_ON, marks=marks)
+    async with Worker(
+        client, task_queue=queue, workflows=[TeamWorkflow],
+        activities=[compiling.compile_team] if activities is None else activities,
+        workflow_runner=sandbox(everything=True), build_id="test",
+    ):  # fmt: skip
+        given = TeamInput(plan=plan_of(TWO_TEAMS), marked=True)
+        handle: Any = await client.start_workflow("TeamWorkflow", given, id=queue, task_queue=queue)
+        await asked(handle)
+        await decide(handle, "review/sign_off#1")
+        await handle.result()
+    return handle
+
+
+async def upserts(handle: Any) -> list[list[str]]:
+    """The names of what each upsert changed, in order."""
+    return [
+        sorted(event.upsert_workflow_search_attributes_event_attributes.search_attributes.indexed_fields)
+        for event in (await handle.fetch_history()).events
+        if event.event_type == EventType.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES
+    ]  # fmt: skip
+
+
+async def test_an_attribute_that_is_not_registered_is_left_off_with_one_clear_line(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="coterie"):
+        marks = await marks_of(client, SWITCHED_ON)
+    assert marks == Marks(search_attributes=False, event_groups=True)
+    [line] = [record.getMessage() for record in caplog.records]
+    assert "search attributes are left off" in line
+    assert "temporal operator search-attribute create --namespace default" in line
+    for name, kind in KINDS.items():
+        assert f"--name {name} --type {kind}" in line
+    assert await upserts(await ended(client, marks)) == []
+
+
+async def test_a_registered_one_tells_each_change_once_and_what_is_called_is_grouped(
+    client: Client,
+) -> None:
+    types = {"Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+             "KeywordList": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST}  # fmt: skip
+    await client.operator_service.add_search_attributes(
+        AddSearchAttributesRequest(
+            namespace="default", search_attributes={n: types[k] for n, k in KINDS.items()}
+        )
+    )
+    marks = await marks_of(client, SWITCHED_ON)
+    assert marks == Marks(search_attributes=True, event_groups=True)
+    handle = await ended(client, marks)
+    assert await upserts(handle) == [
+        ["CoteriePlan", "CoterieState", "CoterieTeam"],
+        ["CoterieTeam"],
+        ["CoterieState", "CoterieWaiting"],
+        ["CoterieState", "CoterieTeam", "CoterieWaiting"],
+    ]
+    history = await handle.fetch_history()
+    groups = [
+        [marker.label.id for marker in event.event_group_markers]
+        for event in history.events
+        if event.event_type == EventType.EVENT_TYPE_TIMER_STARTED
+    ]
+    assert groups == [["draft#1"], ["review#1"]]
+
+
+@activity.defn(name=COMPILE_TEAM)
+async def broken(request: CompileRequest) -> CompileResult:
+    raise RuntimeError("out of order")
+
+
+async def test_a_worker_that_cannot_say_holds_nobody_up(client: Client) -> None:
+    assert await upserts(await ended(client, None, [broken])) == []
+
+
+def test_no_value_is_larger_than_a_server_takes() -> None:
+    plan: Plan = plan_of(TWO_TEAMS, name="ö" * 300)
+    state = RunState()
+    for number in range(60):
+        state.tracks[f"main>{number}"] = Track(team=f"{number}" + "t" * 300)
+        state.pending[f"{number}" + "r" * 300] = Pending(id="x", prompt="?", since="")
+    told = attributes(plan, state, done=False)
+    assert set(told) == set(KINDS)
+    assert told["CoterieState"] == "waiting"
+    for value in told.values():
+        texts = (value,) if isinstance(value, str) else value
+        assert all(len(text.encode()) <= 255 for text in texts)
+        assert sum(len(text.encode()) + 3 for text in texts) < 2000

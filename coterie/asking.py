@@ -14,10 +14,11 @@ from coterie.render_run import (
     decision_text,
     end_text,
     pending_text,
+    request_text,
     status_text,
     trail_text,
 )
-from coterie.runs import Run, RunEnd, Unanswered, json_of, open_runs
+from coterie.runs import Run, RunEnd, json_of, open_runs
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.errors import listed
@@ -76,6 +77,17 @@ async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> 
     return ExitCode.DONE
 
 
+async def show_request(
+    settings: Settings, id: str, request: str | None, *, as_json: bool
+) -> ExitCode:
+    """One request whole, or how it was decided."""
+    run = Run(await _client(settings), id)
+    await run.describe()
+    view = await run.request(request or await _only_request(run))
+    say(json_of(view) if as_json else request_text(id, view))
+    return ExitCode.DONE
+
+
 async def _pending_of(runs: list[Run], silent: list[str]) -> list[PendingOfRun]:
     """The requests of many runs, a few asked at once; those that nobody answers for are noted."""
     places = asyncio.Semaphore(_ASKED_AT_ONCE)
@@ -84,7 +96,7 @@ async def _pending_of(runs: list[Run], silent: list[str]) -> list[PendingOfRun]:
         async with places:
             try:
                 return [PendingOfRun(run.id, request) for request in await run.pending()]
-            except Unanswered:
+            except CommandError:  # nobody answers for it, or it is of another kind
                 silent.append(run.id)
                 return []
 

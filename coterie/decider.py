@@ -75,6 +75,8 @@ class Decider:
             self._view.say(f"{asked.id}: {error}")
 
     async def _ask(self, request: Pending) -> None:
+        if request.cut:
+            request = (await self._run.request(request.id)).pending or request
         with self._view.suspended():
             self._view.say("\n".join(["", request.id, request.prompt, *show_lines(request.show)]))
             by = login_name()

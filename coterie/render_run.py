@@ -12,7 +12,7 @@ from coterie.render import counted
 from coterie.render_condition import duration
 from coterie.render_cost import budget_lines, money_text
 from coterie.runs import RunEnd
-from workflows.messages import Decision, Pending, RunStatus, TeamResult, TrailEntry
+from workflows.messages import Decision, Pending, RequestView, RunStatus, TeamResult, TrailEntry
 
 _LONGEST_LINE = 160
 _LONGEST_SHOW = 4000
@@ -85,6 +85,8 @@ def pending_text(requests: Iterable[PendingOfRun]) -> str:
 
 def _request(run: str, request: Pending) -> str:
     lines = [f"{run}  {request.id}", f"  {request.prompt}", *show_lines(request.show)]
+    if request.cut:
+        lines.append(f"    [shortened; whole: coterie show {run} '{request.id}']")
     lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
     if request.approvers:
         lines.append(f"  may decide: {', '.join(request.approvers)}")
@@ -93,8 +95,50 @@ def _request(run: str, request: Pending) -> str:
         lines.append(f"  approved by {len(request.approved_by)} of {request.quorum}{so_far}")
     if request.editable:
         lines.append("  what is shown may be changed: --payload JSON")
-    lines.append(f"  {words_for(run, request)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"  {words_for(run, request)}"])
+
+
+def request_text(run: str, view: RequestView) -> str:
+    """One request, whole: what is shown, the terms, what happened so far, how to decide."""
+    request = view.pending
+    if request is None:
+        return "\n".join(_decided(run, view.decision)) if view.decision is not None else run
+    who = ", ".join(request.approvers) or "anyone"
+    told = [
+        ("since", f"{day_and_clock(request.since)}{_deadline(request)}"),
+        ("may decide", who),
+        ("approved by", ", ".join(request.approved_by) if request.approved_by else "nobody yet"),
+        ("changed", "; ".join(request.changes)),
+        ("meanwhile", _meanwhile(request)),
+        ("digest", request.digest),
+    ]
+    if request.quorum > 1:
+        told[1] = ("may decide", f"{who}; {request.quorum} have to approve")
+    lines = [f"{run}  {request.id}", f"  {request.prompt}", *show_lines(request.show, cut=False)]
+    lines += [f"  {name:<12} {value}" for name, value in told if value]
+    if request.editable:
+        lines.append("  what is shown may be changed: --payload JSON")
+    if request.payload_schema is not None:
+        lines += ["  its JSON Schema:", *show_lines(request.payload_schema, cut=False)]
+    return "\n".join([*lines, f"  {words_for(run, request)}   with --digest {request.digest}"])
+
+
+def _meanwhile(request: Pending) -> str:
+    parts: list[str] = []
+    if request.reminders:
+        parts.append(counted(request.reminders, "reminder"))
+    if request.escalations:
+        parts.append(counted(request.escalations, "escalation"))
+    if request.stood_still:
+        parts.append(f"the run was paused for {duration(request.stood_still)}")
+    return ", ".join(parts)
+
+
+def _decided(run: str, decision: Decision) -> Iterator[str]:
+    yield f"{run}  {_decision(decision)}"
+    if decision.changes:
+        yield f"  changed      {'; '.join(decision.changes)}"
+    yield from show_lines(decision.payload, cut=False)
 
 
 def words_for(run: str, request: Pending) -> str:
@@ -114,18 +158,18 @@ def _deadline(request: Pending) -> str:
     return f", until {day_and_clock(request.deadline)}, then: {request.on_timeout}"
 
 
-def show_lines(show: JsonValue) -> Iterator[str]:
-    """What a person is to look at, indented; shortened, never silently."""
+def show_lines(show: JsonValue, *, cut: bool = True) -> Iterator[str]:
+    """What a person is to look at, indented; shortened where `cut` says so, never silently."""
     if show is None:
         return
     text = show if isinstance(show, str) else json.dumps(show, indent=2, ensure_ascii=False)
     if isinstance(show, Mapping):
         text = "\n".join(_field(key, value) for key, value in show.items())
-    cut = len(text) - _LONGEST_SHOW
-    for line in text[:_LONGEST_SHOW].splitlines():
+    more = len(text) - _LONGEST_SHOW if cut else 0
+    for line in (text[:_LONGEST_SHOW] if cut else text).splitlines():
         yield f"    {line}"
-    if cut > 0:
-        yield f"    [{counted(cut, 'character')} more: coterie pending --json]"
+    if more > 0:
+        yield f"    [{counted(more, 'character')} more: coterie show RUN REQUEST]"
 
 
 def _field(key: str, value: JsonValue) -> str:

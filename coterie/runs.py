@@ -36,6 +36,7 @@ from workflows.messages import (
     DecideInput,
     Decision,
     Pending,
+    RequestView,
     RetryInput,
     RunStatus,
     SkipInput,
@@ -121,6 +122,10 @@ class Run:
     async def pending(self) -> tuple[Pending, ...]:
         """What waits for a person."""
         return tuple(await self._query("pending", list[Pending]))
+
+    async def request(self, id: str) -> RequestView:
+        """One request, whole, or how it was decided."""
+        return await self._query("request", RequestView, id)
 
     async def trail(self, since: int = 0) -> list[TrailEntry]:
         """What happened after entry number `since`."""

@@ -10,12 +10,21 @@ from dsl.outcomes import Outcome
 from dsl.paths import MISSING, get, parse
 from dsl.values import Json
 from workflows.extract import LARGEST_ANSWER, extract, written
-from workflows.messages import StateAsked, StateView, TrailEntry, TrailPage
+from workflows.messages import (
+    Pending,
+    RequestView,
+    StateAsked,
+    StateView,
+    TrailEntry,
+    TrailPage,
+)
 from workflows.state import MAIN, Frame, RunState, Track
 
 _LONGEST_BECAUSE = 2_000
 _ENTRY = 250
 """Bytes of an entry without its texts."""
+_LEAST = 200
+_LEAST_SHOWN = 500
 _REST = TypeAdapter(RunState)
 _UNSEEN = frozenset({"tracks", "frames", "blocks", "trail", "seen", "executions"})
 """Parts of the state that are told elsewhere in the view, or mean nothing to people."""
@@ -46,6 +55,36 @@ def _shortened(entry: TrailEntry) -> TrailEntry:
         return entry
     because = f"{entry.because[:_LONGEST_BECAUSE]}... [{cut:,} more characters]"
     return entry.model_copy(update={"because": because})
+
+
+def pending(state: RunState) -> list[Pending]:
+    """What waits, each request with its share of an answer."""
+    most = max(LARGEST_ANSWER // max(len(state.pending), 1) - _ENTRY, _LEAST_SHOWN)
+    return [_cut(request, most) for request in state.pending.values()]
+
+
+def _cut(request: Pending, most: int) -> Pending:
+    schema = request.payload_schema
+    shown = extract(request.show, ("show",), 0, most)
+    kept = schema if schema is None or extract(schema, (), 0, most).whole else None
+    prompt = request.prompt[:_LONGEST_BECAUSE]
+    if shown.whole and kept == schema and prompt == request.prompt:
+        return request
+    update = {"show": shown.value, "payload_schema": kept, "prompt": prompt, "cut": True}
+    return request.model_copy(update=update)
+
+
+def request(state: RunState, id: str) -> RequestView:
+    """One request, whole.
+
+    Raises:
+        RunRefused: there never was one of that id.
+    """
+    waiting, decided = state.pending.get(id), state.decisions.get(id)
+    if waiting is None and decided is None:
+        known = listed(state.pending) or "none"
+        raise RunRefused(f"there is no request {id[:_LEAST]!r}; waiting: {known}")
+    return RequestView(pending=waiting, decision=decided)
 
 
 def look(state: RunState, asked: StateAsked) -> StateView:

@@ -138,6 +138,8 @@ class Pending(Frozen):
     """Seconds for which the run was paused meanwhile; they do not count."""
     remembered_as: str | None = None
     """The key under which an approval answers equal requests of this run."""
+    cut: bool = False
+    """In a list of what is pending: too large to be told whole; the query `request` tells it."""
 
 
 class Decision(Frozen):
@@ -159,6 +161,19 @@ class Decision(Frozen):
     """What was changed, and by whom: `pages: 3 -> 4 (ann)`."""
     digest: str = ""
     """Of what was approved, where it was changed."""
+
+
+class RequestAsked(Frozen):
+    """The argument of the query `request`."""
+
+    id: str
+
+
+class RequestView(Frozen):
+    """One request, whole: while it waits, or how it was decided."""
+
+    pending: Pending | None = None
+    decision: Decision | None = None
 
 
 RefusalCode = Literal[

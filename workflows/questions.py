@@ -22,6 +22,8 @@ from workflows.messages import (
     CostReport,
     EventsAsked,
     Pending,
+    RequestAsked,
+    RequestView,
     RunStatus,
     StateAsked,
     StateView,
@@ -76,8 +78,16 @@ class Questions:
 
     @workflow.query(description="The requests that wait for a person")
     def pending(self) -> list[Pending]:
-        """What waits for a person."""
-        return list(self.state.pending.values())
+        """What waits for a person; what is large is cut, and the query `request` tells it."""
+        return looking.pending(self.state)
+
+    @workflow.query(description="One request, whole, or how it was decided: {id}")
+    def request(self, raw: RawValue = NOTHING) -> RequestView:
+        """One request."""
+        return _answered(
+            raw, RequestAsked, "id", lambda asked: looking.request(self.state, asked.id),
+            'an id like "review/sign_off#1", or {"id": "review/sign_off#1"}',
+        )  # fmt: skip
 
     @workflow.query(description="What happened and because of what, after entry number {since}")
     def events(self, raw: RawValue = NOTHING) -> TrailPage:

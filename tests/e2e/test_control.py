@@ -55,6 +55,9 @@ def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(tmp_pa
         told = shop.coterie("pending", "offer").stdout
         assert "approved by 1 of 2: ann" in told
         assert "amount: 90" in told
+        whole = shop.coterie("show", "offer").stdout
+        assert "may decide   ann, ben, cleo; 2 have to approve" in whole
+        assert "changed      amount: 100 -> 90 (ann)" in whole
         nowhere = shop.coterie("redirect", "offer", "nowhere")
         assert nowhere.returncode == 1
         assert "the plan has no team 'nowhere'" in nowhere.stderr
@@ -63,6 +66,8 @@ def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(tmp_pa
         stale = shop.coterie("approve", "offer", "--by", "cleo", "--digest", "0" * 12)
         assert "shows something else by now" in stale.stderr
         assert shop.coterie("approve", "offer", "--by", "cleo").returncode == 0
+        decided = shop.coterie("show", "offer", "first/sign#1").stdout
+        assert "first/sign#1 approved by ann, cleo" in decided
         result = shop.coterie("result", "offer", "--json").stdout
         assert '"instead": true' in result
         assert '"by": "ann, cleo"' in result

@@ -5,13 +5,22 @@ from coterie.render_run import (
     PendingOfRun,
     end_text,
     pending_text,
+    request_text,
     status_text,
     trail_line,
     usage_text,
 )
 from coterie.runs import RunEnd
 from dsl.outcomes import Failure
-from workflows.messages import Activity, Decision, Pending, RunStatus, TeamResult, TrailEntry
+from workflows.messages import (
+    Activity,
+    Decision,
+    Pending,
+    RequestView,
+    RunStatus,
+    TeamResult,
+    TrailEntry,
+)
 
 AT = "2026-01-02T03:04:05.678+00:00"
 
@@ -72,9 +81,24 @@ def test_a_request_is_shown_with_what_to_look_at_and_how_to_answer() -> None:
     assert "coterie approve r1 'review/sign#1'" in text
 
 
+def test_one_request_is_told_whole_with_its_terms_and_what_happened_so_far() -> None:
+    request = Pending(
+        id="review/sign#1", prompt="Publish?", since=AT, approvers=("ann", "bob"), quorum=2,
+        show="y" * 5000, digest="0123456789ab", deadline=AT, on_timeout="late", reminders=2,
+        escalations=1, stood_still=90, editable=True, payload_schema={"type": "string"},
+        changes=("3 -> 4 (ann)",), approved_by=("ann",),
+    )  # fmt: skip
+    text = request_text("r1", RequestView(pending=request))
+    for told in ("y" * 5000, "may decide   ann, bob; 2 have to approve", "approved by  ann",
+                 "changed      3 -> 4 (ann)", "then: late", "digest       0123456789ab",
+                 "meanwhile    2 reminders, 1 escalation, the run was paused for 1 min 30 s",
+                 "its JSON Schema:\n    type: string", "--digest 0123456789ab"):  # fmt: skip
+        assert told in text, text
+
+
 def test_what_is_too_long_to_show_is_counted() -> None:
     request = Pending(id="a", prompt="b", since=AT, show="y" * 5000)
-    assert "[1,000 characters more: coterie pending --json]" in pending_text(
+    assert "[1,000 characters more: coterie show RUN REQUEST]" in pending_text(
         [PendingOfRun("r", request)]
     )
 

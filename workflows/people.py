@@ -60,11 +60,16 @@ class People:
     cut: Callable[[str], None]
     """Ends the call that a step waits for."""
 
+    async def listening(self) -> None:
+        """Wait until messages find the run where they found it when they came."""
+        raise NotImplementedError
+
     @workflow.update(
         description="Decide a pending approval: {id, decision, by, comment, digest, payload}"
     )
     async def decide(self, raw: RawValue) -> Decision:
         """Take a decision; it is refused at once when it cannot be taken."""
+        await self.listening()
         asked = self._decidable(raw)
         return approvals.record(self.state, asked, workflow.now(), "update")
 
@@ -83,18 +88,21 @@ class People:
         return asked
 
     @workflow.signal(description="Approve a pending request: {id, by, comment}")
-    def approve(self, raw: RawValue) -> None:
+    async def approve(self, raw: RawValue) -> None:
         """The twin of `decide` for those who can only signal."""
+        await self.listening()
         self._signalled(raw, approve=True)
 
     @workflow.signal(description="Reject a pending request: {id, by, comment}")
-    def reject(self, raw: RawValue) -> None:
+    async def reject(self, raw: RawValue) -> None:
         """The twin of `decide` for those who can only signal."""
+        await self.listening()
         self._signalled(raw, approve=False)
 
     @workflow.signal(dynamic=True, description="A named signal that some step waits for")
-    def signalled(self, name: str, args: Sequence[RawValue]) -> None:
+    async def signalled(self, name: str, args: Sequence[RawValue]) -> None:
         """Keep the payload for the step that waits for it; what nobody waits for is refused."""
+        await self.listening()
         if self.plan is None or name not in waited_for(self.plan):
             self._refuse(f"nothing in this plan waits for a signal {name!r}")
             return
@@ -114,13 +122,15 @@ class People:
         control.note(self.state, "refused", told, workflow.now(), status=code)
 
     @workflow.signal(description="Start nothing new until `resume`: {by, why}")
-    def pause(self, raw: RawValue) -> None:
+    async def pause(self, raw: RawValue) -> None:
         """Hold the run; what runs may finish."""
+        await self.listening()
         self._controlled(raw, control.pause)
 
     @workflow.signal(description="Go on after `pause`: {by, why}")
-    def resume(self, raw: RawValue) -> None:
+    async def resume(self, raw: RawValue) -> None:
         """Let the run go on."""
+        await self.listening()
         self._controlled(raw, control.resume)
 
     def _controlled(
@@ -134,6 +144,7 @@ class People:
     @workflow.update(description="Change the context at the next step: {updates, by, why}")
     async def amend(self, raw: RawValue) -> int:
         """Accept a change of the context; the number of the amendments that wait."""
+        await self.listening()
         asked = _accepted(raw, AmendInput, partial(control.refusal, self.state))
         self.state.amendments.append(asked)
         return len(self.state.amendments)
@@ -145,6 +156,7 @@ class People:
     @workflow.update(description="Go to another team when the current one ends: {team, by, why}")
     async def redirect(self, raw: RawValue) -> str:
         """Accept a redirection; the team that comes next."""
+        await self.listening()
         refusal = partial(control.refused_redirect, self.plan, self.state)
         asked = _accepted(raw, RedirectInput, refusal)
         control.redirect(self.state, asked, workflow.now())
@@ -158,6 +170,7 @@ class People:
     @workflow.update(description="Try a failed task again that waits: {task, by, why}")
     async def retry(self, raw: RawValue) -> Decision:
         """Take the word of a person on a failed task."""
+        await self.listening()
         asked = _accepted(raw, RetryInput, partial(steering.retry_refusal, self.state))
         return steering.retry(self.state, asked, workflow.now(), "update")
 
@@ -166,8 +179,9 @@ class People:
         _accepted(raw, RetryInput, partial(steering.retry_refusal, self.state))
 
     @workflow.signal(name="retry", description="Try a failed task again: {task, by, why}")
-    def retry_signalled(self, raw: RawValue) -> None:
+    async def retry_signalled(self, raw: RawValue) -> None:
         """The twin of `retry` for those who can only signal."""
+        await self.listening()
         try:
             asked = _accepted(raw, RetryInput, partial(steering.retry_refusal, self.state))
         except ApplicationError as refusal:
@@ -178,6 +192,7 @@ class People:
     @workflow.update(description="Leave a task out, now or when it begins: {task, value, by, why}")
     async def skip(self, raw: RawValue) -> Decision:
         """Take the word of a person on any task."""
+        await self.listening()
         asked = _accepted(raw, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
         return self._skip(asked, "update")
 
@@ -186,8 +201,9 @@ class People:
         _accepted(raw, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
 
     @workflow.signal(name="skip", description="Leave a task out: {task, value, by, why}")
-    def skip_signalled(self, raw: RawValue) -> None:
+    async def skip_signalled(self, raw: RawValue) -> None:
         """The twin of `skip` for those who can only signal."""
+        await self.listening()
         try:
             asked = _accepted(raw, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
         except ApplicationError as refusal:

@@ -53,6 +53,8 @@ class TeamWorkflow(People, Questions):
         self.done = False
         self.came_to: TeamResult | None = None
         self.cut = _nothing_to_cut
+        self._listening = False
+        self._first_stretch: asyncio.Task[None] | None = None
         try:
             self.input = decoded(raw, TeamInput)
             self.plan = self.input.plan
@@ -70,7 +72,10 @@ class TeamWorkflow(People, Questions):
     @workflow.run
     async def run(self, raw: RawValue) -> TeamResult:
         """Run the plan to its end; the argument was taken by init."""
+        self._first_stretch = asyncio.create_task(self._listen())
         if self.refused is not None:
+            await workflow.wait_condition(lambda: self._listening)
+            await workflow.wait_condition(workflow.all_handlers_finished)
             raise self.refused
         self.plan = plan = await self._compiled()
         if self.input.carried is None:
@@ -84,6 +89,21 @@ class TeamWorkflow(People, Questions):
                 self.came_to = await stop(scope, TeamInterpreter(scope))
                 await self._finish(scope)
             raise
+
+    async def _listen(self) -> None:
+        """Take messages from here on: the run has come as far as it comes by itself.
+
+        A replay may put the first workflow task and the next one together, where the first asked
+        for nothing; the messages of the next then come before the run does anything. To a run that
+        has opened no request yet, a decision that was taken once would be one of nothing.
+        """
+        await workflow.wait_condition(lambda: True)  # looked at once nothing else can go on
+        self._listening = True
+
+    async def listening(self) -> None:
+        """Wait until messages find the run where they found it when they came."""
+        if not self._listening:
+            await workflow.wait_condition(lambda: self._listening)
 
     async def _played(self, plan: Plan, scope: DurableScope) -> TeamResult:
         """The run from where its state stands."""

@@ -7,9 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench import conversation, long
 from bench.interpreter import figures
 from bench.measuring import Measuring, Sample
-from bench.report import Report
+from bench.report import Report, write_rows
 from bench.stage import stage
 from bench.systems import LEAN, SYSTEMS, UNSANDBOXED, System, WorkerKind
 from bench.validation import validation
@@ -27,10 +28,14 @@ def _lengths(text: str) -> list[int]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "--n", type=_lengths, default=[10, 100, 1000], metavar="N,N,...", help="lengths of runs"
-    )
+        "case", nargs="?", choices=("loop", "long", "conversation"), default="loop",
+        help="short and longer runs (unless said); one very long run; conversations that grow",
+    )  # fmt: skip
+    parser.add_argument("--n", type=_lengths, metavar="N,N,...", help="lengths of runs")
     parser.add_argument(
-        "--rounds", type=int, default=6, help="samples of each length (of 1000 and more: a third)"
+        "--rounds",
+        type=int,
+        help="samples of each length: 6 (of 1000 and more a third), of the very long run 1",
     )
     parser.add_argument("--quick", action="store_true", help="lengths 10 and 100, two rounds")
     parser.add_argument(
@@ -67,17 +72,32 @@ def _progress(sample: Sample) -> None:
 
 def main() -> None:
     arguments = _arguments()
-    lengths, rounds = ([10, 100], 2) if arguments.quick else (arguments.n, arguments.rounds)
     began = time.monotonic()
+    match arguments.case:
+        case "long":
+            steps = (arguments.n or [1000 if arguments.quick else 10_000])[-1]
+            told = long.measured(steps, arguments.rounds or 1, arguments.database, arguments.out)
+        case "conversation":
+            turns = arguments.n or ([10, 20] if arguments.quick else [25, 50, 100, 200])
+            told = conversation.measured(turns, arguments.database, arguments.out)
+        case _:
+            told = _steps(arguments)
+    print(told)
+    print(f"\n{arguments.out} written after {time.monotonic() - began:.0f} s")
+
+
+def _steps(arguments: argparse.Namespace) -> str:
+    lengths, rounds = arguments.n or [10, 100, 1000], arguments.rounds or 6
+    if arguments.quick:
+        lengths, rounds = [10, 100], 2
     own = figures(steps=100 if arguments.quick else 1000, repeats=9)
     validated = validation(repeats=9)
     more = ((arguments.lean, LEAN), (arguments.unsandboxed, UNSANDBOXED))
     systems = (*SYSTEMS, *(system for asked, system in more if asked))
     samples = asyncio.run(_loop(systems, lengths, rounds, arguments.database))
     report = Report(systems, samples, own, validated)
-    report.write(arguments.out)
-    print(report.text())
-    print(f"\n{arguments.out} written after {time.monotonic() - began:.0f} s")
+    write_rows(arguments.out, list(report.rows()))
+    return report.text()
 
 
 if __name__ == "__main__":

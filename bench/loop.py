@@ -17,5 +17,10 @@ RETRIES = 5
 ANSWER = "".join(f"{number}. A point of the outline, made shorter.\n" for number in range(1, 49))
 """Two kilobytes, the same each time: what is measured is the way there and back."""
 
-SCRIPT = {"answers": [{"task": "improve", "answer": ANSWER}]}
+TALK = "".join(f"{number:3}. A sentence that adds to what was said.\n" for number in range(112))
+"""Five kilobytes: what a turn of a conversation adds."""
+
+SCRIPT = {
+    "answers": [{"task": "improve", "answer": ANSWER}, {"task": "talk", "answer": TALK}],
+}
 """For the scripted provider, which plays the model for every system."""

@@ -77,7 +77,7 @@ class Measuring:
         ids = [await self._run(system, n) for _ in range(runs)]
         wall = time.perf_counter() - wall
         cpu = await worker.cpu() - cpu
-        sizes = [await self._size(system, id) for id in ids]
+        sizes = [await history_size(self._clients[system.name], id) for id in ids]
         events = {count for count, _ in sizes}
         if len(events) != 1:
             raise RuntimeError(f"runs of {system.name} differ in their events: {sorted(events)}")
@@ -96,24 +96,27 @@ class Measuring:
         await worker.alive_for(handle.result())
         return handle.id
 
-    async def _size(self, system: System, id: str) -> tuple[int, int]:
-        """Events and bytes of a run's whole history, as the server counts them.
 
-        A long run continues as new: all of its histories count.
-        """
-        client = self._clients[system.name]
-        handle = client.get_workflow_handle(id)
-        run_id: str | None = (await handle.describe()).raw_info.first_run_id
-        events = size = 0
-        while run_id:
-            handle = client.get_workflow_handle(id, run_id=run_id)
-            info = (await handle.describe()).raw_info
-            events += info.history_length
-            size += info.history_size_bytes
-            run_id = None
-            if info.status == WorkflowExecutionStatus.CONTINUED_AS_NEW:
-                closing = [event async for event in handle.fetch_history_events(
-                    event_filter_type=WorkflowHistoryEventFilterType.CLOSE_EVENT)]  # fmt: skip
-                continued = closing[-1].workflow_execution_continued_as_new_event_attributes
-                run_id = continued.new_execution_run_id
-        return events, size
+async def history_size(client: Client, id: str) -> tuple[int, int]:
+    """Events and bytes of a run's whole history, as the server counts them.
+
+    A long run continues as new: all of its histories count.
+    """
+    parts = [part async for part in histories(client, id)]
+    return sum(events for events, _ in parts), sum(size for _, size in parts)
+
+
+async def histories(client: Client, id: str) -> AsyncGenerator[tuple[int, int]]:
+    """Events and bytes of each history of a run, oldest first."""
+    handle = client.get_workflow_handle(id)
+    run_id: str | None = (await handle.describe()).raw_info.first_run_id
+    while run_id:
+        handle = client.get_workflow_handle(id, run_id=run_id)
+        info = (await handle.describe()).raw_info
+        yield info.history_length, info.history_size_bytes
+        run_id = None
+        if info.status == WorkflowExecutionStatus.CONTINUED_AS_NEW:
+            closing = [event async for event in handle.fetch_history_events(
+                event_filter_type=WorkflowHistoryEventFilterType.CLOSE_EVENT)]  # fmt: skip
+            continued = closing[-1].workflow_execution_continued_as_new_event_attributes
+            run_id = continued.new_execution_run_id

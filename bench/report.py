@@ -37,15 +37,12 @@ class Report:
         self._validated = validated
         self._lengths = sorted({sample.n for sample in samples})
 
-    def write(self, file: Path) -> None:
-        """The rows as JSON."""
-        file.write_text(json.dumps(list(self._rows()), indent=1) + "\n", encoding="utf-8")
-
     def text(self) -> str:
         """The tables."""
         return "\n".join([*self._loop_table(), "", *self._growth_table(), "", *self._own_table()])
 
-    def _rows(self) -> Iterator[Json]:
+    def rows(self) -> Iterator[Json]:
+        """One for each case, system and length."""
         for n in self._lengths:
             for system in self._systems:
                 row: Json = {"system": system.name, "case": "loop", "n": n}
@@ -117,6 +114,14 @@ class Report:
             f"\n`coterie validate` on {self._validated.n} lines: "
             f"{self._validated.microseconds / 1000:.0f} ms of CPU, the whole process"
         )
+
+
+def write_rows(file: Path, rows: Sequence[Json]) -> None:
+    """The rows as JSON; those of cases that were not measured now stay as they are."""
+    measured = {str(row["case"]) for row in rows}
+    before: list[Json] = json.loads(file.read_text()) if file.exists() else []
+    kept = [row for row in before if str(row["case"]) not in measured]
+    file.write_text(json.dumps([*kept, *rows], indent=1) + "\n", encoding="utf-8")
 
 
 def _events(sample: Sample) -> float:

@@ -12,7 +12,7 @@ from bench.handwritten import Context, LoopInput
 from coterie.wire import data_converter
 from workflows.messages import TeamInput
 
-WorkerKind = Literal["coterie", "handwritten", "lean-handwritten", "unsandboxed"]
+WorkerKind = Literal["coterie", "inline", "handwritten", "lean-handwritten", "unsandboxed"]
 
 
 @dataclass(frozen=True, slots=True)

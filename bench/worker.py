@@ -18,6 +18,7 @@ from pathlib import Path
 
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.converter import DataConverter
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
@@ -29,6 +30,7 @@ from bench.asking import Asking
 from bench.handwritten import OutlineLoop
 from bench.handwritten_approval import DraftAndFinish
 from coterie.sandbox import restrictions, sandbox
+from coterie.storage import Storage, directory_storage
 from coterie.wire import data_converter
 from workflows.team import TeamWorkflow
 
@@ -49,24 +51,33 @@ def providers(script: Path) -> Providers:
 async def worker(system: str, address: str, queue: str, script: Path) -> AsyncGenerator[None]:
     """A worker that differs from the other only in what is registered and in the models."""
     coterie = not system.endswith("handwritten")
+    storage = directory_storage(script.parent / "blobs")
     client = await Client.connect(
         address,
         identity=IDENTITY,
-        data_converter=data_converter if coterie else pydantic_data_converter,
+        data_converter=_converter(system, storage),
     )
     models = providers(script)
     provider = models.get(loop.PROVIDER)
+    agents = AgentActivities(models, blobs=storage.blobs)
     async with Worker(
         client,
         task_queue=queue,
         workflows=[TeamWorkflow] if coterie else [OutlineLoop, DraftAndFinish],
-        activities=[AgentActivities(models).run_agent if coterie else Asking(provider).ask_agent],
+        activities=[agents.run_agent if coterie else Asking(provider).ask_agent],
         workflow_runner=_runner(system),
         build_id=BUILD_ID,
         max_cached_workflows=_CACHED_RUNS,
     ):
         yield
     await models.close()
+
+
+def _converter(system: str, storage: Storage) -> DataConverter:
+    """Coterie's own has a storage, but for the one that shows what it is like without."""
+    if system.endswith("handwritten"):
+        return pydantic_data_converter
+    return data_converter if system == "inline" else storage.converter
 
 
 def _runner(system: str) -> WorkflowRunner:

@@ -1,0 +1,129 @@
+"""One run of very many steps: what a step costs, and whether anything grows."""
+
+import asyncio
+import statistics
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from temporalio.client import Client
+
+from bench.measuring import histories
+from bench.report import write_rows
+from bench.stage import WorkerProcess, stage
+from bench.systems import COTERIE, HANDWRITTEN, System, WorkerKind
+from dsl.values import Json
+
+SYSTEMS = (COTERIE, HANDWRITTEN)
+_LOOK_SECONDS = 5.0
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """One run, from its first history to its last."""
+
+    system: str
+    n: int
+    counted: int
+    """Steps, as the run itself counted them."""
+    events: tuple[int, ...]
+    """Of each of its histories."""
+    size: int
+    cpu_seconds: float
+    wall_seconds: float
+    memory: tuple[float, ...]
+    """Bytes of the worker, looked at again and again while it ran."""
+
+    def held(self, first: float, last: float) -> float:
+        """Megabytes that the worker held, between two parts of the run's time."""
+        part = self.memory[int(first * len(self.memory)) : max(1, int(last * len(self.memory)))]
+        return statistics.median(part or self.memory[-1:]) / _MEGABYTE
+
+    def row(self) -> Json:
+        """For programs."""
+        return {
+            "system": self.system, "case": "long", "n": self.n, "counted": self.counted,
+            "histories": len(self.events), "most_events": max(self.events),
+            "events_per_step": sum(self.events) / self.n,
+            "bytes_per_step": round(self.size / self.n, 1),
+            "worker_cpu_ms_per_step": round(self.cpu_seconds / self.n * 1000, 4),
+            "wall_ms_per_step": round(self.wall_seconds / self.n * 1000, 4),
+            "memory_mb_early": round(self.held(0.1, 0.3), 1),
+            "memory_mb_late": round(self.held(0.8, 1.0), 1),
+        }  # fmt: skip
+
+
+def measured(n: int, rounds: int, database: str | None, out: Path) -> str:
+    """Measure, write the rows, and tell."""
+    runs = asyncio.run(_runs(n, rounds, database))
+    wrong = [run for run in runs if run.counted != n]
+    if wrong:
+        raise RuntimeError(f"runs of {n} steps counted {[run.counted for run in wrong]}")
+    rows = [run.row() for run in runs]
+    write_rows(out, rows)
+    return "\n".join(_told(rows))
+
+
+async def _runs(n: int, rounds: int, database: str | None) -> list[Long]:
+    kinds: list[WorkerKind] = [system.worker for system in SYSTEMS]
+    runs: list[Long] = []
+    async with stage(kinds, database) as (address, workers):
+        for system in SYSTEMS:
+            await _run(system, address, workers[system.worker], 30)  # imports, connections
+        for number in range(rounds):
+            for system in SYSTEMS if number % 2 == 0 else reversed(SYSTEMS):
+                run = await _run(system, address, workers[system.worker], n)
+                print(f"{system.name}: {n} steps in {run.wall_seconds:.0f} s", file=sys.stderr)
+                runs.append(run)
+    return runs
+
+
+async def _run(system: System, address: str, worker: WorkerProcess, n: int) -> Long:
+    client = await Client.connect(address, identity="bench", data_converter=system.converter)
+    memory: list[float] = []
+    cpu, wall = await worker.cpu(), time.perf_counter()
+    handle = await client.start_workflow(
+        system.workflow, system.given(n), id=f"long-{uuid.uuid4()}", task_queue=worker.queue
+    )
+    looking = asyncio.create_task(_looked(worker, memory))
+    try:
+        result: Json = await worker.alive_for(handle.result())
+    finally:
+        looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await looking
+    wall = time.perf_counter() - wall
+    cpu = await worker.cpu() - cpu
+    memory.append(await worker.memory())
+    parts = [part async for part in histories(client, handle.id)]
+    counted = result["model_calls" if system is COTERIE else "rounds"]
+    assert isinstance(counted, int)
+    return Long(
+        system.name, n, counted, tuple(events for events, _ in parts),
+        sum(size for _, size in parts), cpu, wall, tuple(memory),
+    )  # fmt: skip
+
+
+async def _looked(worker: WorkerProcess, memory: list[float]) -> None:
+    while True:
+        memory.append(await asyncio.shield(worker.memory()))
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _told(rows: Sequence[Json]) -> list[str]:
+    names = [name for name in rows[0] if name not in ("system", "case", "n", "counted")]
+    lines = [f"One run of {rows[0]['n']} steps, without any action of its author"]
+    lines.append(f"{'system':14}" + "".join(f"{name:>24}" for name in names))
+    lines += [f"{row['system']:14}" + "".join(f"{row[name]:>24}" for name in names) for row in rows]
+    for name in ("bytes_per_step", "worker_cpu_ms_per_step"):
+        ours, theirs = (
+            statistics.median(float(str(row[name])) for row in rows if row["system"] == system.name)
+            for system in SYSTEMS
+        )
+        lines.append(f"{name}: {ours / theirs:.3f} times handwritten")
+    return lines

@@ -109,7 +109,12 @@ class LocalScope:
             self._stirred.set()
 
     async def wait_until(
-        self, ready: Callable[[], bool], seconds: float | None, summary: str
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
     ) -> bool:
         """Wait until a decision or a signal makes it so."""
         try:

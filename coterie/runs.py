@@ -31,6 +31,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import AT_LIMIT, CommandError, ExitCode
 from coterie.histories import whole
+from dsl.sizes import LARGEST
 from workflows.messages import (
     CostReport,
     DecideInput,
@@ -50,6 +51,10 @@ WORKFLOW = "TeamWorkflow"
 _ANSWER_SECONDS = timedelta(seconds=8)
 """For a query or a decision: a worker that lives answers in a fraction of it."""
 
+_TOO_LARGE = (
+    "the context and the plan are larger than the 2 MB that a run may begin with; put large things "
+    "into files of the workspace, which skills can read"
+)
 T = TypeVar("T")
 
 
@@ -292,6 +297,9 @@ async def start_run(
     Raises:
         CommandError: the id is taken, or the input is larger than Temporal takes.
     """
+    (payload,) = client.data_converter.payload_converter.to_payloads([given])
+    if len(payload.data) > LARGEST:
+        raise CommandError(_TOO_LARGE)
     try:
         await client.start_workflow(
             WORKFLOW,
@@ -307,10 +315,7 @@ async def start_run(
         ) from None
     except RPCError as error:
         if "exceeds limit" in error.message or "larger than max" in error.message:
-            raise CommandError(
-                "the context and the plan are larger than the 2 MB that a run may begin with; put "
-                "large things into files of the workspace, which skills can read"
-            ) from None
+            raise CommandError(_TOO_LARGE) from None
         raise CommandError(f"the server does not take this run: {error.message}") from None
     return Run(client, id)
 

@@ -108,6 +108,14 @@ class TeamFailed(TeamError):
     """A team failed and its routing takes no care of it."""
 
 
+class StateTooLarge(TeamError):
+    """What a run remembers is more than may travel to its next history."""
+
+
+class ValueTooLarge(TeamError):
+    """A value that a run would keep is more than may travel."""
+
+
 class RunRefused(TeamError):
     """A start request is malformed or asks for what only the worker may decide."""
 

@@ -12,9 +12,10 @@ from hashlib import sha256
 from pydantic import JsonValue
 
 from dsl.errors import RunRefused, listed
+from dsl.sizes import MOST_SHOWN, too_large
 from workflows.edits import MOST_CHANGES, changes, fault
 from workflows.messages import DecideInput, Decision, How, Pending, Refusal, Verdict
-from workflows.state import RunState
+from workflows.state import MOST_DECISIONS, RunState
 
 _LONGEST_NAME = 120
 _MOST = 50
@@ -81,6 +82,9 @@ def _wrong_payload(request: Pending, asked: DecideInput) -> str | None:
             return None
         unfit = fault(request, request.show, "what is shown")
         return None if unfit is None else f"{unfit}; approve it with a changed `payload`"
+    large = too_large(asked.payload, "`payload`", MOST_SHOWN)
+    if large is not None:
+        return large
     if not request.editable:
         return f"what {request.id!r} shows cannot be changed: it does not say `editable: true`"
     if asked.decision == "reject":
@@ -131,7 +135,9 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
         state.pending[asked.id] = request.model_copy(update={"approved_by": names})
         return decision
     del state.pending[asked.id]
-    state.decisions[asked.id] = decision
+    state.decide(decision)
     if approve and request.remembered_as is not None and how != "deadline":
         state.remembered[request.remembered_as] = decision
+        if len(state.remembered) > MOST_DECISIONS:
+            del state.remembered[next(iter(state.remembered))]
     return decision

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from dsl.outcomes import Outcome
+from dsl.sizes import MOST_SHOWN, check_size
 from dsl.terms import ApprovalTerms, DecisionTerms
 from workflows.approvals import approvable, digest_of, record
 from workflows.messages import DecideInput, Decision, Pending
@@ -52,6 +53,7 @@ async def ask(
     state = scope.state
     block = place.block(scope, "ask")
     if not block.results:
+        check_size([prompt, show], f"what {place.name!r} shows to a person", MOST_SHOWN)
         block.results.append(_request(scope, place, prompt, show, terms, choices))
     request_id = str(block.results[0])
     if boundary:
@@ -59,7 +61,7 @@ async def ask(
     waiting = state.pending.get(request_id)
     began = scope.time() if waiting is None else _seconds(waiting.since)
     try:
-        await _decided(scope, place, request_id, terms)
+        await _decided(scope, place, request_id, terms, boundary=boundary)
     except (Interrupted, GeneratorExit):
         raise
     except BaseException:  # cancelled: nobody is asked any more
@@ -88,7 +90,9 @@ def rejected(decision: Decision | None) -> Outcome:
     return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}")
 
 
-async def _decided(scope: Scope, place: Place, request_id: str, terms: DecisionTerms) -> None:
+async def _decided(
+    scope: Scope, place: Place, request_id: str, terms: DecisionTerms, *, boundary: bool
+) -> None:
     """Wait until it is decided, by a person or by what the file says of silence."""
     pending = scope.state.pending
     while True:
@@ -100,7 +104,7 @@ async def _decided(scope: Scope, place: Place, request_id: str, terms: DecisionT
         left = None if due is None else max(due.seconds - passed, 0)
         told = "decision" if due is None else due.what
         if await scope.wait_until(
-            lambda: request_id not in pending, left, f"{told} of {request_id}"
+            lambda: request_id not in pending, left, f"{told} of {request_id}", boundary=boundary
         ):
             return
         if due is None or due.what == "deadline":
@@ -157,9 +161,8 @@ def _request(
     if earlier is not None:
         at = now.isoformat(timespec="milliseconds")
         comment = f"as in {earlier.id}"
-        state.decisions[request_id] = earlier.model_copy(
-            update={"id": request_id, "at": at, "how": "remembered", "comment": comment}
-        )
+        update = {"id": request_id, "at": at, "how": "remembered", "comment": comment}
+        state.decide(earlier.model_copy(update=update))
         return request_id
     shown = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
     until = None if terms.deadline is None else now + timedelta(seconds=terms.deadline)

@@ -68,7 +68,7 @@ async def allowed(
 
 async def _until_abandoned(scope: Scope, leaving: Leaving) -> None:
     """Stand still: who leaves stops this way too, unless they are stopped themselves."""
-    await scope.wait_until(lambda: leaving.abandoned, None, leaving.because)
+    await scope.wait_until(lambda: leaving.abandoned, None, leaving.because, boundary=False)
 
 
 async def in_flight(scope: Scope, call: Coroutine[None, None, T]) -> T:
@@ -197,7 +197,7 @@ async def _leave(scope: Scope, because: str) -> None:
     leaving = scope.leaving = Leaving(because)
     try:
         if scope.in_flight:
-            await scope.wait_until(lambda: scope.in_flight == 0, None, because)
+            await scope.wait_until(lambda: scope.in_flight == 0, None, because, boundary=False)
     except BaseException:
         leaving.abandoned = True
         raise

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from dsl.context import apply
 from dsl.errors import ContextConflict, listed
 from dsl.plan import Plan
+from dsl.sizes import too_large
 from workflows.messages import AmendInput, Control, Paused, RedirectInput, TrailKind
 from workflows.state import Noted, RunState
 
@@ -47,10 +48,10 @@ def refusal(state: RunState, asked: AmendInput) -> str | None:
     if not asked.updates:
         return "an amendment changes at least one path of the context"
     try:
-        apply(state.main.context, asked.updates)
+        context = apply(state.main.context, asked.updates)
     except ContextConflict as error:
         return str(error)
-    return None
+    return too_large(context, f"the context with {', '.join(asked.updates)}")
 
 
 def amend(state: RunState, now: datetime) -> None:

@@ -35,6 +35,7 @@ from workflows.place import Skipped
 from workflows.queues import LONGEST_WAIT, Elsewhere, NotTaken, fairness_key
 from workflows.scope import Call, CallFailed, Interrupted, Job, Leaving
 from workflows.state import RunState
+from workflows.ways import Ways, interrupted, left_of
 
 MOST_STEPS_AT_ONCE = 500
 """Steps that a run may take without a call before it gives Temporal's thread back."""
@@ -59,7 +60,8 @@ class DurableScope:
         self._board = board
         self.done = False
         self._upserted: Attributes = {}
-        self._at_once = 0
+        self._stopping = 0
+        self._held = 0
         self._calls: dict[str, workflow.ActivityHandle[Any]] = {}
         """`{team/path: the call that it waits for}`."""
         self._steps = 0
@@ -85,22 +87,40 @@ class DurableScope:
     async def checkpoint(self) -> None:
         """Refresh the live board; wait while paused; stop to continue as new when it is time.
 
-        It writes no event. While several ways run at once a run does not continue as new: it
-        does so at the first step after they have met.
+        It writes no event.
         """
         state = self.state
         await self._breathe()
         if state.paused is not None:
             self.show()
-            await workflow.wait_condition(lambda: state.paused is None)
+            await workflow.wait_condition(lambda: state.paused is None or self._ending())
+            if self._ending():
+                raise Interrupted
         if state.amendments:
             amend(state, self.now())
         if state.doing:  # between two teams there is nothing new to show
             workflow.set_current_details(self._board())
         if state.marks is not None and state.marks.search_attributes:
             self._upsert()
-        if self._at_once == 0 and workflow.info().is_continue_as_new_suggested():
+        if self._ending():
             raise Interrupted
+
+    def _ending(self) -> bool:
+        """Whether the run is to continue as new: not while it is cancelled, or stops a way of it.
+
+        What it then does in a `finally` belongs to what is left.
+        """
+        info = workflow.info()
+        return (
+            info.is_continue_as_new_suggested()
+            and info.get_current_history_length() >= self._held
+            and self._stopping == 0
+            and workflow.cancellation_reason() is None
+        )
+
+    def hold(self, events: int) -> None:
+        """Do not continue as new before the history has so many events."""
+        self._held = events
 
     async def _breathe(self) -> None:
         """Let Temporal have a word after many steps that call nothing: it waits two seconds.
@@ -216,17 +236,27 @@ class DurableScope:
         return Priority(fairness_key=fairness_key(queue, self.run_id, self.state.main.context))
 
     async def wait_until(
-        self, ready: Callable[[], bool], seconds: float | None, summary: str
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
     ) -> bool:
         """A wait that signals and updates end; a timer only when there is a deadline."""
         state = self.state
         left = seconds
 
         def stirred() -> bool:
-            return ready() or (seconds is not None and state.paused is not None)
+            return ready() or ending() or (seconds is not None and state.paused is not None)
+
+        def ending() -> bool:
+            return boundary and self._ending()
 
         while True:
             self.show()
+            if ending() and not ready():
+                raise Interrupted(left)
             began = workflow.time()
             timeout = None if left is None else timedelta(seconds=max(left, 0))
             try:
@@ -237,7 +267,7 @@ class DurableScope:
                 return True
             if left is not None:  # paused: its time stands still
                 left -= workflow.time() - began
-            await workflow.wait_condition(lambda: ready() or state.paused is None)
+            await workflow.wait_condition(lambda: ready() or state.paused is None or ending())
 
     async def together(
         self,
@@ -249,53 +279,49 @@ class DurableScope:
         wake: Callable[[], bool] | None = None,
     ) -> frozenset[str]:
         """Coroutines of this one workflow; no event but those of what they do."""
-        waiting = dict(jobs)
-        running: dict[str, asyncio.Task[None]] = {}
-        finished: frozenset[str] = frozenset()
+        ways = Ways(jobs)
         timer = None
         if seconds is not None:
             timer = asyncio.create_task(self.wait_until(lambda: False, seconds, "time limit"))
-        self._at_once += 1
 
         def stirred() -> bool:
             return (
-                any(task.done() for task in running.values())
-                or (timer is not None and timer.done())
+                any(task.done() for task in ways.running.values())
+                or (timer is not None and timer.done() and not interrupted(timer))
                 or (wake is not None and wake())
             )
 
+        over = False  # by the time, or by a signal
         try:
-            while (waiting or running) and not enough(finished):
-                while waiting and (at_once is None or len(running) < at_once):
-                    name = next(iter(waiting))
-                    running[name] = asyncio.create_task(waiting.pop(name)())
+            while ways.go_on and not over and not enough(ways.finished):
+                ways.start(at_once)
                 await workflow.wait_condition(stirred)
-                ended = [name for name, task in running.items() if task.done()]
-                for name in ended:
-                    running.pop(name).result()
-                    finished |= {name}
-                if not ended:
-                    break
+                over = not ways.ended()
         except GeneratorExit:
             raise  # the run is put out of memory: nothing can be waited for any more
         except BaseException:
-            await self._stopped(running, timer)
+            await self._stopped(ways.running, timer)
             raise
-        await self._stopped(running, timer)
-        return finished
+        if ways.stopped and not over and not enough(ways.finished):
+            raise Interrupted(await left_of(timer))
+        await self._stopped(ways.running, timer)
+        return ways.finished
 
     async def _stopped(
         self, running: Mapping[str, asyncio.Task[None]], timer: asyncio.Task[bool] | None
     ) -> None:
         """Stop what is not needed any more, and wait until it has stopped."""
-        self._at_once -= 1
+        self._stopping += 1
         rest: list[asyncio.Task[Any]] = [*running.values()]
         if timer is not None:
             rest.append(timer)
-        for task in rest:
-            task.cancel()
-        for task in rest:
-            await self._ended(task)
+        try:
+            for task in rest:
+                task.cancel()
+            for task in rest:
+                await self._ended(task)
+        finally:
+            self._stopping -= 1
 
     async def _ended(self, task: asyncio.Task[Any]) -> None:
         """Wait until a task that was told to stop has stopped, with its `finally` steps.
@@ -312,7 +338,7 @@ class DurableScope:
             task.cancel()
             await workflow.wait([task])
             raise
-        if not task.cancelled():
+        if not task.cancelled() and not interrupted(task):
             task.result()
 
 

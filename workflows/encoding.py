@@ -14,9 +14,7 @@ from temporalio import workflow
 from temporalio.common import RawValue
 
 from dsl.errors import RunRefused
-
-LARGEST = 2_000_000
-"""Bytes of JSON."""
+from dsl.sizes import LARGEST
 
 _HALF = 0.5
 Model = TypeVar("Model", bound=BaseModel)

@@ -18,7 +18,7 @@ from dsl.plan import Collect
 from dsl.routing import Route
 from dsl.values import Json
 from workflows.place import Interpreter, Place, RunLeft
-from workflows.scope import Scope
+from workflows.scope import Interrupted, Scope
 from workflows.state import Fork, Routed, Track
 
 
@@ -64,10 +64,15 @@ async def join(
         if child.end == "running"
     }
     signal = collects.signal
-    await scope.together(
-        jobs, enough=enough, seconds=collects.timeout,
-        wake=None if signal is None else lambda: bool(state.signals.get(signal)),
-    )  # fmt: skip
+    try:
+        await scope.together(
+            jobs, enough=enough,
+            seconds=collects.timeout if forked.left is None else forked.left,
+            wake=None if signal is None else lambda: bool(state.signals.get(signal)),
+        )  # fmt: skip
+    except Interrupted as interrupted:
+        forked.left = interrupted.left
+        raise
     if signal is not None and state.signals.get(signal):
         state.signals[signal].pop(0)
     _meet(name, track, forked, children, scope)

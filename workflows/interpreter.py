@@ -12,6 +12,7 @@ from dsl.limits import check, fingerprint, non_progressing
 from dsl.outcomes import Outcome
 from dsl.plan import Persona, Plan, Team
 from dsl.routing import Route, choose, failed_task
+from dsl.sizes import check_size
 from dsl.slices import snapshot
 from dsl.steps import AgentStep, Step
 from dsl.terms import AskTerms
@@ -24,6 +25,9 @@ from workflows.results import RunFailed, failed_result, result
 from workflows.scope import Scope
 from workflows.sequence import run_steps
 from workflows.state import MAIN, Fork, Frame, Routed, Track
+
+_MOST_SEEN = 1000
+"""Contexts of a team's visits that are held against the next: no cycle is longer."""
 
 _SORTED = json.JSONEncoder(sort_keys=True)
 
@@ -175,6 +179,8 @@ def _leave(
     team: Team, track: Track, route: Route, frame: Frame, failed: tuple[str, Outcome] | None
 ) -> None:
     """Put the track where the route leads, with the context that the route makes."""
+    for path, value in route.updates.items():
+        check_size(value, f"the context update {path!r} of team {team.id!r}")
     track.context = apply(track.context, route.updates)
     if track.branch:
         track.updates.extend(route.updates.items())
@@ -221,3 +227,4 @@ async def _progress(team: Team, name: str, track: Track, scope: Scope) -> None:
             raise problem
     else:
         seen.append(mark)
+        del seen[:-_MOST_SEEN]

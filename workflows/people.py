@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
+from pydantic import JsonValue
 from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from dsl.errors import RunRefused
 from dsl.plan import Plan
+from dsl.sizes import MOST_SIGNALLED, too_large
 from dsl.walking import waited_for
 from workflows import approvals, control, steering
 from workflows.encoding import Model, decoded
@@ -112,9 +114,15 @@ class People:
             return
         try:
             converter = workflow.payload_converter()
-            queue.append(converter.from_payload(args[0].payload) if args else None)
+            payload: JsonValue = converter.from_payload(args[0].payload) if args else None
         except (ValueError, RuntimeError, KeyError) as error:
             self._refuse(f"the payload of signal {name!r} is no JSON: {error}")
+            return
+        large = too_large([*queue, payload], f"what waits as signal {name!r}", MOST_SIGNALLED)
+        if large is None:
+            queue.append(payload)
+        else:
+            self._refuse(large)
 
     def _refuse(self, because: str, code: str | None = None) -> None:
         """Keep a refusal readable in the trail; it changes nothing else."""

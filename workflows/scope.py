@@ -26,7 +26,15 @@ Job = Callable[[], Coroutine[None, None, None]]
 
 
 class Interrupted(BaseException):
-    """The run stops here to continue as new; it goes on from its state, at this very place."""
+    """The run stops here to continue as new; it goes on from its state, at this very place.
+
+    Every way of the run stops so, at its next step or in its wait, before the run continues.
+    """
+
+    def __init__(self, left: float | None = None) -> None:
+        self.left = left
+        """Of a wait with an end: the seconds that were left."""
+        super().__init__("the run continues as new")
 
 
 class CallFailed(Exception):
@@ -104,9 +112,20 @@ class Scope(Protocol):
         ...
 
     async def wait_until(
-        self, ready: Callable[[], bool], seconds: float | None, summary: str
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
     ) -> bool:
-        """Wait until the condition holds; False when the time is up first."""
+        """Wait until the condition holds; False when the time is up first.
+
+        At a `boundary` the run may continue as new, and comes back to the same wait.
+
+        Raises:
+            Interrupted: the run continues as new; with the seconds that are left.
+        """
         ...
 
     async def together(
@@ -121,7 +140,8 @@ class Scope(Protocol):
         """Run jobs at the same time until enough have finished, and cancel the rest.
 
         They start in written order, `at_once` of them at a time. It is also enough when the
-        time is up, or when `wake` holds. A job's exception cancels all others and goes on.
+        time is up, or when `wake` holds. A job's exception cancels all others and goes on; where
+        the run continues as new, all come to their next step before `Interrupted` goes on.
 
         Returns:
             The names of the finished jobs.

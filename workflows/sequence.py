@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from dsl.deciding import holds, told
-from dsl.errors import TemplateFailed
+from dsl.errors import TemplateFailed, ValueTooLarge
 from dsl.outcomes import Outcome
 from dsl.steps import AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import LONGEST
@@ -150,6 +150,8 @@ async def _attempts(
 ) -> Outcome:
     """The step, again and again as its `retry` says."""
     block = place.block(scope, "attempts")
+    if block.left is not None:
+        await _until_again(block, block.left, place, scope)
     while True:
         outcome = await _attempt(step, place, scope, interpreter)
         scope.state.blocks[place.block_key("attempts")] = block  # a failed attempt forgets much
@@ -167,19 +169,30 @@ async def _attempts(
         seconds = min(retry.interval * retry.backoff**block.next, LONGEST)
         block.next += 1
         if seconds > 0:
-            summary = f"attempt {block.next + 1} of {place.team}/{place.path}"
-            await scope.wait_until(lambda: False, seconds, summary)
+            await _until_again(block, seconds, place, scope)
+
+
+async def _until_again(block: Block, seconds: float, place: Place, scope: Scope) -> None:
+    """Wait for the next attempt; what is left of it is kept when the run continues as new."""
+    try:
+        await scope.wait_until(
+            lambda: False, seconds, f"attempt {block.next + 1} of {place.team}/{place.path}"
+        )
+    except Interrupted as interrupted:
+        block.left = interrupted.left
+        raise
+    block.left = None
 
 
 async def _attempt(step: Step, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
-    """One attempt; what templates cannot fill is the step's own failure."""
+    """One attempt; what cannot be filled, or not be kept, is the step's own failure."""
     try:
         if step.timeout is None or _is_call(step):
             return await execute(step, place, scope, interpreter)  # a call has its own timeout
         return await _within(step.timeout, step, place, scope, interpreter)
-    except TemplateFailed as error:
+    except (TemplateFailed, ValueTooLarge) as error:
         scope.state.forget(place.key)
-        return Outcome.failed("TemplateFailed", str(error))
+        return Outcome.failed(type(error).__name__, str(error))
 
 
 def _is_call(step: Step) -> bool:
@@ -198,11 +211,18 @@ async def _within(
 ) -> Outcome:
     """The step as a whole, stopped when its time is up."""
     ended: list[Outcome] = []
+    block = place.block(scope, "within")
 
     async def job() -> None:
         ended.append(await execute(step, place, scope, interpreter))
 
-    await scope.together({step.name: job}, enough=lambda finished: bool(finished), seconds=seconds)
+    left = seconds if block.left is None else block.left
+    try:
+        await scope.together({step.name: job}, enough=lambda done: bool(done), seconds=left)
+    except Interrupted as interrupted:
+        block.left = interrupted.left
+        raise
+    place.close_block(scope, "within")
     if ended:
         return ended[0]
     scope.state.forget(place.key)

@@ -27,6 +27,9 @@ from workflows.messages import (
     TrailKind,
 )
 
+MOST_DECISIONS = 500
+"""That a run remembers, of each kind."""
+
 _TRAIL_KEPT = 1000
 _TRAIL_CARRIED = 100
 
@@ -101,6 +104,12 @@ class Block:
     """What the run had used by then."""
     outcome: Outcome | None = None
     """What came of the work, while something else of the step is still to be done."""
+    left: float | None = None
+    """Seconds that were left of a wait or a time limit when the run continued as new."""
+    ended: dict[str, Outcome] | None = None
+    """What came of those ways of several at once that have ended."""
+    dropped: int = 0
+    """Results of earlier rounds that are not kept any more."""
     repeats: dict[str, list[JsonValue]] | None = None
     """`{digest of a call: [digest of its result, how often in a row, what it is]}` of a loop."""
 
@@ -175,6 +184,8 @@ class Fork:
     """The teams that the branches began with, in written order."""
     concentrator: str | None = None
     merge: dict[str, MergePolicy] = field(default_factory=dict[str, MergePolicy])
+    left: float | None = None
+    """Seconds that were left to the branches when the run continued as new."""
 
 
 @dataclass(slots=True)
@@ -286,7 +297,9 @@ class RunState:
             f"{self.trail_digest}|{entry.kind}|{entry.team}|{entry.visit}|{entry.step}|"
             f"{entry.status}|{entry.because}|{entry.next_team}|{fingerprint}"
         )
-        self.trail_digest = sha256(line.encode(), usedforsecurity=False).hexdigest()[:16]
+        self.trail_digest = sha256(
+            line.encode("utf-8", "surrogatepass"), usedforsecurity=False
+        ).hexdigest()[:16]
 
     def carried(self) -> Json:
         """What a run takes along when it continues as new; of the trail, the latest entries."""
@@ -313,6 +326,13 @@ class RunState:
                 continue
             for place in [place for place in kept if _within(key, place)]:
                 del kept[place]
+
+    def decide(self, decision: Decision) -> None:
+        """Keep a decision; of very many, the latest: the trail tells them all."""
+        decisions = self.decisions
+        decisions[decision.id] = decision
+        while len(decisions) > MOST_DECISIONS:
+            del decisions[next(iter(decisions))]
 
     def executed(self, key: str) -> int:
         """Count one more execution of a step; the how-manieth this is, from 1."""

@@ -5,7 +5,6 @@ Deterministic and sandboxed: everything it decides is in `dsl`, everything it do
 
 import asyncio
 from datetime import timedelta
-from typing import NoReturn
 
 from pydantic import ValidationError
 from temporalio import workflow
@@ -13,8 +12,10 @@ from temporalio.common import RawValue, RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks
-from dsl.errors import RunRefused, TeamError
+from dsl.errors import RunRefused, StateTooLarge, TeamError
+from dsl.outcomes import Failure
 from dsl.plan import Plan
+from dsl.sizes import LARGEST
 from dsl.values import Json
 from workflows.beginning import begin
 from workflows.board import board
@@ -24,21 +25,40 @@ from workflows.interpreter import TeamInterpreter, run
 from workflows.messages import TeamInput, TeamResult
 from workflows.people import People
 from workflows.questions import Questions
-from workflows.results import RunFailed
+from workflows.results import RunFailed, failed_result
 from workflows.scope import Interrupted
 from workflows.state import RunState
 from workflows.stopping import stop
+
+MOST_EVENTS = 40_000
+"""Of a history that could not be left; Temporal ends a run at 51,200."""
+
+MOST_BYTES = 40_000_000
+"""The same; Temporal ends a run at 50 MB."""
+
+HELD_EVENTS = 500
+"""After so many it is tried again to leave it."""
 
 
 def _detail(result: TeamResult) -> Json:
     """A result as the detail of a failure; without its values when they are too many."""
     if isinstance(encoded(result), str):
-        result = result.model_copy(update={"context": {}, "output": {}})
+        error = result.error
+        update: dict[str, object] = {
+            "context": {}, "output": {}, "because": _readable(result.because),
+            "error": error and Failure(type=error.type, message=_readable(error.message)),
+        }  # fmt: skip
+        result = result.model_copy(update=update)
     return result.model_dump(mode="json", exclude_defaults=True)
 
 
 def _nothing_to_cut(step: str) -> None:
     """No step runs yet."""
+
+
+def _readable(text: str) -> str:
+    """The text without halves of surrogate pairs, which no message of Temporal's can hold."""
+    return text.encode(errors="replace").decode()
 
 
 @workflow.defn(name="TeamWorkflow", failure_exception_types=[TeamError])
@@ -56,6 +76,10 @@ class TeamWorkflow(People, Questions):
         self._listening = False
         self._first_stretch: asyncio.Task[None] | None = None
         try:
+            if len(raw.payload.data) > LARGEST:
+                raise RunRefused(
+                    f"the input has {len(raw.payload.data):,} bytes, and {LARGEST:,} are allowed"
+                )
             self.input = decoded(raw, TeamInput)
             self.plan = self.input.plan
             if self.input.carried is not None:
@@ -108,14 +132,12 @@ class TeamWorkflow(People, Questions):
     async def _played(self, plan: Plan, scope: DurableScope) -> TeamResult:
         """The run from where its state stands."""
         try:
-            result = await run(scope)
-        except Interrupted:
-            await self._continue(plan)
+            result = await self._result(plan, scope)
         except RunFailed as error:
             self.came_to = error.result
             await self._finish(scope)
             raise ApplicationError(
-                str(error), _detail(error.result), type=error.type, non_retryable=True
+                _readable(str(error)), _detail(error.result), type=error.type, non_retryable=True
             ) from None
         self.came_to = result
         await self._finish(scope)
@@ -127,11 +149,36 @@ class TeamWorkflow(People, Questions):
             )  # fmt: skip
         return result
 
-    async def _continue(self, plan: Plan) -> NoReturn:
-        """Go on with an empty history and everything that the run remembers."""
+    async def _result(self, plan: Plan, scope: DurableScope) -> TeamResult:
+        """What the run comes to, in this history or in a later one."""
+        while True:
+            try:
+                return await run(scope)
+            except Interrupted:
+                await self._continue(plan, scope)
+
+    async def _continue(self, plan: Plan, scope: DurableScope) -> None:
+        """Go on with an empty history and everything that the run remembers.
+
+        What is too much to travel may be less later: until then the run goes on in this history,
+        as far as Temporal lets it.
+
+        Raises:
+            RunFailed: this history is nearly at its end.
+        """
         await workflow.wait_condition(workflow.all_handlers_finished)
-        carried = TeamInput(plan=plan, carried=self.state.carried())
-        workflow.continue_as_new(args=[carried])
+        carried = encoded(TeamInput(plan=plan, carried=self.state.carried()))
+        if not isinstance(carried, str):
+            workflow.continue_as_new(args=[carried])
+        events = workflow.info().get_current_history_length()
+        size = workflow.info().get_current_history_size()
+        if events > MOST_EVENTS or size > MOST_BYTES:
+            error = StateTooLarge(
+                f"this run has to continue with a new history (this one has {events:,} events and "
+                f"{size:,} bytes), and what it remembers cannot travel: {carried}"
+            )
+            raise RunFailed(failed_result(scope, error), error)
+        scope.hold(events + HELD_EVENTS)
 
     async def _finish(self, scope: DurableScope) -> None:
         """The last word on the board, and every message answered.

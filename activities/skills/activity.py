@@ -109,7 +109,14 @@ def _told(error: OSError) -> str:
 
 
 def _refuse_huge(skill: str, data: JsonValue) -> None:
-    size = len(to_json(data))
+    try:
+        size = len(to_json(data))
+    except ValueError as error:
+        raise ApplicationError(
+            f"the result of {skill} holds what JSON has not: {error}",
+            type=FailureType.SKILL_FAILED,
+            non_retryable=True,
+        ) from None
     if size > LARGEST_RESULT:
         raise ApplicationError(
             f"the result of {skill} has {size} bytes, and at most {LARGEST_RESULT} fit into a "

@@ -15,7 +15,7 @@ HARMLESS = {
 }  # fmt: skip
 """Of the standard library; `datetime.now` is refused by ruff."""
 
-INSIDE = {"workflows", "workflows.team", "workflows.durable"}
+INSIDE = {"workflows", "workflows.team", "workflows.ways", "workflows.durable"}
 """What acts through Temporal."""
 
 MESSAGES = {"now", "payload_converter", "query", "signal", "update"}

@@ -52,7 +52,6 @@ class StoppingScope:
         self.state = state
         self.world = world
         self.left = stop_at
-        self.at_once = 0
 
     def now(self) -> datetime:
         return BEGAN + timedelta(seconds=self.world.seconds)
@@ -70,7 +69,7 @@ class StoppingScope:
         return await work
 
     async def checkpoint(self) -> None:
-        if self.left is None or self.at_once:
+        if self.left is None:
             return
         if self.left == 0:
             raise Interrupted
@@ -83,7 +82,12 @@ class StoppingScope:
         return SkillResult(data=self.world.call(request, call))
 
     async def wait_until(
-        self, ready: Callable[[], bool], seconds: float | None, summary: str
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
     ) -> bool:
         """Ann approves what waits, and has what failed tried again once, then skips it; a wait for
         nothing takes its time."""
@@ -112,12 +116,17 @@ class StoppingScope:
         wake: Callable[[], bool] | None = None,
     ) -> frozenset[str]:
         finished: frozenset[str] = frozenset()
-        self.at_once += 1
+        interrupted = False
         for name, job in jobs.items():
-            if not enough(finished):
+            if enough(finished):
+                break
+            try:
                 await job()
                 finished |= {name}
-        self.at_once -= 1
+            except Interrupted:  # the others come to their next step, or end
+                interrupted = True
+        if interrupted and not enough(finished):
+            raise Interrupted(seconds)
         return finished
 
 

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.wire import data_converter
@@ -90,3 +91,128 @@ async def test_a_loop_goes_on_in_the_middle_over_many_histories(tmp_path: Path) 
             last = cast("Any", events[-1])
             run_id = last.workflow_execution_continued_as_new_event_attributes.new_execution_run_id
         assert histories > 3
+
+
+WAYS = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    writer: {prompts: {user: "Number {{ input }}."}}
+orchestration:
+  entry_team: count
+  teams:
+    count:
+      tasks:
+        - name: ways
+          type: parallel
+          timeout: 3d
+          branches:
+            left:
+              - name: left_rounds
+                iterate_on: "{{ range(30) }}"
+                loop_variable: x
+                body:
+                  - {name: ask, agent_type: generic_single_shot, persona_key: writer, input: 1,
+                     conversation: shared}
+            right:
+              - name: right_rounds
+                iterate_on: "{{ range(30) }}"
+                loop_variable: y
+                concurrency: 3
+                body:
+                  - {name: tell, agent_type: generic_single_shot, persona_key: writer, input: 2}
+            person:
+              - {name: sign, type: approval, prompt: "Count?", deadline: 3d}
+            word:
+              - {name: word, type: wait, signal: word, deadline: 2d}
+      routing: {default: null}
+"""
+
+
+async def parts(env: WorkflowEnvironment, handle: Any) -> list[list[Any]]:
+    """The events of each history of a run, oldest first."""
+    run_id: str | None = (await handle.describe()).raw_info.first_run_id
+    found: list[list[Any]] = []
+    while run_id:
+        part = env.client.get_workflow_handle(handle.id, run_id=run_id)
+        found.append(list((await part.fetch_history()).events))
+        last = found[-1][-1].workflow_execution_continued_as_new_event_attributes
+        run_id = last.new_execution_run_id
+    return found
+
+
+async def test_ways_at_once_go_on_over_many_histories_and_nothing_is_asked_twice(
+    tmp_path: Path,
+) -> None:
+    answers: list[Json] = [{"task": "ask", "answer": "a"}, {"task": "tell", "answer": "b"}]
+    async with suggesting_after(60) as env, engine(env, tmp_path, answers) as running:
+        handle: Any = await running.start(WAYS)
+        for _ in range(400):
+            if (await handle.query("status"))["model_calls"] == 60:
+                break
+            await asyncio.sleep(0.05)  # between two looks
+        await handle.signal("word", "now")
+        decision = {"id": "count/ways/person/sign#1", "decision": "approve", "by": "ann"}
+        await handle.execute_update("decide", decision)
+        result = cast("Json", await handle.result())
+        histories = await parts(env, handle)
+    assert result["model_calls"] == 60
+    output = cast("Any", result["output"])
+    assert [way["status"] for way in output["ways"].values()] == ["success"] * 4
+    assert output["left_rounds"]["rounds"] == output["right_rounds"]["rounds"] == 30
+    assert output["word"] == "now"
+    assert len(histories) > 3
+    assert max(len(events) for events in histories) < 120
+
+
+PATIENT = """
+orchestration:
+  entry_team: wait
+  teams:
+    wait:
+      tasks:
+        - {name: sign, type: approval, prompt: "Well?", remind_every: 1s, deadline: 40s,
+           on_timeout: reject}
+"""
+
+
+async def test_a_wait_with_very_many_reminders_does_not_fill_its_history(tmp_path: Path) -> None:
+    async with suggesting_after(30) as env, engine(env, tmp_path, []) as running:
+        handle: Any = await running.start(PATIENT.replace("40s", "12s"))
+        for _ in range(300):
+            described = await handle.describe()
+            if described.status != WorkflowExecutionStatus.RUNNING:
+                break
+            await asyncio.sleep(0.1)  # between two looks
+        histories = await parts(env, handle)
+    assert len(histories) > 1
+    assert max(len(events) for events in histories) < 60
+
+
+ROOMY = """
+orchestration:
+  entry_team: grow
+  max_total_teams: 1000
+  max_recursion_depth: 1000
+  teams:
+    grow:
+      tasks:
+        - name: turns
+          iterate_on: "{{ range(12) }}"
+          loop_variable: n
+          body:
+            - {name: kept, type: set, values: {one: "{{ 'x' * (900000 if n < 11 else 1) }}",
+               two: "{{ one }}", three: "{{ one }}"}}
+            - {name: ask, agent_type: generic_single_shot, persona_key: writer}
+        - {name: ask_last, agent_type: generic_single_shot, persona_key: writer}
+"""
+
+
+async def test_what_is_too_much_to_carry_stays_until_it_is_less(tmp_path: Path) -> None:
+    answers: list[Json] = [{"task": "ask", "answer": "a"}, {"task": "ask_last", "answer": "b"}]
+    async with suggesting_after(30) as env, engine(env, tmp_path, answers) as running:
+        handle: Any = await running.start(ROOMY)
+        result = cast("Json", await handle.result())
+        assert result["model_calls"] == 13
+        assert len(await parts(env, handle)) == 1

@@ -105,7 +105,12 @@ class Stopping(LocalScope):
         await super().checkpoint()
 
     async def wait_until(
-        self, ready: Callable[[], bool], seconds: float | None, summary: str
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
     ) -> bool:
         for request in list(self.state.pending):
             self.decide(DecideInput(id=request, decision="approve", by="ann"))

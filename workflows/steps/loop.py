@@ -6,24 +6,29 @@ from pydantic import JsonValue
 
 from dsl.deciding import holds
 from dsl.outcomes import Outcome
+from dsl.sizes import check_size, json_size
 from dsl.steps import LoopStep
 from dsl.templates import fill
+from dsl.values import Json
 from workflows.place import Interpreter, Place
 from workflows.scope import Scope
 from workflows.state import Block
+
+MOST_RESULTS = 1_000_000
+"""Bytes of JSON that the results of a loop may have: of a longer one, the latest are kept."""
+
+_LOOK_EVERY = 50
+"""Results; to weigh them each time would take time in proportion to all of them."""
 
 
 async def execute(step: LoopStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
     """Run the body round by round; `results` holds the data of each round's last step."""
     block = place.block(scope, "loop")
     frame = place.frame(scope)
-    if step.iterate_on is not None and block.items is None:
-        items = fill(step.iterate_on, place.facts(scope).names())
-        if not isinstance(items, list):
-            kind = type(items).__name__
-            place.close_block(scope, "loop")
-            return Outcome.failed("NotAList", f"iterate_on of {step.name!r} gives a {kind}")
-        block.items = items
+    refused = _begun(step, block, place, scope)
+    if refused is not None:
+        place.close_block(scope, "loop")
+        return refused
     inside = _noticing(step, place)
     if step.concurrency > 1 and block.items is not None:
         return await _at_once(step, block, inside, scope, interpreter)
@@ -32,7 +37,7 @@ async def execute(step: LoopStep, place: Place, scope: Scope, interpreter: Inter
         if step.loop_variable is not None:
             frame.variables[step.loop_variable] = _item(block)
         outcome = await interpreter.run_steps(step.body, inside, part=f"round {block.next}")
-        block.results.append(outcome.data)
+        _keep(block, outcome.data)
         block.next += 1
         if outcome.status == "failure":
             failure = outcome
@@ -41,10 +46,40 @@ async def execute(step: LoopStep, place: Place, scope: Scope, interpreter: Inter
     place.close_block(scope, "loop")
     if step.loop_variable is not None:
         frame.variables.pop(step.loop_variable, None)
-    data: JsonValue = {"rounds": block.next, "results": block.results}
+    data: Json = {"rounds": block.next, "results": block.results}
+    if block.dropped:
+        data["dropped"] = block.dropped
     if failure is not None and failure.error is not None:
         return Outcome.failed(failure.error.type, failure.error.message, data)
     return Outcome.succeeded(data)
+
+
+def _begun(step: LoopStep, block: Block, place: Place, scope: Scope) -> Outcome | None:
+    """Take down what the loop goes over, once; the failure when that is no list."""
+    if step.iterate_on is None or block.items is not None:
+        return None
+    items = fill(step.iterate_on, place.facts(scope).names())
+    if not isinstance(items, list):
+        kind = type(items).__name__
+        return Outcome.failed("NotAList", f"iterate_on of {step.name!r} gives a {kind}")
+    check_size(items, f"the list that {step.name!r} goes over")
+    block.items = items
+    return None
+
+
+def _keep(block: Block, result: JsonValue) -> None:
+    """Keep a round's result; the earliest go when there are more than a run can carry along."""
+    results = block.results
+    results.append(result)
+    if len(results) % _LOOK_EVERY and json_size(result) < MOST_RESULTS // _LOOK_EVERY:
+        return
+    sizes = [json_size(one) for one in results]
+    total, early = sum(sizes), 0
+    while total > MOST_RESULTS and early < len(results) - 1:
+        total -= sizes[early]
+        early += 1
+    del results[:early]
+    block.dropped += early
 
 
 async def _at_once(
@@ -52,28 +87,34 @@ async def _at_once(
 ) -> Outcome:
     """Several rounds at once, each with variables of its own; results stand in the list's order."""
     items = (block.items or [])[: step.max_iterations]
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {} if block.ended is None else block.ended
+    block.ended = outcomes
 
     async def one(name: str, item: JsonValue) -> None:
         inner = place.at(name).branched(name, scope)
         if step.loop_variable is not None:
             inner.frame(scope).variables[step.loop_variable] = item
         outcomes[name] = await interpreter.run_steps(step.body, inner, part="round")
+        _forget(name, place, scope)
 
     def enough(finished: frozenset[str]) -> bool:
-        failed = any(outcomes[name].status == "failure" for name in finished)
-        return failed or len(finished) == len(items)
+        failed = any(outcome.status == "failure" for outcome in outcomes.values())
+        return failed or len(outcomes) == len(items)
 
-    jobs = {str(number): partial(one, str(number), item) for number, item in enumerate(items)}
+    names = [str(number) for number in range(len(items))]
+    jobs = {
+        name: partial(one, name, item)
+        for name, item in zip(names, items, strict=True)
+        if name not in outcomes
+    }
     await scope.together(jobs, enough=enough, at_once=step.concurrency)
-    results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in jobs]
-    for name in jobs:
-        inner = place.at(name).branched(name, scope)
-        del scope.state.frames[inner.frame_path]
-        scope.state.forget(inner.key)
+    results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in names]
+    for name in names:
+        if name not in outcomes:
+            _forget(name, place, scope)
     place.close_block(scope, "loop")
     data: JsonValue = {"rounds": len(outcomes), "results": results}
-    failures = (outcomes[name] for name in jobs if name in outcomes)
+    failures = (outcomes[name] for name in names if name in outcomes)
     failure = next((outcome for outcome in failures if outcome.status == "failure"), None)
     if failure is not None and failure.error is not None:
         return Outcome.failed(failure.error.type, failure.error.message, data)
@@ -89,6 +130,11 @@ def _noticing(step: LoopStep, place: Place) -> Place:
             return place._replace(loop=place.block_key("loop"))
         case "allow":
             return place._replace(loop=None)
+
+
+def _forget(name: str, place: Place, scope: Scope) -> None:
+    """What a round that ran beside others leaves: nothing but its outcome."""
+    scope.state.forget(place.at(name).key)
 
 
 def _goes_on(step: LoopStep, block: Block, place: Place, scope: Scope) -> bool:

@@ -17,7 +17,9 @@ async def execute(
     step: ParallelStep, place: Place, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the ways; what they set is merged in written order; each one's fate is in the data."""
-    outcomes: dict[str, Outcome] = {}
+    block = place.block(scope, "parallel")
+    outcomes: dict[str, Outcome] = {} if block.ended is None else block.ended
+    block.ended = outcomes
 
     async def way(name: str) -> None:
         inner = place.at(name).branched(name, scope)
@@ -26,18 +28,19 @@ async def execute(
     wanted = len(step.branches) if step.join == "all" else 1 if step.join == "any" else step.join
 
     def enough(finished: frozenset[str]) -> bool:
-        good = sum(outcomes[name].status != "failure" for name in finished)
+        good = sum(outcome.status != "failure" for outcome in outcomes.values())
         if step.join == "all":
-            return len(finished) == wanted
-        return good >= wanted or len(finished) == len(step.branches)
+            return len(outcomes) == wanted
+        return good >= wanted or len(outcomes) == len(step.branches)
 
     jobs: dict[str, Callable[[], Coroutine[None, None, None]]] = {
-        name: partial(way, name) for name in step.branches
+        name: partial(way, name) for name in step.branches if name not in outcomes
     }
     if step.losers == "finish":
         await scope.together(jobs, enough=lambda finished: len(finished) == len(jobs))
     else:
         await scope.together(jobs, enough=enough)
+    place.close_block(scope, "parallel")
     return _joined(step, place, scope, outcomes, wanted)
 
 

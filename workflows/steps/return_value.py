@@ -1,6 +1,7 @@
 """Return: the end of this plan, or of this team's tasks, with a value."""
 
 from dsl.outcomes import Outcome
+from dsl.sizes import check_size
 from dsl.steps import ReturnStep
 from dsl.templates import fill
 from workflows.place import Place, Returned
@@ -18,6 +19,7 @@ async def execute(step: ReturnStep, place: Place, scope: Scope) -> Outcome:
     if earlier is not None and earlier.success:  # resumed in a `finally` on the way out
         raise Returned(earlier.data)
     value = fill(step.value, place.facts(scope).names())
+    check_size(value, f"the value that {step.name!r} returns")
     tasks[step.name] = Outcome.succeeded(value)
     place.note(scope, "step", "the plan ends here", status="success")
     raise Returned(value)

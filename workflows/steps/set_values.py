@@ -1,6 +1,7 @@
 """Set: variables of this team visit or plan, filled from templates."""
 
 from dsl.outcomes import Outcome
+from dsl.sizes import check_size
 from dsl.steps import SetStep
 from dsl.templates import fill
 from workflows.place import Place
@@ -11,5 +12,7 @@ async def execute(step: SetStep, place: Place, scope: Scope) -> Outcome:
     """Fill the values in written order; each sees the ones before it."""
     frame = place.frame(scope)
     for name, value in step.values.items():
-        frame.variables[name] = fill(value, place.facts(scope).names())
+        filled = fill(value, place.facts(scope).names())
+        check_size(filled, f"the variable {name!r} that {step.name!r} sets")
+        frame.variables[name] = filled
     return Outcome.succeeded({name: frame.variables[name] for name in step.values})

@@ -3,6 +3,7 @@
 from dsl.errors import LimitExceeded, TeamError
 from dsl.merge import deep_merge
 from dsl.outcomes import Outcome
+from dsl.sizes import check_size
 from dsl.steps import TeamStep
 from dsl.templates import fill
 from workflows.place import Interpreter, Place
@@ -27,6 +28,7 @@ async def execute(step: TeamStep, place: Place, scope: Scope, interpreter: Inter
     if name not in tracks:
         parent = tracks[place.track]
         given = fill(step.input, place.facts(scope).names())
+        check_size(given, f"the input of {step.name!r}")
         context = deep_merge(parent.context, given if isinstance(given, dict) else {})
         routed = Routed(reason="called", because=f"called by {place.team}/{place.path}",
                         from_team=place.team)  # fmt: skip

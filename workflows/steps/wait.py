@@ -9,7 +9,7 @@ from dsl.steps import WaitStep
 from dsl.templates import fill
 from dsl.values import LONGEST, seconds
 from workflows.place import Place, Skipped
-from workflows.scope import Scope
+from workflows.scope import Interrupted, Scope
 
 
 async def execute(step: WaitStep, place: Place, scope: Scope) -> Outcome:
@@ -65,11 +65,18 @@ def _until(step: WaitStep, place: Place, scope: Scope) -> float | Outcome:
 async def _signal(step: WaitStep, name: str, place: Place, scope: Scope) -> Outcome:
     signals, skips = scope.state.signals, scope.state.skips
     path = f"{place.team}/{place.path}"
-    came = await scope.wait_until(
-        lambda: bool(signals.get(name)) or path in skips,
-        step.deadline,
-        f"signal {name} for {place.path}",
-    )
+    block = place.block(scope, "wait")
+    left = step.deadline if block.left is None else block.left
+    try:
+        came = await scope.wait_until(
+            lambda: bool(signals.get(name)) or path in skips,
+            left,
+            f"signal {name} for {place.path}",
+        )
+    except Interrupted as interrupted:
+        block.left = interrupted.left
+        raise
+    place.close_block(scope, "wait")
     if path in skips:
         raise Skipped(skips.pop(path).value)
     if not came:

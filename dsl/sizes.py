@@ -1,0 +1,48 @@
+"""How large values are, and how large they may be."""
+
+from pydantic_core import to_json
+
+from dsl.errors import ValueTooLarge
+from dsl.values import JsonValue
+
+LARGEST = 2_000_000
+"""Bytes of JSON of anything that travels: a request, an answer, a message, a result, the state of a
+run that continues as new. Temporal takes 2 MiB; one number for all is one to know."""
+
+
+def json_size(value: JsonValue) -> int:
+    """Bytes of its JSON; 0 of what has none, which is found where it would be sent."""
+    if value is None or isinstance(value, int | float):
+        return 8
+    try:
+        return len(to_json(value))
+    except ValueError:
+        return 0
+
+
+MOST_SHOWN = 500_000
+"""Bytes of JSON of what a request shows to a person: several of them make one answer."""
+
+MOST_SIGNALLED = 1_000_000
+"""Bytes of JSON of the signals of one name that nobody has taken yet."""
+
+
+def too_large(value: JsonValue, what: str, most: int = LARGEST) -> str | None:
+    """Why a value is too large to travel, or None."""
+    if value is None or isinstance(value, int | float):
+        return None
+    if isinstance(value, str) and len(value) < most // 6:  # an escaped character has six bytes
+        return None
+    size = json_size(value)
+    return None if size <= most else f"{what} has {size:,} bytes, and {most:,} are allowed"
+
+
+def check_size(value: JsonValue, what: str, most: int = LARGEST) -> None:
+    """Refuse a value that could not travel.
+
+    Raises:
+        ValueTooLarge: naming what it is.
+    """
+    refusal = too_large(value, what, most)
+    if refusal is not None:
+        raise ValueTooLarge(refusal)

@@ -111,7 +111,7 @@ def spawn(
             return subprocess.Popen(
                 _command(binary, folder, record, settings),
                 cwd=folder,
-                env={k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES},
+                env=_environment(settings),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -138,6 +138,11 @@ def _command(binary: str, folder: Path, record: ServerRecord, settings: Settings
         # Runs take turns where a provider has a rate limit.
         "--dynamic-config-value", "matching.enableFairness=true",
     ]  # fmt: skip
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    kept = {k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES}
+    return {**kept, "TEMPORAL_VERSION_CHECK_DISABLED": "1"}  # else it asks the world for news
 
 
 def _log(folder: Path) -> Path:

@@ -65,7 +65,10 @@ class Meter:
         return (details,) if details else ()
 
     def hand_on(self) -> tuple[Json, ...]:
-        """Leave what was used to the next attempt, if there will be one."""
+        """Leave what was used to the next attempt, if there will be one; the same as `told`.
+
+        The latest beat is not lost when the attempt fails right after it: the SDK sees to that.
+        """
         details = self.told()
         if details and activity.in_activity():
             activity.heartbeat(*details)

@@ -29,9 +29,9 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
     table.append(_cells(total))
     lines += _aligned(table)
     if total.unpriced:
+        without = counted(total.unpriced, "call")
         lines.append(
-            f"  {counted(total.unpriced, 'call')} of models without a price; the sum leaves them "
-            "out (llm_config.providers.NAME.prices on the worker says what they cost)"
+            f"  {without} without a price, left out of the sum (see `prices`)"
         )
     if total.untold:
         lines.append(f"  {counted(total.untold, 'turn')} of agents that do not tell what they use")
@@ -42,7 +42,7 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
 def money_text(cost: float | None, *, unpriced: bool) -> str:
     """Money as far as it is known: `0.42 USD`, `0.42 USD and unpriced calls`, `unpriced`."""
     if cost is None:
-        return "unpriced" if unpriced else "no price known"
+        return "unpriced" if unpriced else "nothing that has a price"
     return f"{amount('money', cost)}{' and unpriced calls' if unpriced else ''}"
 
 
@@ -60,7 +60,7 @@ def budget_lines(budgets: Iterable[BudgetUse]) -> Iterator[str]:
 
 _STATES = {
     "open": "", "warned": ", nearly used up", "used_up": ", used up",
-    "not_held": ", NOT HELD: a model has no price",
+    "not_held": ", NOT HELD",
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from temporalio.worker import Worker
 from activities.agent_activity import AgentActivities
 from activities.blobs import Blobs, MemoryBlobs
 from activities.contracts import HEARTBEAT_EVERY
+from activities.prices import Pricing
 from activities.providers.base import ProviderSettings
 from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
@@ -28,6 +29,7 @@ from coterie.wire import data_converter
 from dsl.capabilities import Capabilities
 from dsl.compiler import SourceText, compile_sources
 from dsl.plan import Plan
+from dsl.prices import Price
 from dsl.values import Json
 from workflows.messages import TeamInput, TrailEntry, TrailPage
 from workflows.team import TeamWorkflow
@@ -127,6 +129,7 @@ async def engine(
     *,
     blobs: Blobs | None = None,
     everything: bool = True,
+    prices: Mapping[str, Price] | None = None,
     provider: ProviderSettings | None = None,
     cached_runs: int = 1000,
 ) -> AsyncGenerator[Engine]:
@@ -137,11 +140,17 @@ async def engine(
     client, blobs = client or env.client, blobs or MemoryBlobs()
     script = folder / "answers.yml"
     script.write_text(yaml.safe_dump({"answers": [dict(answer) for answer in answers]}))
-    settings = provider or ProviderSettings(name="scripted", kind="scripted", answers=str(script))
+    settings = provider or ProviderSettings(
+        name="scripted", kind="scripted", answers=str(script), prices=prices or {}
+    )
     providers = Providers({"scripted": settings})
     workspace = Workspace(root=folder, commands=dict(commands or {}))
     agents = AgentActivities(
-        providers, agent_packages=agent_packages, skills=tuple(SKILLS), blobs=blobs
+        providers,
+        agent_packages=agent_packages,
+        skills=tuple(SKILLS),
+        blobs=blobs,
+        pricing=Pricing({"scripted": settings}),
     )
     skills = SkillActivities(workspace, SKILLS)
     queue = f"test-{uuid.uuid4()}"

@@ -30,9 +30,7 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
     lines += _aligned(table)
     if total.unpriced:
         without = counted(total.unpriced, "call")
-        lines.append(
-            f"  {without} without a price, left out of the sum (see `prices`)"
-        )
+        lines.append(f"  {without} without a price, left out of the sum (see `prices`)")
     if total.untold:
         lines.append(f"  {counted(total.untold, 'turn')} of agents that do not tell what they use")
     lines += budget_lines(report.budgets)

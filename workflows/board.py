@@ -7,7 +7,7 @@ from workflows.budgets import limit_of
 from workflows.costs import uses
 from workflows.messages import Activity, RunStatus, Standing
 from workflows.spending import total_cost
-from workflows.state import RunState
+from workflows.state import RunState, Track
 
 
 def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
@@ -64,14 +64,22 @@ def board(plan: Plan, state: RunState) -> str:
         f"- **waits for a person**: `{request.id}`: {request.prompt}\n"
         for request in state.pending.values()
     ]) if state.pending else ""  # fmt: skip
+    at = f"team **{main.team}**, visit {main.visit}" if main.visit else _between(main)
     return (
-        f"**{plan.name}**: team **{main.team}**, visit {main.visit} "
+        f"**{plan.name}**: {at} "
         f"({state.teams_run} of {plan.limits.max_total_teams} team visits)\n\n"
         f"{held}{doing}{waits}"
         f"- came here because: {main.routed.because}\n"
         f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
         f"{usage.input_tokens + usage.output_tokens} tokens{_budgets(plan, state)}"
     )
+
+
+def _between(main: Track) -> str:
+    """Where a run is that is at no team."""
+    if main.fork is not None:
+        return f"ways **{'**, **'.join(main.fork.branches)}**"
+    return "at its end" if main.team is None else f"team **{main.team}** is next"
 
 
 def _budgets(plan: Plan, state: RunState) -> str:

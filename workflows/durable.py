@@ -43,6 +43,7 @@ MOST_STEPS_AT_ONCE = 500
 _STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
 """A skill changes the world: what comes after a cancelled one begins when it has stopped."""
 
+_LONGEST_SUMMARY = 200
 _BREATH = timedelta(milliseconds=1)
 T = TypeVar("T")
 
@@ -282,7 +283,8 @@ class DurableScope:
         ways = Ways(jobs)
         timer = None
         if seconds is not None:
-            timer = asyncio.create_task(self.wait_until(lambda: False, seconds, "time limit"))
+            told = f"time limit of {', '.join(jobs)}"[:_LONGEST_SUMMARY]
+            timer = asyncio.create_task(self.wait_until(lambda: False, seconds, told))
 
         def stirred() -> bool:
             return (

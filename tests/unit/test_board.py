@@ -1,0 +1,27 @@
+"""The board says where a run is, also between teams, in fan-outs and at its end."""
+
+import pytest
+
+from dsl.plan import Plan
+from tests.support.engine import plan_of
+from workflows.board import board
+from workflows.state import Fork, RunState, Track
+
+PLAN: Plan = plan_of("""
+orchestration:
+  entry_team: draft
+  teams: { draft: { tasks: [{ name: note, type: set, values: { n: 1 } }] } }
+""")
+
+
+@pytest.mark.parametrize(
+    ("main", "told"),
+    [
+        (Track(team="draft", visit=2), "**test**: team **draft**, visit 2 (0 of 30 team visits)"),
+        (Track(team="draft"), "**test**: team **draft** is next (0 of 30 team visits)"),
+        (Track(fork=Fork(("left", "right"))), "**test**: ways **left**, **right** (0 of 30"),
+        (Track(), "**test**: at its end (0 of 30 team visits)"),
+    ],
+)
+def test_the_board_begins_with_where_the_run_is(main: Track, told: str) -> None:
+    assert board(PLAN, RunState(tracks={"main": main})).startswith(told)

@@ -18,6 +18,7 @@ from dsl.values import Frozen, Json
 RUN_AGENT = "run_agent"
 CALL_SKILL = "call_skill"
 COMPILE_TEAM = "compile_team"
+FORK_RUN = "fork_run"
 
 HEARTBEAT_TIMEOUT = timedelta(seconds=10)
 """How long a worker may be silent about a call before Temporal gives the call to another."""
@@ -199,6 +200,25 @@ class CompileResult(Frozen):
     """Of the providers with a rate limit."""
     marks: Marks | None = None
     """None: nothing that costs anything."""
+
+
+class ForkRequest(Frozen):
+    """A point of another run to go on from."""
+
+    run: str
+    run_id: str | None = None
+    """Of one part of it, or of an earlier run of that id; the latest unless said."""
+    at: str | None = None
+    """The beginning of a visit, `review#2`; where the run failed, unless said."""
+
+
+class ForkResult(Frozen):
+    """The plan and the state at that point, or why there is none."""
+
+    plan: Plan | None = None
+    carried: Json | None = None
+    at: str = ""
+    refused: str | None = None
 
 
 class CallOptions(NamedTuple):

@@ -49,6 +49,15 @@ def add_context(parser: ArgumentParser) -> None:
     parser.add_argument("--id", help="the run's id; made up unless given")
 
 
+def add_fork(parser: ArgumentParser) -> None:
+    """The other run, and what is different in it."""
+    parser.add_argument(
+        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE",
+        help="one change of the context; the key may be dotted, the value is JSON or a text",
+    )  # fmt: skip
+    parser.add_argument("--id", help="the other run's id; made up unless given")
+
+
 def add_decision(parser: ArgumentParser) -> None:
     """Who decides what."""
     add_run(parser)

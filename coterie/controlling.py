@@ -20,7 +20,7 @@ from coterie.runs import Run
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.values import Json
-from workflows.messages import AmendInput, Control, RedirectInput, RetryInput, SkipInput
+from workflows.messages import AmendInput, Control, RedirectInput, SkipInput
 
 _ANSWER_SECONDS = timedelta(seconds=10)
 
@@ -50,14 +50,6 @@ async def redirect(settings: Settings, id: str, team: str, by: str, why: str) ->
     """Send the run to another team when its current one ends."""
     await _update(settings, id, "redirect", RedirectInput(team=team, by=by, why=why))
     say(f"{id}: {team} comes next")
-    return ExitCode.DONE
-
-
-async def retry(settings: Settings, id: str, asked: RetryInput) -> ExitCode:
-    """Have a failed task tried again."""
-    run = Run((await open_connection(settings)).client, id)
-    await run.describe()
-    say(decision_text(await run.retry(asked)))
     return ExitCode.DONE
 
 

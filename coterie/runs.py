@@ -33,6 +33,7 @@ from coterie.failures import AT_LIMIT, CommandError, ExitCode
 from coterie.histories import whole
 from dsl.sizes import LARGEST
 from workflows.messages import (
+    AmendInput,
     CostReport,
     DecideInput,
     Decision,
@@ -148,21 +149,25 @@ class Run:
         Raises:
             CommandError: the run refuses the decision, or nobody answers.
         """
-        return await self._told_to("decide", asked)
+        return await self._told_to("decide", asked, Decision)
 
     async def retry(self, asked: RetryInput) -> Decision:
         """Have a failed task tried again that waits; fails as `decide`."""
-        return await self._told_to("retry", asked)
+        return await self._told_to("retry", asked, Decision)
 
     async def skip(self, asked: SkipInput) -> Decision:
         """Leave a task out; fails as `decide`."""
-        return await self._told_to("skip", asked)
+        return await self._told_to("skip", asked, Decision)
 
-    async def _told_to(self, name: str, asked: BaseModel) -> Decision:
+    async def amend(self, asked: AmendInput) -> None:
+        """Change its context at the next step; fails as `decide`."""
+        await self._told_to("amend", asked, int)
+
+    async def _told_to(self, name: str, asked: BaseModel, answer: type[T]) -> T:
         # The SDK's own overloads are partly untyped.
-        update: Callable[..., Awaitable[Decision]] = cast("Any", self.handle).execute_update
+        update: Callable[..., Awaitable[T]] = cast("Any", self.handle).execute_update
         try:
-            return await update(name, asked, result_type=Decision, rpc_timeout=_ANSWER_SECONDS)
+            return await update(name, asked, result_type=answer, rpc_timeout=_ANSWER_SECONDS)
         except WorkflowUpdateFailedError as error:
             cause = error.cause
             said = cause.message if isinstance(cause, ApplicationError) else str(cause)

@@ -27,7 +27,8 @@ DECIDING = (
     "workflows.fan_out", "workflows.interpreter", "workflows.looking", "workflows.patches",
     "workflows.place", "workflows.queues", "workflows.repeats", "workflows.results",
     "workflows.scope", "workflows.sequence", "workflows.skill_calls", "workflows.spending",
-    "workflows.failing", "workflows.steering", "workflows.steps", "workflows.stopping",
+    "workflows.failing", "workflows.forking", "workflows.steering", "workflows.steps",
+    "workflows.stopping",
 )  # fmt: skip
 """The interpreter: it reaches the world through the Scope alone."""
 

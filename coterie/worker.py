@@ -16,6 +16,7 @@ from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
 from activities.skills.registry import SKILLS
 from coterie.compile_activity import CompileActivities
+from coterie.fork_activity import ForkActivities
 from coterie.marking import marks_of
 from coterie.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
 from coterie.sandbox import sandbox
@@ -116,11 +117,17 @@ def build_workers(
         pricing=pricing,
     )
     compiler = CompileActivities(settings, trusted, queues, marks)
+    forks = ForkActivities(client)
     serving = Worker(
         client,
         task_queue=task_queue,
         workflows=[TeamWorkflow],
-        activities=[agents.run_agent, skills.call_skill, compiler.compile_team],
+        activities=[
+            agents.run_agent,
+            skills.call_skill,
+            compiler.compile_team,
+            forks.fork_run,
+        ],
         workflow_runner=sandbox(),
         # The default is a hash over every loaded module: seconds of CPU for nothing.
         build_id=own_version(),

@@ -201,9 +201,11 @@ def _told(next_team: str | tuple[str, ...] | None) -> str | None:
 def _enter(team: Team, name: str, track: Track, scope: Scope) -> int:
     """Count the start of a team whose limits were checked before it (checklist C-01, C-02)."""
     state = scope.state
-    state.teams_run += 1
-    state.visits[team.id] = visit = state.visits.get(team.id, 0) + 1
+    visit = state.visits.get(team.id, 0) + 1
+    # Before it counts: whoever looks on has the state in which the visit can begin again.
     Place(name, team.id, visit, "", "").note(scope, "team", track.routed.because)
+    state.teams_run += 1
+    state.visits[team.id] = visit
     return visit
 
 

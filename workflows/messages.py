@@ -18,14 +18,29 @@ How = Literal["update", "signal", "deadline", "remembered"]
 TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget"]
 
 
+class ForkInput(Frozen):
+    """Another run, and the point from which this one goes on; its plan comes with it."""
+
+    run: str
+    run_id: str | None = None
+    """Of an earlier run of that id; the latest unless said."""
+    at: str | None = None
+    """The beginning of a visit, `review#2`; where the run failed, unless said."""
+    updates: Json = Field(default_factory=dict[str, JsonValue])
+    """`{dotted path: value}`: what is otherwise in the context."""
+    by: str = "unknown"
+    why: str = ""
+
+
 class TeamInput(Frozen):
-    """How a run is started: a team the worker knows, inline YAML, or a compiled plan."""
+    """How a run is started: a team the worker knows, inline YAML, a plan, or another run."""
 
     team: str | None = None
     """The name of a document in the worker's catalog."""
     document: str | None = None
     """Inline YAML; compiled on the worker, which trusts none of it."""
     plan: Plan | None = None
+    fork: ForkInput | None = None
     context: Json = Field(default_factory=dict[str, JsonValue])
     carried: Json | None = None
     """The state of a run that continues as new; only the run itself writes this."""
@@ -161,6 +176,8 @@ class Decision(Frozen):
     """What was changed, and by whom: `pages: 3 -> 4 (ann)`."""
     digest: str = ""
     """Of what was approved, where it was changed."""
+    run: str | None = None
+    """Of which run, where it is not this one's own: this run was forked from it afterwards."""
 
 
 class RequestAsked(Frozen):

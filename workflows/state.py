@@ -5,7 +5,7 @@ have a Frame, a block of steps has a Block. So the interpreter, started anew wit
 state, goes on where it was (decision 0007).
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Literal, cast
@@ -314,6 +314,11 @@ class RunState:
             ValidationError: it is none.
         """
         return _STATE.validate_python(carried)
+
+    def become(self, other: "RunState") -> None:
+        """Remember what another state does, in this one's place: whoever has it sees that."""
+        for one in fields(RunState):
+            setattr(self, one.name, getattr(other, one.name))
 
     def forget(self, key: str) -> None:
         """Drop the places of everything at and below a key: it was left in the middle.

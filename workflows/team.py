@@ -11,7 +11,16 @@ from temporalio import workflow
 from temporalio.common import RawValue, RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
-from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks
+from activities.contracts import (
+    COMPILE_TEAM,
+    FORK_RUN,
+    HEARTBEAT_TIMEOUT,
+    CompileRequest,
+    CompileResult,
+    ForkRequest,
+    ForkResult,
+    Marks,
+)
 from dsl.errors import RunRefused, StateTooLarge, TeamError
 from dsl.outcomes import Failure
 from dsl.plan import Plan
@@ -21,8 +30,9 @@ from workflows.beginning import begin
 from workflows.board import board
 from workflows.durable import DurableScope
 from workflows.encoding import decoded, encoded
+from workflows.forking import fork_off
 from workflows.interpreter import TeamInterpreter, run
-from workflows.messages import TeamInput, TeamResult
+from workflows.messages import ForkInput, TeamInput, TeamResult
 from workflows.people import People
 from workflows.questions import Questions
 from workflows.results import RunFailed, failed_result
@@ -101,8 +111,9 @@ class TeamWorkflow(People, Questions):
             await workflow.wait_condition(lambda: self._listening)
             await workflow.wait_condition(workflow.all_handlers_finished)
             raise self.refused
-        self.plan = plan = await self._compiled()
-        if self.input.carried is None:
+        fork = self.input.fork
+        self.plan = plan = await (self._compiled() if fork is None else self._forked(fork))
+        if self.input.carried is None and fork is None:
             begin(plan, self.state)
         scope = DurableScope(plan, self.state, lambda: board(plan, self.state))
         self.cut = scope.cut
@@ -190,9 +201,7 @@ class TeamWorkflow(People, Questions):
         await workflow.wait_condition(workflow.all_handlers_finished)
 
     async def _compiled(self) -> Plan:
-        asked = [self.input.plan, self.input.team, self.input.document]
-        if sum(one is not None for one in asked) != 1:
-            raise RunRefused("a run starts from one of `team`, `document` or `plan`")
+        self._starts_from_one()
         if self.input.plan is not None:
             if self.input.marked:
                 self.state.marks = await self._marks()
@@ -224,3 +233,42 @@ class TeamWorkflow(People, Questions):
             retry_policy=RetryPolicy(maximum_attempts=attempts),
             summary=f"compile {given.team or 'the document'}" if given.plan is None else "marks",
         )
+
+    def _starts_from_one(self) -> None:
+        asked = [self.input.plan, self.input.team, self.input.document, self.input.fork]
+        if sum(one is not None for one in asked) != 1:
+            raise RunRefused("a run starts from one of `team`, `document`, `plan` or `fork`")
+
+    async def _forked(self, fork: ForkInput) -> Plan:
+        """The plan of another run, and its state, as a worker finds them in its history."""
+        self._starts_from_one()
+        if self.input.context:
+            raise RunRefused(
+                "a fork has the context of the other run; say in `fork.updates` what is to change"
+            )
+        result = await self._found(ForkRequest(run=fork.run, run_id=fork.run_id, at=fork.at))
+        if result.plan is None or result.carried is None:
+            raise RunRefused(result.refused or "there is nothing to go on from")
+        state = RunState.resumed(result.carried)
+        fork_off(state, fork, result.at, workflow.now())
+        self.state.become(state)
+        workflow.upsert_memo({"forked_from": f"{fork.run} at {result.at}"})
+        return result.plan
+
+    async def _found(self, point: ForkRequest) -> ForkResult:
+        try:
+            return await workflow.execute_activity(
+                FORK_RUN,
+                point,
+                result_type=ForkResult,
+                summary=f"find {point.at or 'the failure'} in {point.run}",
+                start_to_close_timeout=timedelta(minutes=10),
+                heartbeat_timeout=HEARTBEAT_TIMEOUT,
+                retry_policy=RetryPolicy(
+                    maximum_attempts=5, non_retryable_error_types=["PayloadsTooLarge"]
+                ),
+            )
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            raise RunRefused(f"{point.run} cannot be looked into: {error.cause}") from None

@@ -1,8 +1,8 @@
-"""`coterie retry`: have a failed task tried again that waits for a person's word."""
+"""`coterie retry`: have a failed task tried again, also when its run has ended with it."""
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_run, login_name
+from coterie.arguments import add_fork, add_run, login_name, read_updates
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 
@@ -13,15 +13,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "task", nargs="?", metavar="TASK", help="which one; not needed when just one waits"
     )
+    add_fork(parser)
     parser.add_argument("--by", default=None, help="who says so; the login name unless given")
     parser.add_argument("--why", default="", help="the reason, kept in the trail")
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Ask the run, and say whether it takes it."""
-    from coterie.controlling import retry
+    from coterie.forks import retry
     from coterie.interrupts import run_async
     from workflows.messages import RetryInput
 
     asked = RetryInput(task=args.task, by=args.by or login_name(), why=args.why)
-    return run_async(retry(settings, args.run, asked))
+    return run_async(retry(settings, args.run, asked, read_updates(args.settings), args.id))

@@ -14,7 +14,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.client import WorkflowHistory
 
-from activities.contracts import CompileResult
+from activities.contracts import CompileResult, ForkResult
 from coterie.decided import Visit, Witness, WitnessedState
 from coterie.replaying.onlooker import Onlooker, is_the_last, observed
 from coterie.wire import data_converter
@@ -49,7 +49,7 @@ def recorded_plan(history: WorkflowHistory) -> Plan | None:
     Reads the start's input and the record of the compiling activity; replays nothing.
     """
     for payload in _plan_payloads(history):
-        for model in (TeamInput, CompileResult):
+        for model in (TeamInput, CompileResult, ForkResult):
             plan = _plan_in(payload, model)
             if plan is not None:
                 return plan
@@ -60,6 +60,7 @@ def _plan_payloads(history: WorkflowHistory) -> Iterator[Payload]:
     for event in history.events:
         yield from event.workflow_execution_started_event_attributes.input.payloads
         yield from _marked(event)
+        yield from event.activity_task_completed_event_attributes.result.payloads
 
 
 def _marked(event: HistoryEvent) -> Iterator[Payload]:

@@ -44,6 +44,8 @@ class Case:
     """`{request id: approve or reject}`, by whoever."""
     acts: list[Json]
     """What people do, in order: `asks`, `wait_hours`, `update` or `signal` `with` its payload."""
+    fork: Json | None
+    """The run that is recorded begins in the middle of the first one, once that has ended."""
     continue_after: int | None
     """The run continues as new after so many events; on the real server, whose time does not
     skip."""
@@ -63,6 +65,7 @@ def cases() -> list[Case]:
                 answers=cast("list[Json]", script.get("answers", [])),
                 decisions=cast("dict[str, str]", script.get("decisions", {})),
                 acts=cast("list[Json]", script.get("acts", [])),
+                fork=cast("Json | None", script.get("fork")),
                 continue_after=cast("int | None", script.get("continue_after")),
             )
         )
@@ -85,6 +88,9 @@ async def record(case: Case, env: WorkflowEnvironment, folder: Path) -> list[Wor
             await handle.result()
         except WorkflowFailureError as failed:
             print(f"{case.name}: fails with: {failed.cause}")  # noqa: T201
+        if case.fork is not None:
+            handle = await running.start_raw({"fork": {"run": handle.id, **case.fork}})
+            await handle.result()
         return [history async for history in links(env.client, handle.id)]
 
 

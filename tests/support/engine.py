@@ -24,6 +24,7 @@ from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
 from activities.skills.base import Command, Workspace
 from activities.skills.registry import SKILLS, contracts
+from coterie.fork_activity import ForkActivities
 from coterie.sandbox import sandbox
 from coterie.wire import data_converter
 from dsl.capabilities import Capabilities
@@ -158,7 +159,7 @@ async def engine(
         client,
         task_queue=queue,
         workflows=[TeamWorkflow],
-        activities=[agents.run_agent, skills.call_skill],
+        activities=[agents.run_agent, skills.call_skill, ForkActivities(client).fork_run],
         workflow_runner=sandbox(everything=everything),
         build_id="test",
         max_cached_workflows=cached_runs,

@@ -11,15 +11,19 @@ import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import CancelledError
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
 
 from activities.providers.base import ProviderSettings
 from activities.skills.base import Command
+from coterie.sandbox import sandbox
 from coterie.settings import load
 from coterie.testing.server import time_skipping_server
+from coterie.wire import data_converter
 from dsl.values import Json
 from tests.support.engine import Engine, engine, trail
 from tests.support.raw_server import raw_server
 from tests.support.runs import asked
+from workflows.team import TeamWorkflow
 
 Handle = Any
 MOST_SECONDS = 5.0
@@ -124,7 +128,16 @@ async def cancelled(handle: Handle, reason: str = "by ann: enough") -> Json:
     assert time.monotonic() - began < MOST_SECONDS
     assert isinstance(failed.value.cause, CancelledError)
     assert (await handle.query("status"))["state"] == "cancelled"
+    await replayer().replay_workflow(await handle.fetch_history())
     return await handle.query("result")
+
+
+def replayer() -> Replayer:
+    return Replayer(
+        workflows=[TeamWorkflow],
+        workflow_runner=sandbox(everything=True),
+        data_converter=data_converter,
+    )
 
 
 async def at_work(handle: Handle, state: str = "") -> None:

@@ -1,0 +1,36 @@
+"""The activity that finds where another run goes on from: a worker looks, and believes nobody.
+
+Whoever starts a fork names a run and a visit, no more. Plan and state come from that run's own
+history (decision 0010).
+"""
+
+from temporalio import activity
+from temporalio.client import Client
+
+from activities.contracts import FORK_RUN, ForkRequest, ForkResult
+from activities.heartbeats import heartbeating
+from coterie.failures import CommandError
+from coterie.forking import point_at, point_of_failure
+from coterie.runs import Unanswered
+
+
+class ForkActivities:
+    """Looks into the runs of this worker's own namespace."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @activity.defn(name=FORK_RUN)
+    async def fork_run(self, request: ForkRequest) -> ForkResult:
+        """The point, or why there is none; fails only where it may help to try again."""
+        try:
+            async with heartbeating():
+                if request.at is None:
+                    point = await point_of_failure(self._client, request.run, request.run_id)
+                else:
+                    point = await point_at(self._client, request.run, request.run_id, request.at)
+        except Unanswered:
+            raise
+        except CommandError as error:
+            return ForkResult(refused=str(error))
+        return ForkResult(plan=point.plan, carried=point.carried, at=point.at)

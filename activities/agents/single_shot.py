@@ -83,6 +83,7 @@ class GenericSingleShotAgent(BaseAgent):
             output_schema=persona.output_schema,
             timeout=persona.timeout,
             label=self.services.label,
+            call=self.services.key,
         )
 
     def _response(self, persona: Persona, completion: Completion) -> AgentResponse:

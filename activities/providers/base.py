@@ -40,6 +40,9 @@ class ModelRequest:
     """Seconds."""
     label: str = ""
     """`team/task#visit.reask`: names the call in a script of answers; never sent to a model."""
+    call: str = ""
+    """`run id/activity id`: tells one call from every other, also when it is tried again; never
+    sent to a model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,8 @@ class ScriptedProvider:
         Args:
             script: The YAML file of answers.
             log: Gets one JSON line before and one after each answer, `{"event": "asked" or
-                "answered", "label": ..., "at": ISO 8601}`, so that calls can be counted even
-                when the process is killed.
+                "answered", "label": ..., "call": run id/activity id, "at": ISO 8601}`, so that
+                calls can be counted even when the process is killed.
 
         Raises:
             ProviderFailure: the script cannot be read; says where.
@@ -72,9 +72,9 @@ class ScriptedProvider:
             ProviderFailure: the script has no answer for it; says which entry to add.
         """
         entry = self._choose(request)
-        self._note("asked", request.label)
+        self._note("asked", request)
         await asyncio.sleep(entry.seconds)
-        self._note("answered", request.label)
+        self._note("answered", request)
         return played(entry, request)
 
     async def close(self) -> None:
@@ -88,10 +88,15 @@ class ScriptedProvider:
             )
         return entry
 
-    def _note(self, event: Literal["asked", "answered"], label: str) -> None:
+    def _note(self, event: Literal["asked", "answered"], request: ModelRequest) -> None:
         if self._log is None:
             return
-        line = {"event": event, "label": label, "at": datetime.now(UTC).isoformat()}
+        line = {
+            "event": event,
+            "label": request.label,
+            "call": request.call,
+            "at": datetime.now(UTC).isoformat(),
+        }
         # One write with O_APPEND: lines of several workers do not mix, and none is lost to a kill.
         file = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:

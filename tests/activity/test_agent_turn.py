@@ -47,6 +47,7 @@ async def test_every_field_of_the_persona_reaches_the_one_model_call() -> None:
             output_schema=VERDICT,
             timeout=42.0,
             label="solution/design#2.0",
+            call="test-run/test",
         )
     ]
     assert response == AgentResponse(

@@ -1,0 +1,43 @@
+"""The whole of it: a project, its siege, its reckoning."""
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.chaos.ground import SAMPLE, Ground
+from tests.chaos.people import People
+from tests.chaos.reckoning import Report, reckon
+from tests.chaos.siege import Siege, Terms
+from tests.support.project import project
+
+
+async def play(folder: Path, seed: int, terms: Terms, tell: Callable[[str], None]) -> Report:
+    """Play it in a folder of its own; nothing is left running.
+
+    Args:
+        folder: to be made; what remains there tells what happened.
+        seed: of what is killed when and of what people do; the machine has its own chance.
+        terms: how hard it is.
+        tell: takes lines of progress.
+    """
+    chance = random.Random(seed)
+    with project(folder, sample=SAMPLE) as shop:
+        ground = Ground(shop, chance)
+        ground.open()
+        people = People(chance, folder / "ledger.txt")
+        siege = Siege(ground, people, await shop.client(), terms, tell)
+        await siege.lay()
+        kills = [kill.target for kill in ground.kills]
+        tell(
+            f"{len(kills)} kills ({kills.count('worker')} of the worker, {kills.count('server')} "
+            f"of the server, {kills.count('both')} of both) in {siege.seconds / 60:.1f} minutes"
+        )
+        tell(
+            f"{people.taken.total()} decisions taken, {people.refused} refused as duplicate or "
+            f"late, {people.unanswered} times nobody answered"
+        )
+        began = time.monotonic()
+        report = await reckon(siege)
+        tell(f"read all histories in {time.monotonic() - began:.0f} s")
+        return report

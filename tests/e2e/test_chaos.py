@@ -1,0 +1,75 @@
+"""Kills at random moments, and at the worst one: what is promised when things die holds.
+
+`make chaos ARGS="--runs 200"` is the large version of the first test.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from coterie.runs import Run
+from tests.chaos.ground import SAMPLE
+from tests.chaos.play import play
+from tests.chaos.siege import Terms
+from tests.support.project import project, until
+
+RELEASE = """
+import os, sys, time
+from pathlib import Path
+
+call = os.environ["COTERIE_CALL"]
+run, ledger, begun = call.partition("/")[0], Path("ledger.txt"), Path(call.replace("/", "-"))
+if "--verify" in sys.argv:
+    sys.exit(0 if ledger.exists() and call in ledger.read_text().splitlines() else 1)
+first = not begun.exists()
+if run == "lost-before" and first:
+    begun.touch()
+    time.sleep(600)
+with ledger.open("a") as file:
+    file.write(call + "\\n")
+if first:
+    begun.touch()
+    time.sleep(600)
+"""
+
+
+@pytest.mark.timeout(240)
+async def test_under_random_kills_every_run_comes_to_its_end_and_nothing_paid_is_repeated(
+    tmp_path: Path,
+) -> None:
+    told: list[str] = []
+    terms = Terms(runs=10, kills=4, gap=(1.0, 5.0), limit=200)
+    report = await play(tmp_path / "project", 11, terms, told.append)
+    assert report.wrong == [], "\n".join([*told, *report.lines()])
+    assert report.finished == report.runs == 11
+    assert report.calls == 99
+
+
+@pytest.mark.timeout(240)
+async def test_a_command_killed_before_or_after_it_happened_happens_once(tmp_path: Path) -> None:
+    with project(tmp_path / "shop", sample=SAMPLE) as shop:
+        (shop.folder / "release.py").write_text(RELEASE)
+        assert shop.coterie("server").returncode == 0
+        worker = shop.begin("worker")
+        runs = ("lost-before", "lost-after")
+        for run in runs:
+            begun = shop.coterie("start", "release", "--id", run)
+            assert begun.returncode == 0, begun.stderr
+        for run in runs:
+            until((shop.folder / f"{run}-release").exists, f"the release of {run}")
+        worker.kill()
+        worker.wait()
+        shop.begin("worker")
+        client = await shop.client()
+        became: dict[str, list[str]] = {}
+        for run in runs:
+            end = await Run(client, run).end()
+            assert end.completed, end.message
+            trail = await Run(client, run).trail()
+            [caught] = [one for one in trail if one.status == "caught"]
+            assert "OutcomeUnknown" in caught.because
+            became[run] = [one.step or "" for one in trail if one.status == "success"]
+        assert any(step.endswith("/missed") for step in became["lost-before"])
+        assert any(step.endswith("/seen") for step in became["lost-after"])
+        ledger = (shop.folder / "ledger.txt").read_text().splitlines()
+        assert sorted(ledger) == ["lost-after/release", "lost-before/release"]

@@ -377,6 +377,9 @@ def _expected(error: ActivityError, call: Call) -> BaseException:
                 f"{call.summary} was lost on its way: whether it happened is not known",
                 _spent(cause.last_heartbeat_details),
             )
+        case CallTimedOut() if cause.type is TimeoutType.HEARTBEAT:
+            lost = "its worker was lost before it answered, and no attempt is left"
+            return CallFailed("Timeout", f"{call.summary}: {lost}")
         case CallTimedOut():
             seconds = call.options.timeout
             return CallFailed(

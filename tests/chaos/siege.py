@@ -28,7 +28,7 @@ class Terms:
     gap: tuple[float, float] = (1.0, 15.0)
     """Seconds between two kills, at least and at most."""
     patience: float = 120.0
-    """A run whose history does not grow for so long is wedged."""
+    """A run is wedged when its history does not grow for so long, and nothing was killed."""
     limit: float = 3600.0
     """Seconds for everything."""
 
@@ -56,6 +56,7 @@ class Siege:
     wedged: dict[str, str] = field(default_factory=dict[str, str])
     """What does not move any more, and since when."""
     seconds: float = 0.0
+    _killed: float = 0.0
     _moved: dict[str, Progress] = field(default_factory=dict[str, Progress])
 
     async def lay(self) -> None:
@@ -98,6 +99,7 @@ class Siege:
         for number in range(1, self.terms.kills + 1):
             await asyncio.sleep(self.ground.chance.uniform(*self.terms.gap))
             kill = await self.ground.kill_one()
+            self._killed = time.monotonic()
             left = len(self._open)
             self.tell(f"kill {number} of {self.terms.kills}: {kill.target}; {left} runs are open")
 
@@ -144,7 +146,9 @@ class Siege:
         seen.looked = now
         if events != seen.events:
             seen.events, seen.since = events, now
-        elif now - seen.since > self.terms.patience and not await self._waits_for_a_person(id):
+        elif now - max(
+            seen.since, self._killed
+        ) > self.terms.patience and not await self._waits_for_a_person(id):
             self.wedged[id] = f"{events} events, and none more for {self.terms.patience:g} s"
             del self._open[id]
 

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from temporalio.client import Client
@@ -70,18 +70,27 @@ async def working(
     )  # fmt: skip
     await _hold(client, queues)
     try:
-        async with AsyncExitStack() as stack:
-            for served in workers:
-                await stack.enter_async_context(served)
-            stack.push_async_callback(_shut_down, workers)
+        async with _serving(workers):
             yield workers[0]
     finally:
         await providers.close()
 
 
-async def _shut_down(workers: Sequence[Worker]) -> None:
-    """All at once: each may wait for its calls in progress."""
-    await asyncio.gather(*(worker.shutdown() for worker in workers))
+@asynccontextmanager
+async def _serving(workers: Sequence[Worker]) -> AsyncGenerator[None]:
+    """All of them; at the end all at once, since each may wait for its calls in progress.
+
+    Who is told to end while they wait does not ask any of them twice.
+    """
+    begun: list[Worker] = []
+    try:
+        for worker in workers:
+            await worker.__aenter__()
+            begun.append(worker)
+        yield
+    finally:
+        why = sys.exc_info()
+        await asyncio.gather(*(worker.__aexit__(*why) for worker in begun))
 
 
 async def _hold(client: Client, queues: Mapping[str, ProviderQueue]) -> None:

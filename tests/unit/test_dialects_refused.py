@@ -20,6 +20,8 @@ AGENT = TASK % "agent_type: generic_llm, persona_key: writer, %s"
 PERSONA = "llm_config: { personas: { writer: { %s } } }\n" + TEAM % "name: Start"
 PROVIDER = "llm_config: { providers: { scripted: { %s } } }\n" + TEAM % "name: Start"
 
+POLICY = PROVIDER % "kind: scripted, rate_limit_policy: { %s }"
+
 PLACES = {
     "depends_on": AGENT, "condition": AGENT, "if": AGENT, "next": RULE, "max_retries": AGENT,
     "retry_count": AGENT, "retry_config": AGENT, "timeout_seconds": AGENT, "conditions": RULE,
@@ -38,7 +40,7 @@ PLACES = {
     "allow_llm_fallback": PERSONA, "skills": "llm_config: { %s }\n" + TEAM % "name: Start",
     "config_locations": "%s\n" + TEAM % "name: Start", "model_params": PERSONA,
     "extended_thinking": PERSONA, "context_length": PROVIDER, "persona_key": PERSONA,
-    "agent_type": PERSONA,
+    "agent_type": PERSONA, "tokens_per_minute": POLICY,
 }  # fmt: skip
 """Where each form stood."""
 

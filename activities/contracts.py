@@ -19,6 +19,7 @@ RUN_AGENT = "run_agent"
 CALL_SKILL = "call_skill"
 COMPILE_TEAM = "compile_team"
 FORK_RUN = "fork_run"
+NOTIFY = "notify"
 
 HEARTBEAT_TIMEOUT = timedelta(seconds=10)
 """How long a worker may be silent about a call before Temporal gives the call to another."""
@@ -171,6 +172,37 @@ class OwnQueue(Frozen):
     name: str
     fair_by: str = "run"
     """Who takes turns there: `run`, each run; or a dotted path of the context."""
+
+
+NoticeKind = Literal["request", "reminder", "escalation", "timeout"]
+
+
+class Notice(Frozen):
+    """What people are told of a request that waits for them: once for each of its moments."""
+
+    id: str
+    """The same at every attempt; receivers drop what they have seen."""
+    channel: str
+    """A name of the worker's configuration."""
+    what: NoticeKind
+    number: int = 1
+    """The how-manieth reminder or escalation."""
+    text: str
+    """One sentence."""
+    run: str
+    plan: str
+    request: str
+    """`team/step#visit`."""
+    prompt: str
+    show: JsonValue = None
+    """What is shown, where it is small."""
+    digest: str
+    approvers: tuple[str, ...] = ()
+    """Everyone who may decide; anyone when empty."""
+    quorum: int = 1
+    since: str
+    deadline: str | None = None
+    on_timeout: str | None = None
 
 
 class CompileRequest(Frozen):

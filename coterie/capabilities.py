@@ -21,13 +21,16 @@ BUILT_IN_PROVIDERS = {
 
 
 def capabilities(
-    providers: Iterable[str] = (), commands: Mapping[str, CommandSection] | None = None
+    providers: Iterable[str] = (),
+    commands: Mapping[str, CommandSection] | None = None,
+    channels: Iterable[str] | None = None,
 ) -> Capabilities:
     """Agent types, skills and built-in providers, with what a worker adds.
 
     Args:
         providers: names of the worker's own providers.
         commands: its commands; None when it is not known which it has.
+        channels: names of its channels to people; None when they are not known.
     """
     from activities.skills.contracts import known_contracts
 
@@ -36,6 +39,7 @@ def capabilities(
         skills=known_contracts(),
         providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
         commands=None if commands is None else tuple(commands),
+        channels=None if channels is None else tuple(channels),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )
 

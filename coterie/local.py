@@ -18,6 +18,7 @@ from activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
+    Notice,
     SkillRequest,
     SkillResult,
     Spent,
@@ -32,7 +33,7 @@ from workflows.messages import DecideInput, Decision, TeamResult
 from workflows.patches import Patch
 from workflows.place import Place, Returned
 from workflows.scope import Call, CallFailed, Job, Leaving
-from workflows.state import RunState
+from workflows.state import RunState, Telling
 
 
 class World(Protocol):
@@ -61,6 +62,8 @@ class LocalScope:
         self.plan = plan
         self.state = state
         self.run_id = run_id
+        self.notices: list[Notice] = []
+        """What people would have been told."""
         self._world = world
         self._stirred = asyncio.Event()
 
@@ -107,6 +110,10 @@ class LocalScope:
             raise _expected(error, call) from error
         finally:
             self._stirred.set()
+
+    def tell(self, telling: Telling) -> None:
+        """Keep it: here nobody is told."""
+        self.notices.append(telling.notice)
 
     async def wait_until(
         self,

@@ -208,6 +208,8 @@ def _event(entry: TrailEntry, because: bool) -> str:
             return f"  {where}: {entry.because}"
         case "control":
             return f"  {where}: {entry.because or entry.status}"
+        case "notice":
+            return f"  {entry.because}"
         case "refused":
             return f"  a decision was refused, because {entry.because}"
         case "route" if entry.status not in (None, "success", "failure"):

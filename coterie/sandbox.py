@@ -24,11 +24,11 @@ DECIDING = (
     "workflows.approvals", "workflows.asking", "workflows.attributes", "workflows.beginning",
     "workflows.board", "workflows.budgets", "workflows.consent", "workflows.control",
     "workflows.conversing", "workflows.costs", "workflows.edits", "workflows.extract",
-    "workflows.fan_out", "workflows.interpreter", "workflows.looking", "workflows.patches",
-    "workflows.place", "workflows.queues", "workflows.repeats", "workflows.results",
-    "workflows.scope", "workflows.sequence", "workflows.skill_calls", "workflows.spending",
-    "workflows.failing", "workflows.forking", "workflows.steering", "workflows.steps",
-    "workflows.stopping",
+    "workflows.failing", "workflows.fan_out", "workflows.forking", "workflows.interpreter",
+    "workflows.looking", "workflows.patches", "workflows.place", "workflows.queues",
+    "workflows.repeats", "workflows.results", "workflows.scope", "workflows.sequence",
+    "workflows.skill_calls", "workflows.spending", "workflows.steering", "workflows.steps",
+    "workflows.stopping", "workflows.telling",
 )  # fmt: skip
 """The interpreter: it reaches the world through the Scope alone."""
 

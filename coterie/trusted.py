@@ -4,6 +4,7 @@ Paths are absolute here, secrets are still names. This much tells one worker fro
 with the same digest may serve the same runs.
 """
 
+import sys
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -15,12 +16,13 @@ from coterie.capabilities import BUILT_IN_PROVIDERS, KEY_NAMES
 from coterie.catalog import shipped_root
 from coterie.failures import CommandError
 from coterie.settings import Settings
-from dsl.document import CommandSection, ProviderSection, WorkerSection
+from dsl.document import ChannelSection, CommandSection, ProviderSection, WorkerSection
 from dsl.plan import Plan
 from dsl.source import Node
 from dsl.values import Frozen
 
 if TYPE_CHECKING:  # these load Temporal's library, which checking a document does not need
+    from activities.notices import Channel
     from activities.providers.base import ProviderSettings
     from activities.skills.base import Workspace
 
@@ -32,6 +34,7 @@ class TrustedConfig(Frozen):
     """Absolute path of the one folder that skills may touch."""
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
     agent_packages: tuple[str, ...] = ()
+    notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     search_attributes: bool = False
     event_groups: bool = False
     providers: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
@@ -78,6 +81,7 @@ def resolved(
         workspace=str(folder.resolve()),
         commands=worker.commands,
         agent_packages=worker.agent_packages,
+        notify=worker.notify,
         search_attributes=worker.search_attributes,
         event_groups=worker.event_groups,
         providers=BUILT_IN_PROVIDERS | absolute_providers(providers, tree, settings),
@@ -153,6 +157,23 @@ def missing_keys(keys: dict[str, str], settings: Settings) -> list[str]:
         for name, key in keys.items()
         if settings.secret(key) is None
     ]
+
+
+def channels_of(trusted: TrustedConfig, settings: Settings) -> "dict[str, Channel]":
+    """The channels to people, with their secrets, for the worker alone."""
+    return {name: _channel(section, settings) for name, section in trusted.notify.items()}
+
+
+def _channel(section: ChannelSection, settings: Settings) -> "Channel":
+    from activities.notices import NoticeCommand, Webhook
+
+    if section.run:
+        run = tuple(part.replace("{python}", sys.executable) for part in section.run)
+        return NoticeCommand(run, section.timeout, section.env)
+    names = (section.url_env, section.secret_env)
+    address, secret = (settings.secret(name) if name is not None else None for name in names)
+    missing = (name for name in names if name is not None and settings.secret(name) is None)
+    return Webhook(section.url or address, secret, section.timeout, next(missing, None))
 
 
 def workspace_of(trusted: TrustedConfig, settings: Settings) -> "Workspace":

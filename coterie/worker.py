@@ -5,12 +5,14 @@ import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 
 from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import HEARTBEAT_EVERY, Marks
+from activities.notices import NoticeActivities
 from activities.prices import Pricing
 from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
@@ -23,7 +25,7 @@ from coterie.sandbox import sandbox
 from coterie.settings import Settings
 from coterie.storage import storage_of
 from coterie.terminal import note
-from coterie.trusted import TrustedConfig, provider_settings, workspace_of
+from coterie.trusted import TrustedConfig, channels_of, provider_settings, workspace_of
 from coterie.version import own_version
 from workflows.team import TeamWorkflow
 
@@ -127,6 +129,9 @@ def build_workers(
     )
     compiler = CompileActivities(settings, trusted, queues, marks)
     forks = ForkActivities(client)
+    notices = NoticeActivities(
+        channels_of(trusted, settings), settings.environment, Path(trusted.workspace)
+    )
     serving = Worker(
         client,
         task_queue=task_queue,
@@ -136,6 +141,7 @@ def build_workers(
             skills.call_skill,
             compiler.compile_team,
             forks.fork_run,
+            notices.notify,
         ],
         workflow_runner=sandbox(),
         # The default is a hash over every loaded module: seconds of CPU for nothing.

@@ -1,6 +1,6 @@
 """What the terms of a question refer to, and whether they can come about."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from dsl.budget_checks import sections
@@ -8,9 +8,10 @@ from dsl.budgets import written
 from dsl.document import Orchestration, SystemDocument
 from dsl.errors import Code, listed, nearest
 from dsl.json_schema import beyond
+from dsl.naming import unknown
 from dsl.nodes import Node, Problems
 from dsl.steps import AgentStep, ApprovalStep, SkillStep, Step
-from dsl.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms
+from dsl.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms, channels
 from dsl.values import Json, NodePath
 from dsl.walking import walk
 
@@ -36,9 +37,11 @@ def check_approvals(
     tree: Node,
     problems: Problems,
     schema_problem: Callable[[Json], str | None],
+    known_channels: Collection[str] | None,
 ) -> None:
     """Note every question that names what is not there, or that nobody could ever answer."""
-    checks = _Checks(orchestration, tree, problems, schema_problem)
+    checks = _Checks(orchestration, tree, problems, schema_problem, known_channels)
+    checks.channels(orchestration.notify, ("orchestration",))
     for team_id in SILENCE:
         if team_id in orchestration.teams:
             checks.ambiguous(team_id)
@@ -47,6 +50,7 @@ def check_approvals(
         checks.quorum(asked)
         checks.moments(asked)
         checks.change(asked)
+        checks.channels(asked.terms.notify, asked.path)
 
 
 def _questions(document: SystemDocument, orchestration: Orchestration) -> Iterator[_Asked]:
@@ -100,12 +104,14 @@ class _Checks:
         tree: Node,
         problems: Problems,
         schema_problem: Callable[[Json], str | None],
+        known_channels: Collection[str] | None,
     ) -> None:
         self._teams = orchestration.teams
         self._groups = orchestration.groups
         self._tree = tree
         self._problems = problems
         self._schema_problem = schema_problem
+        self._channels = known_channels
 
     def ambiguous(self, team_id: str) -> None:
         """Refuse a team that is called like a meaning of silence."""
@@ -132,6 +138,14 @@ class _Checks:
                 f"{asked.told} has no deadline: it may wait for ever",
                 fix="say `deadline: 3d` and `on_timeout: reject`",
             )  # fmt: skip
+
+    def channels(self, said: str | tuple[str, ...] | None, path: NodePath) -> None:
+        """Whoever is named to tell people is there, where it is known who is."""
+        for index, name in enumerate(channels(said)):
+            place = (*path, "notify", *(() if isinstance(said, str) else (index,)))
+            if self._channels is not None and name not in self._channels:
+                mark = self._tree.find(place).mark
+                unknown(self._problems, mark, place, "E212", "channel", name, self._channels)
 
     def quorum(self, asked: _Asked) -> None:
         """As many people as have to approve are allowed to."""

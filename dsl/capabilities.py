@@ -36,5 +36,7 @@ class Capabilities(Frozen):
     providers: tuple[str, ...] = ()
     commands: tuple[str, ...] | None = None
     """The worker's named commands; None when they are not known here."""
+    channels: tuple[str, ...] | None = None
+    """The worker's channels to people; None when they are not known here."""
     once_commands: tuple[str, ...] = ()
     """Those of them that may happen only once."""

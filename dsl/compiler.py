@@ -26,7 +26,7 @@ from dsl.secrets import refuse_secrets
 from dsl.shapes import shaped
 from dsl.source import read
 from dsl.steps import SkillStep, SkillTerms, Step
-from dsl.terms import asking
+from dsl.terms import asking, channels
 from dsl.unfilled import refuse_unfilled
 from dsl.values import Json, NodePath
 from dsl.walking import walk
@@ -176,7 +176,10 @@ class _Compiler:
             for team_id, team in orchestration.teams.items()
         }
         agents.check_unused()
-        check_approvals(self.document, orchestration, self.tree, self.problems, self.schema_problem)
+        check_approvals(
+            self.document, orchestration, self.tree, self.problems, self.schema_problem,
+            self.capabilities.channels,
+        )  # fmt: skip
         budgets = BudgetCompiler(self.document, orchestration, self.tree, self.problems)
         budgets.check()
         if self.problems.errors:
@@ -197,6 +200,7 @@ class _Compiler:
             personas=agents.personas,
             tools=tools,
             groups=orchestration.groups,
+            notify=channels(orchestration.notify),
             on_cancel=orchestration.on_cancel,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
         ).sealed()
@@ -338,6 +342,9 @@ def _with_commands(capabilities: Capabilities, document: SystemDocument) -> Capa
         once = (name for name, command in own.items() if command.once)
         update["commands"] = tuple(dict.fromkeys((*known, *own)))
         update["once_commands"] = (*capabilities.once_commands, *once)
+        if document.worker.notify:
+            known = (*(capabilities.channels or ()), *document.worker.notify)
+            update["channels"] = tuple(dict.fromkeys(known))
     providers = (*capabilities.providers, *document.llm_config.providers)
     update["providers"] = tuple(dict.fromkeys(providers))
     return capabilities.model_copy(update=update)

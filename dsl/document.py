@@ -13,7 +13,7 @@ from dsl.conditions import Condition
 from dsl.plan import Collect
 from dsl.prices import Price
 from dsl.steps import MergePolicy, PersonaDocument, Step
-from dsl.terms import Approval, ApprovalTerms, NoProgress
+from dsl.terms import Approval, ApprovalTerms, Channels, NoProgress
 from dsl.values import Frozen, Json, Timeout
 
 
@@ -169,6 +169,9 @@ class Orchestration(Frozen):
     whether a failed one is tried again, skipped or left failed."""
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """`{group: people}`; an approval may name a group instead of each of them."""
+    notify: Channels | None = None
+    """The channels of the worker that tell people what waits for them, unless an approval says
+    others."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled."""
     cancel_timeout: Timeout = 60.0
@@ -190,6 +193,35 @@ class CommandSection(Frozen):
     """To run it twice would do harm: only `CommandRunner.run_once` may run it."""
 
 
+class ChannelSection(Frozen):
+    """A channel that tells people: a webhook, or a command."""
+
+    url: str | None = Field(default=None, pattern=r"^https?://[^\s/]")
+    """A webhook: gets a POST with JSON."""
+    url_env: str | None = None
+    """The NAME of the environment variable that holds the webhook's address, where that is a
+    secret."""
+    secret_env: str | None = None
+    """The NAME of the environment variable that holds the secret which signs what is sent."""
+    run: tuple[str, ...] = Field(default=())
+    """A command instead: program and arguments, no shell; it reads JSON from its standard input."""
+    env: tuple[str, ...] = ()
+    """Names of further environment variables that the command may see."""
+    timeout: Timeout = Field(default=10.0, le=50)
+    """For one attempt."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "ChannelSection":
+        ways = [self.url is not None, self.url_env is not None, bool(self.run)]
+        if sum(ways) != 1:
+            raise ValueError("a channel has one of `url`, `url_env` and `run`")
+        if self.run and self.secret_env is not None:
+            raise ValueError("`secret_env` signs what is sent to a webhook; a command gets `env`")
+        if not self.run and self.env:
+            raise ValueError("`env` is for a command, and this is a webhook")
+        return self
+
+
 class WorkerSection(Frozen):
     """What only the worker's own configuration decides; a run can name it, never set it."""
 
@@ -198,6 +230,8 @@ class WorkerSection(Frozen):
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
     agent_packages: tuple[str, ...] = ()
     """The packages that `agent_class` may be imported from."""
+    notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
+    """`{channel: how it reaches people}`; a document names a channel, and nothing else."""
     search_attributes: bool = False
     """Runs tell Temporal's lists their plan, teams, state and what they wait for."""
     event_groups: bool = False

@@ -156,6 +156,8 @@ class Plan(Frozen):
     tools: dict[str, Tool] = Field(default_factory=dict[str, Tool])
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """`{group: people}`, for approvals."""
+    notify: tuple[str, ...] = ()
+    """The channels that tell people what waits for them, where an approval names no others."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled."""
     legacy_agents: Json = Field(default_factory=dict[str, JsonValue])

@@ -21,6 +21,17 @@ class Escalation(Frozen):
     """Names and groups; they may decide from then on."""
 
 
+def _channels(value: object) -> str:
+    return "literal[text]" if isinstance(value, str) else "literal[list]"
+
+
+Channels = Annotated[
+    Annotated[tuple[str, ...], Tag("literal[list]")] | Annotated[str, Tag("literal[text]")],
+    Discriminator(_channels),
+]
+"""A channel of the worker, or several; an empty list is none."""
+
+
 class DecisionTerms(Frozen):
     """Who decides, how many, and what silence means."""
 
@@ -39,6 +50,9 @@ class DecisionTerms(Frozen):
     approved by silence unless this says `approve`."""
     remember: bool = False
     """What was approved is approved again in this run, when the same is asked and shown."""
+    notify: Channels | None = None
+    """The channels of the worker that tell people of the request, of reminders, escalations and of
+    its end by the deadline; those of `orchestration.notify` unless said."""
 
 
 class ApprovalTerms(DecisionTerms):
@@ -79,6 +93,14 @@ Approval = Annotated[
     Discriminator(_form),
 ]
 """Of `requires_approval`: `true`, `before`, `after`, or terms."""
+
+
+def channels(said: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """The channels that are named, each once."""
+    if said is None:
+        return ()
+    return (said,) if isinstance(said, str) else tuple(dict.fromkeys(said))
+
 
 _WORDS = {when: Consent(when=when) for when in ("before", "after")}
 

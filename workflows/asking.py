@@ -12,6 +12,7 @@ from workflows.approvals import approvable, digest_of, record
 from workflows.messages import DecideInput, Decision, Pending
 from workflows.place import Place, Redirected, Skipped
 from workflows.scope import Interrupted, Scope
+from workflows.telling import tell
 
 PLAIN = DecisionTerms()
 """Anyone decides, and there is no hurry."""
@@ -59,6 +60,10 @@ async def ask(
     if boundary:
         await scope.checkpoint()
     waiting = state.pending.get(request_id)
+    if waiting is not None and not waiting.told:
+        told = tell(scope, place, waiting, terms, "request", f"{request_id} waits for a decision")
+        if told:  # else it stays as it is, which is what nearly all requests do
+            state.pending[request_id] = waiting.model_copy(update={"told": True})
     began = scope.time() if waiting is None else _seconds(waiting.since)
     try:
         await _decided(scope, place, request_id, terms, boundary=boundary)
@@ -71,15 +76,16 @@ async def ask(
     if request_id in state.pending:
         return _undecided(scope, place, request_id, terms.on_timeout)
     decision = state.decisions[request_id]
-    because = f"{request_id} {decision.verdict} by {decision.by}"
-    if decision.comment:
-        because += f": {decision.comment}"
-    if decision.changes:
-        because += f"; changed {', '.join(decision.changes)}"
-    place.note(scope, "approval", because, status=decision.verdict, since=began)
+    place.note(scope, "approval", _because(decision), status=decision.verdict, since=began)
     if decision.verdict == "skipped" and not choices:
         raise Skipped(None)
     return decision
+
+
+def _because(decision: Decision) -> str:
+    comment = f": {decision.comment}" if decision.comment else ""
+    changed = f"; changed {', '.join(decision.changes)}" if decision.changes else ""
+    return f"{decision.id} {decision.verdict} by {decision.by}{comment}{changed}"
 
 
 def rejected(decision: Decision | None) -> Outcome:
@@ -108,6 +114,8 @@ async def _decided(
         ):
             return
         if due is None or due.what == "deadline":
+            told = f"nobody decided {request_id} in time: {terms.on_timeout}"
+            tell(scope, place, pending[request_id], terms, "timeout", told)
             _by_deadline(scope, request_id, terms.on_timeout)
             return
         _while_nobody_decides(scope, place, pending[request_id], terms, due)
@@ -138,8 +146,11 @@ def _while_nobody_decides(
         if request.approvers:  # without any, everyone may decide already
             update["approvers"] = tuple(dict.fromkeys((*request.approvers, *further)))
         told, status = f"{request.id} goes to {', '.join(further)} too", "escalated"
-    scope.state.pending[request.id] = request.model_copy(update=update)
+    changed = scope.state.pending[request.id] = request.model_copy(update=update)
     place.note(scope, "approval", told, status=status)
+    what = "reminder" if due.what == "remind" else "escalation"
+    number = changed.reminders if due.what == "remind" else changed.escalations
+    tell(scope, place, changed, terms, what, told, number)
 
 
 def _request(

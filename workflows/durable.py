@@ -30,11 +30,12 @@ from dsl.plan import Plan
 from workflows.attributes import Attributes, attributes
 from workflows.control import amend
 from workflows.encoding import encoded
+from workflows.notifier import Notifier
 from workflows.patches import Patch
 from workflows.place import Skipped
 from workflows.queues import LONGEST_WAIT, Elsewhere, NotTaken, fairness_key
 from workflows.scope import Call, CallFailed, Interrupted, Job, Leaving
-from workflows.state import RunState
+from workflows.state import RunState, Telling
 from workflows.ways import Ways, interrupted, left_of
 
 MOST_STEPS_AT_ONCE = 500
@@ -60,6 +61,7 @@ class DurableScope:
         self.run_id = workflow.info().workflow_id
         self._board = board
         self.done = False
+        self.notifier = Notifier(state)
         self._upserted: Attributes = {}
         self._stopping = 0
         self._held = 0
@@ -235,6 +237,10 @@ class DurableScope:
         if workflow.info().priority.fairness_key:
             return Priority.default
         return Priority(fairness_key=fairness_key(queue, self.run_id, self.state.main.context))
+
+    def tell(self, telling: Telling) -> None:
+        """One activity `notify`, beside whatever the run does."""
+        self.notifier.tell(telling)
 
     async def wait_until(
         self,

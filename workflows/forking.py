@@ -25,6 +25,7 @@ def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
         del state.blocks[key]  # asked anew, by this run
     state.pending, state.amendments, state.skips = {}, [], {}
     state.doing, state.talking, state.remembered = {}, [], {}
+    state.notices = {}  # its people were told of its own questions
     state.paused = state.redirect = state.stop_by = None
     state.decisions = {
         id: taken if taken.run is not None else taken.model_copy(update={"run": asked.run})

@@ -15,7 +15,7 @@ from dsl.values import Frozen, Json
 
 Verdict = Literal["approved", "rejected", "counted", "retried", "skipped", "failed"]
 How = Literal["update", "signal", "deadline", "remembered"]
-TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget"]
+TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget", "notice"]
 
 
 class ForkInput(Frozen):
@@ -149,6 +149,8 @@ class Pending(Frozen):
     on_timeout: str | None = None
     reminders: int = 0
     escalations: int = 0
+    told: bool = False
+    """People have been told of it, where the plan names a channel."""
     stood_still: float = 0.0
     """Seconds for which the run was paused meanwhile; they do not count."""
     remembered_as: str | None = None

@@ -20,7 +20,7 @@ from activities.contracts import (
 from dsl.outcomes import Outcome
 from dsl.plan import Plan
 from workflows.patches import Patch
-from workflows.state import RunState
+from workflows.state import RunState, Telling
 
 Job = Callable[[], Coroutine[None, None, None]]
 
@@ -109,6 +109,10 @@ class Scope(Protocol):
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         """One skill. Raises CallFailed."""
+        ...
+
+    def tell(self, telling: Telling) -> None:
+        """Tell people something, without waiting for it; a failure is told in the trail."""
         ...
 
     async def wait_until(

@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.contracts import Marks, OwnQueue, TokenUsage
+from activities.contracts import Marks, Notice, OwnQueue, TokenUsage
 from dsl.outcomes import Failure, Outcome
 from dsl.steps import MergePolicy
 from dsl.values import Json
@@ -72,6 +72,18 @@ class Noted:
             step=self.step, status=self.status, because=self.because, next_team=self.next_team,
             updated=self.updated, seconds=self.seconds, tokens=self.tokens,
         )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Telling:
+    """A notice on its way."""
+
+    notice: Notice
+    id: str
+    """Of the call: `0003.review.sign_off.request`."""
+    team: str
+    visit: int
+    step: str | None
 
 
 @dataclass(slots=True)
@@ -268,6 +280,8 @@ class RunState:
     """`{team/path}` of the tasks that people skip, until they would begin or are cut."""
     stop_by: float | None = None
     """Unix time at which a cancelled run ends, whatever it still does; None while it is not."""
+    notices: dict[str, Telling] = field(default_factory=dict[str, Telling])
+    """`{id: what is on its way to people}`."""
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals that nobody has waited for yet."""
     doing: dict[str, float] = field(default_factory=dict[str, float])

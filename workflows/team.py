@@ -117,6 +117,7 @@ class TeamWorkflow(People, Questions):
             begin(plan, self.state)
         scope = DurableScope(plan, self.state, lambda: board(plan, self.state))
         self.cut = scope.cut
+        scope.notifier.tell_again()
         try:
             return await self._played(plan, scope)
         except asyncio.CancelledError:
@@ -198,6 +199,7 @@ class TeamWorkflow(People, Questions):
         """
         self.done = scope.done = True
         scope.show()
+        await scope.notifier.all_told()
         await workflow.wait_condition(workflow.all_handlers_finished)
 
     async def _compiled(self) -> Plan:

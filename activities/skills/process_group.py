@@ -9,6 +9,7 @@ import asyncio
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -46,6 +47,7 @@ async def run_group(
     seconds: float,
     output: BoundedOutput,
     keeping: Sequence[int] = (),
+    given: bytes | None = None,
 ) -> Ended:
     """Run a command to its end, and end it when the time is over or the caller is cancelled.
 
@@ -56,12 +58,13 @@ async def run_group(
         seconds: How long it may take.
         output: Takes standard output and standard error, in the order they are written.
         keeping: Descriptors that stay open until nothing watches over the command any more.
+        given: What it reads from its standard input; nothing unless given.
 
     Raises:
         NotStarted: there is no such program, or it cannot be run.
     """
     stop = asyncio.Event()
-    run = asyncio.create_task(_run(argv, cwd, environment, seconds, output, stop, keeping))
+    run = asyncio.create_task(_run(argv, cwd, environment, seconds, output, stop, keeping, given))
     try:
         return await asyncio.shield(run)
     except asyncio.CancelledError:
@@ -83,9 +86,10 @@ async def _run(
     output: BoundedOutput,
     stop: asyncio.Event,
     keeping: Sequence[int],
+    given: bytes | None,
 ) -> Ended:
     begun = time.monotonic()
-    process, status = await _start(argv, cwd, environment, keeping)
+    process, status = await _start(argv, cwd, environment, keeping, given)
     reading = asyncio.create_task(_drain(process, output))
     stopping = asyncio.create_task(stop.wait())
     ending = asyncio.create_task(status.ended())
@@ -109,19 +113,24 @@ async def _run(
 
 
 async def _start(
-    argv: Sequence[str], cwd: Path, environment: Mapping[str, str], keeping: Sequence[int]
+    argv: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    keeping: Sequence[int],
+    given: bytes | None,
 ) -> tuple[asyncio.subprocess.Process, "_Status"]:
     """The supervisor as a process, and its reports."""
     reader, writer = os.pipe()
+    reads = _as_file(given)
     try:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", str(_SUPERVISOR), str(writer), *argv),
+            *(sys.executable, "-I", "-S", str(_SUPERVISOR), str(writer), str(reads), *argv),
             cwd=cwd,
             env=dict(environment),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            pass_fds=(writer, *keeping),
+            pass_fds=(writer, reads, *keeping),
             start_new_session=True,
         )
     except BaseException:
@@ -129,7 +138,19 @@ async def _start(
         raise
     finally:
         os.close(writer)
+        os.close(reads)
     return process, await _Status.open(reader)
+
+
+def _as_file(given: bytes | None) -> int:
+    """A file to read it from: a pipe could be full before the command reads."""
+    if given is None:
+        return os.open(os.devnull, os.O_RDONLY)
+    with tempfile.TemporaryFile() as file:
+        file.write(given)
+        file.flush()
+        file.seek(0)
+        return os.dup(file.fileno())
 
 
 class _Status:

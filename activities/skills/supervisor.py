@@ -1,10 +1,11 @@
 """Run one command in a process group that dies with its worker; a script, not a module.
 
-Usage: `python supervisor.py STATUS_FD PROGRAM [ARGUMENT ...]`, as leader of a new session.
+Usage: `python supervisor.py STATUS_FD INPUT_FD PROGRAM [ARGUMENT ...]`, as leader of a new session.
 
 Standard input is a pipe that only the worker holds open: when it closes, however the worker
-ended, the whole group is killed. What happens is told on STATUS_FD in lines: `started`, then
-`exit CODE` (as a shell counts: 128 + N when signal N ended it), or `failed REASON`.
+ended, the whole group is killed. The command reads INPUT_FD as its own standard input. What
+happens is told on STATUS_FD in lines: `started`, then `exit CODE` (as a shell counts: 128 + N when
+signal N ended it), or `failed REASON`.
 """
 
 import os
@@ -23,7 +24,7 @@ def main() -> None:
         signal.signal(number, _stay)
     threading.Thread(target=_end_with_the_worker, daemon=True).start()
     try:
-        command = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL)
+        command = subprocess.Popen(sys.argv[3:], stdin=int(sys.argv[2]))
     except OSError as error:
         os.write(status, f"failed {error.strerror}\n".encode())
         os._exit(127)

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from coterie.testing.checks import as_seconds, holds, shown, told
 from coterie.testing.cost import Cost
 from coterie.testing.document import ExpectDocument
+from coterie.testing.notices import notice_differences
 from coterie.testing.outcome import Outcome
 from coterie.testing.path_difference import path_lines
 from coterie.testing.trail_difference import trail_differences
@@ -44,6 +45,8 @@ def differences(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
             yield Difference("path", "the run went another way", lines)
     for number, missed in trail_differences(expect.trail, found.trail):
         yield Difference(f"trail[{number}]", missed.message, missed.lines)
+    for number, message, came in notice_differences(expect.notices, found.notices):
+        yield Difference(f"notices[{number}]", message, came)
     yield from _error(expect, found)
     yield from _paths("context", expect.context, found.context)
     yield from _paths("output", expect.output, found.output)

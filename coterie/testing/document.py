@@ -126,6 +126,21 @@ class TrailCheck(Frozen):
     tokens: Check = None
 
 
+class NoticeCheck(Frozen):
+    """What people are told, or would be outside of a test; what is left out may be anything."""
+
+    what: Check = None
+    """`request`, `reminder`, `escalation` or `timeout`."""
+    request: Check = None
+    """`team/step#visit`."""
+    channel: Check = None
+    number: Check = None
+    """The how-manieth reminder or escalation."""
+    text: Check = None
+    prompt: Check = None
+    approvers: Check = None
+
+
 class ErrorCheck(Frozen):
     """What a run that did not complete says of it."""
 
@@ -146,6 +161,8 @@ class ExpectDocument(Frozen):
     """`{dotted path: check}` over `{task: data}` of the last team."""
     trail: tuple[TrailCheck, ...] = ()
     """Entries that come in this order; others may lie between them."""
+    notices: tuple[NoticeCheck, ...] = ()
+    """What people are told, in this order; other notices may lie between them."""
     files: dict[str, Check] = Field(default_factory=dict[str, Check])
     """`{path in the workspace: check}` over the texts of files; a file may not exist."""
     error: ErrorCheck | None = None

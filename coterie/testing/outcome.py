@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 from temporalio.client import WorkflowExecutionStatus
 
+from activities.contracts import Notice
 from coterie.runs import Run, RunEnd
 from coterie.testing.cost import Cost, cost_of
 from coterie.testing.document import Ending
@@ -36,6 +37,8 @@ class Outcome:
     cost: Callable[[], Cost]
     """Looked up only when asked for: prices take a while to load."""
     trail: tuple[TrailEntry, ...]
+    notices: tuple[Notice, ...]
+    """What people would have been told."""
     duration: float
     """Seconds on the run's own clock."""
     folder: Path
@@ -75,6 +78,7 @@ async def outcome_of(run: Run, stage: Stage) -> Outcome:
         tokens=status.usage.input_tokens + status.usage.output_tokens,
         cost=partial(cost_of, stage.model.asked, stage.file.team),
         trail=trail,
+        notices=stage.notices.sent,
         duration=_length(described.start_time, described.close_time),
         folder=stage.folder,
     )

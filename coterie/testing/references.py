@@ -174,3 +174,6 @@ def _checks_of(expect: Node, path: NodePath) -> Placed:
         for key, node in entry.entries().items():
             if key != "event":
                 yield node, (*place, key)
+    for entry, place in _items(expect, "notices", path):
+        for key, node in entry.entries().items():
+            yield node, (*place, key)

@@ -19,6 +19,7 @@ from activities.skills.registry import SKILLS
 from coterie.settings import STATE_FOLDER
 from coterie.testing.gate import Gate
 from coterie.testing.model import PlayedModel
+from coterie.testing.notices import PlayedNotices
 from coterie.testing.reading import Case, TestFile
 from coterie.testing.skills import PlayedSkills
 from coterie.trusted import provider_settings, workspace_of
@@ -41,6 +42,7 @@ class Stage:
     queue: str
     model: PlayedModel
     skills: PlayedSkills
+    notices: PlayedNotices = field(default_factory=PlayedNotices)
     blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
     """What its conversations say; they outlive a worker."""
     gate: Gate | None = None
@@ -74,7 +76,7 @@ class Stage:
             self.client,
             task_queue=self.queue,
             workflows=[TeamWorkflow],
-            activities=[agents.run_agent, self.skills.call_skill],
+            activities=[agents.run_agent, self.skills.call_skill, self.notices.notify],
             # No user's code runs inside a workflow; for our own, the sandbox stands in our tests.
             workflow_runner=UnsandboxedWorkflowRunner(),
             build_id=own_version(),

@@ -15,7 +15,9 @@ HARMLESS = {
 }  # fmt: skip
 """Of the standard library; `datetime.now` is refused by ruff."""
 
-INSIDE = {"workflows", "workflows.team", "workflows.ways", "workflows.durable"}
+INSIDE = {
+    "workflows", "workflows.team", "workflows.ways", "workflows.durable", "workflows.notifier",
+}  # fmt: skip
 """What acts through Temporal."""
 
 MESSAGES = {"now", "payload_converter", "query", "signal", "update"}

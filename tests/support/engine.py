@@ -1,5 +1,6 @@
 """Runs plans on Temporal's time-skipping server with the real activities and scripted answers."""
 
+import os
 import shutil
 import sys
 import uuid
@@ -18,6 +19,7 @@ from temporalio.worker import Worker
 from activities.agent_activity import AgentActivities
 from activities.blobs import Blobs, MemoryBlobs
 from activities.contracts import HEARTBEAT_EVERY
+from activities.notices import Channel, NoticeActivities
 from activities.prices import Pricing
 from activities.providers.base import ProviderSettings
 from activities.providers.registry import Providers
@@ -133,6 +135,7 @@ async def engine(
     prices: Mapping[str, Price] | None = None,
     provider: ProviderSettings | None = None,
     cached_runs: int = 1000,
+    channels: Mapping[str, Channel] | None = None,
 ) -> AsyncGenerator[Engine]:
     """A worker with a scripted model and skills that may touch `folder`.
 
@@ -154,12 +157,18 @@ async def engine(
         pricing=Pricing({"scripted": settings}),
     )
     skills = SkillActivities(workspace, SKILLS)
+    notices = NoticeActivities(channels or {}, {"PATH": os.environ["PATH"]}, folder)
     queue = f"test-{uuid.uuid4()}"
     async with Worker(
         client,
         task_queue=queue,
         workflows=[TeamWorkflow],
-        activities=[agents.run_agent, skills.call_skill, ForkActivities(client).fork_run],
+        activities=[
+            agents.run_agent,
+            skills.call_skill,
+            ForkActivities(client).fork_run,
+            notices.notify,
+        ],
         workflow_runner=sandbox(everything=everything),
         build_id="test",
         max_cached_workflows=cached_runs,

@@ -16,7 +16,7 @@ from workflows.interpreter import run
 from workflows.messages import DecideInput, RetryInput, SkipInput, TeamResult
 from workflows.patches import Patch
 from workflows.scope import Call, CallFailed, Interrupted, Job, Leaving
-from workflows.state import RunState
+from workflows.state import RunState, Telling
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 Answer = Callable[[AgentRequest | SkillRequest], Json]
@@ -52,6 +52,7 @@ class StoppingScope:
         self.state = state
         self.world = world
         self.left = stop_at
+        self.told: list[Telling] = []
 
     def now(self) -> datetime:
         return BEGAN + timedelta(seconds=self.world.seconds)
@@ -64,6 +65,9 @@ class StoppingScope:
 
     def cancelled(self) -> str | None:
         return None
+
+    def tell(self, telling: Telling) -> None:
+        self.told.append(telling)
 
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
         return await work

@@ -1,0 +1,156 @@
+"""Notices reach people signed, once, or say why not, and give no secret away."""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.contracts import Notice
+from activities.notices import Channel, NoticeActivities, NoticeCommand, Webhook, signed
+from tests.law.sources import ROOT
+from tests.support.receiver import receiver
+
+SECRET = "whsec_c2VjcmV0LW9mLXRoZS1yZWNlaXZlcg=="
+NOTICE = Notice(
+    id="msg_1", channel="ops", what="request", text="review/sign#1 waits", run="r1", plan="p",
+    request="review/sign#1", prompt="Ship?", digest="0123456789ab", since="2026-01-01T00:00:00Z",
+)  # fmt: skip
+
+
+def documented() -> Callable[..., bool]:
+    """The receiver's check as docs/operating.md has it."""
+    page = (ROOT / "docs" / "operating.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (code,) = (block for block in blocks if "def accepted(" in block)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    return names["accepted"]
+
+
+async def told(channel: Channel | None, folder: Path, notice: Notice = NOTICE) -> None:
+    channels = {} if channel is None else {"ops": channel}
+    activities = NoticeActivities(channels, {"PATH": "/usr/bin:/bin", "TOKEN": "t", "KEY": "k"},
+                                  folder)  # fmt: skip
+    await ActivityEnvironment().run(activities.notify, notice)
+
+
+async def not_told(channel: Channel | None, folder: Path) -> ApplicationError:
+    with pytest.raises(ApplicationError) as raised:
+        await told(channel, folder)
+    return raised.value
+
+
+async def test_a_webhook_is_signed_and_the_documented_receiver_takes_it_once(
+    tmp_path: Path,
+) -> None:
+    accepted = documented()
+    with receiver() as there:
+        for _ in range(2):
+            await told(Webhook(there.url, "a text"), tmp_path)
+        first, again = there.deliveries
+    assert first.told["text"] == "review/sign#1 waits"
+    assert "channel" not in first.told
+    assert first.headers["webhook-id"] == again.headers["webhook-id"] == "msg_1"
+    seen: set[str] = set()
+    assert accepted(first.headers, first.body, "a text", seen)
+    assert not accepted(again.headers, again.body, "a text", seen), "it knows the id"
+    assert not accepted(first.headers, first.body, "another", set())
+    assert not accepted(first.headers, first.body + b" ", "a text", set())
+    old = {**first.headers, "webhook-timestamp": str(int(time.time()) - 600)}
+    assert not accepted(old, first.body, "a text", set())
+
+
+def test_the_signature_is_that_of_the_specification() -> None:
+    headers = signed("msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}',
+                     "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 1614265330)  # fmt: skip
+    assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+    assert "webhook-signature" not in signed("a", b"", None, 1)
+
+
+@pytest.mark.parametrize(("status", "again"), [(503, True), (429, True), (404, False),
+                                               (302, False), (400, False)])  # fmt: skip
+async def test_what_a_receiver_answers_decides_whether_it_is_told_again(
+    tmp_path: Path, status: int, again: bool
+) -> None:
+    with receiver(status) as there:
+        there.headers = {"retry-after": "7", "location": "http://127.0.0.1:1/"}
+        error = await not_told(Webhook(there.url), tmp_path)
+    assert error.message == f"the webhook of 'ops' answered {status}"
+    assert error.non_retryable is not again
+    assert error.next_retry_delay is not None
+    assert error.next_retry_delay.total_seconds() == 7
+    assert len(there.deliveries) == 1, "no redirect is followed"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/s3cret-path", "http://exa mple/s3cret-path", "nonsense-s3cret-path"]
+)
+async def test_an_address_that_cannot_be_reached_is_not_told(tmp_path: Path, url: str) -> None:
+    error = await not_told(Webhook(url, "s3cret"), tmp_path)
+    assert "the webhook of 'ops' cannot be reached" in error.message
+    assert "s3cret" not in str(error)
+    assert error.__cause__ is None
+    assert "s3cret" not in repr(Webhook(url, "s3cret"))
+
+
+async def test_what_does_not_answer_is_given_up_in_time(tmp_path: Path) -> None:
+    with receiver(0) as there:
+        error = await not_told(Webhook(there.url, timeout=0.2), tmp_path)
+    assert error.message == "the webhook of 'ops' cannot be reached: ReadTimeout"
+    assert not error.non_retryable
+
+
+async def test_a_channel_or_a_variable_that_is_not_there_is_named(tmp_path: Path) -> None:
+    error = await not_told(None, tmp_path)
+    assert error.message == "this worker has no channel 'ops'; it has: none"
+    assert error.non_retryable
+    error = await not_told(Webhook("http://x/", None, missing="OPS_SECRET"), tmp_path)
+    assert "needs the environment variable OPS_SECRET" in error.message
+    assert error.non_retryable
+
+
+READ = "import os, sys; open('out', 'w').write(sys.stdin.read() + '|' + str(sorted(os.environ)))"
+
+
+async def test_a_command_reads_the_notice_and_sees_little_else(tmp_path: Path) -> None:
+    large = NOTICE.model_copy(update={"prompt": "x" * 200_000})
+    await told(NoticeCommand((sys.executable, "-c", READ), env=("TOKEN",)), tmp_path, large)
+    body, _, seen = (tmp_path / "out").read_text().partition("|")
+    assert json.loads(body)["prompt"] == "x" * 200_000
+    assert "TOKEN" in seen
+    assert "KEY" not in seen
+
+
+@pytest.mark.parametrize(
+    ("run", "seconds", "message", "again"),
+    [
+        ((sys.executable, "-c", "raise SystemExit(3)"), 10.0, "ended with code 3", True),
+        ((sys.executable, "-c", "import time; time.sleep(60)"), 0.3, "within 0.3 s", True),
+        (("no-such-program",), 10.0, "cannot be started", False),
+    ],
+)
+async def test_a_command_that_fails_says_how(
+    tmp_path: Path, run: tuple[str, ...], seconds: float, message: str, again: bool
+) -> None:
+    error = await not_told(NoticeCommand(run, seconds), tmp_path)
+    assert message in error.message
+    assert error.non_retryable is not again
+
+
+def gone(pid: int) -> bool:
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().split()[2] == "Z"
+
+
+async def test_nothing_of_a_command_outlives_its_time(tmp_path: Path) -> None:
+    script = "sleep 60 & echo $! > pid; wait"
+    await not_told(NoticeCommand(("/bin/sh", "-c", script), 0.5), tmp_path)
+    pid = int((tmp_path / "pid").read_text())
+    assert gone(pid)

@@ -32,7 +32,8 @@ demo: $(RUN_READY) ## watch a team change a small project, without any key
 
 test: $(DEV_READY) ## run every test
 	@$(BIN)/python -m tests.stand_in.install
-	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
+	@# In the order of the folders: files with few and long tests would else come last, alone.
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(DEV_READY) ## format, lint, types, imports, spelling, lock
 	$(BIN)/ruff format --check .

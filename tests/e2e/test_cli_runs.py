@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import asks, sentence, together
 from tests.support.project import Project
 
@@ -123,11 +125,15 @@ def test_an_id_names_one_run_for_ever(desk: Project) -> None:
     assert "there is a run 'once' already" in sentence(started)
 
 
-def test_a_run_that_no_worker_serves_says_so(desk: Project) -> None:
+def test_a_run_that_no_worker_serves_says_so(
+    desk: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A queue of its own: the server remembers for minutes who has asked for work in another.
+    monkeypatch.setitem(desk.environment, "COTERIE_TASK_QUEUE", "nobody")
     started = desk.coterie("start", "chore", "--id", "unserved")
     assert started.returncode == 0
     assert started.stdout == "unserved\n"
-    assert "no worker serves the task queue 'coterie' yet: `coterie worker`" in started.stderr
+    assert "no worker serves the task queue 'nobody' yet: `coterie worker`" in started.stderr
     *refused, listed = together(
         desk, ("status", "unserved"), ("approve", "unserved", "x"), ("pending",)
     )

@@ -98,7 +98,8 @@ async def test_result_and_questions_are_read_with_the_plain_client(
     """As with the `temporal` CLI: without a storage, nothing of these is a reference."""
     handle: Any = await here.start(TEAM, {"topic": "storage"})
     plain: Any = env.client.get_workflow_handle(handle.id)
-    assert (await asked(plain))["show"] == LARGE
+    assert (await asked(plain))["cut"]
+    assert (await plain.query("request", "work/sure#1"))["pending"]["show"] == LARGE
     answer = {"id": "work/sure#1", "decision": "approve", "by": "ann"}
     assert (await plain.execute_update("decide", answer))["verdict"] == "approved"
     result = await plain.result()

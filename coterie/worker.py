@@ -92,7 +92,11 @@ async def _serving(workers: Sequence[Worker]) -> AsyncGenerator[None]:
         yield
     finally:
         why = sys.exc_info()
-        await asyncio.gather(*(worker.__aexit__(*why) for worker in begun))
+        match begun:
+            case [only]:  # in this very task, which is the one that an interruption ends
+                await only.__aexit__(*why)
+            case _:
+                await asyncio.gather(*(worker.__aexit__(*why) for worker in begun))
 
 
 async def _hold(client: Client, queues: Mapping[str, ProviderQueue]) -> None:

@@ -155,6 +155,8 @@ class EmbeddedServer:
             started = self._spawned(folder, binary, record)
             if started is not None:
                 return started
+            if self._was_killed():
+                continue  # by somebody, as any other time: it is brought back
             if _TAKEN not in last_words(folder):
                 break
             record = None
@@ -162,6 +164,10 @@ class EmbeddedServer:
             f"the embedded server ended at once: {last_words(folder)} "
             f"(all of it: {folder / 'server.log'})"
         )
+
+    def _was_killed(self) -> bool:
+        """A signal ended the process that was started."""
+        return self._process is not None and (self._process.returncode or 0) < 0
 
     def _spawned(self, folder: Path, binary: str, record: ServerRecord) -> ServerRecord | None:
         """The record of the server once it answers; None when it ended at once."""

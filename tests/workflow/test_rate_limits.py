@@ -187,24 +187,28 @@ async def test_a_team_that_the_worker_compiles_knows_the_queue_from_the_beginnin
 async def test_the_server_is_told_the_limit_and_told_when_it_is_gone(
     here: WorkflowEnvironment,
 ) -> None:
-    async def config() -> Any:
+    async def config(per_second: float) -> Any:
+        """What the server tells once it tells this limit: its partitions hear of it one by one."""
         request = DescribeTaskQueueRequest(
             namespace="default", task_queue=TaskQueue(name="limited"), report_config=True,
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
         )  # fmt: skip
-        return (await here.client.workflow_service.describe_task_queue(request)).config
+        async with asyncio.timeout(30):
+            while True:
+                told = (await here.client.workflow_service.describe_task_queue(request)).config
+                if told.queue_rate_limit.rate_limit.requests_per_second == per_second:
+                    return told
+                await asyncio.sleep(0.05)  # between two looks
 
     both = RateLimitPolicy(requests_per_minute=300, requests_per_minute_per_key=60)
     for _ in range(2):  # each worker says it
         assert await hold(here.client, ProviderQueue("limited", both)) is None
-    told = await config()
-    assert told.queue_rate_limit.rate_limit.requests_per_second == 5
+    told = await config(5)
     assert told.fairness_keys_rate_limit_default.rate_limit.requests_per_second == 1
     assert await hold(
         here.client, ProviderQueue("limited", RateLimitPolicy(requests_per_second=2))
     ) is None  # fmt: skip
-    told = await config()
-    assert told.queue_rate_limit.rate_limit.requests_per_second == 2
+    told = await config(2)
     assert not told.fairness_keys_rate_limit_default.HasField("rate_limit")
 
 

@@ -1,4 +1,8 @@
-"""Runs a command's coroutine so that Ctrl-C and a polite kill end it in order."""
+"""Runs a command's coroutine so that Ctrl-C and a polite kill end it in order.
+
+The standard library's `asyncio.run` breaks off whatever runs at a second Ctrl-C, in the middle of
+any callback, and then waits for ever for those whom the callback would have woken.
+"""
 
 import asyncio
 import signal
@@ -7,35 +11,49 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-
-class _Terminated(Exception):
-    """SIGTERM came, and the command has cleaned up."""
+_LAST_SECONDS = 3.0
+"""For what a command has left behind, once it has ended: it is told to stop."""
 
 
 def run_async(main: Coroutine[Any, Any, T]) -> T:
     """Run to the end; SIGTERM counts as Ctrl-C.
 
+    The first one cancels the coroutine, which cleans up; each further one cancels the cleaning up.
+
     Raises:
         KeyboardInterrupt: it was interrupted, after its own cleaning up.
     """
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
     try:
-        return asyncio.run(_until_terminated(main))
-    except _Terminated:
-        raise KeyboardInterrupt from None
+        return loop.run_until_complete(_interruptible(main))
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
 
 
-async def _until_terminated(main: Coroutine[Any, Any, T]) -> T:
-    task = asyncio.create_task(main)
-    terminated = asyncio.Event()
+async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
+    loop, task = asyncio.get_running_loop(), asyncio.create_task(main)
+    interrupted = False
 
-    def terminate() -> None:
-        terminated.set()
+    def interrupt() -> None:
+        nonlocal interrupted
+        interrupted = True
         task.cancel()
 
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if terminated.is_set():
-            raise _Terminated from None
-        raise
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell has it in the background
+            loop.add_signal_handler(number, interrupt)
+    await asyncio.wait([task])
+    await _stopped(asyncio.all_tasks() - {asyncio.current_task()})
+    await loop.shutdown_asyncgens()
+    if interrupted and task.cancelled():
+        raise KeyboardInterrupt
+    return task.result()
+
+
+async def _stopped(left: set[asyncio.Task[Any]]) -> None:
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left, timeout=_LAST_SECONDS)

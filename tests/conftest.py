@@ -1,5 +1,6 @@
 """Fixtures that tests of several folders use, and how much the property tests try."""
 
+import signal
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from tests.support.project import Project, project
 from tests.support.team_tests import skipping_client
 
 __all__ = ["env", "model_server", "model_server_process", "skipping_client"]
+
+# A shell has its background jobs ignore Ctrl-C, and they hand that on to every command they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Time is never asserted, and a test says the same today and tomorrow; to look for more:
 # pytest --hypothesis-profile=explore

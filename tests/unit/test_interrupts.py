@@ -1,0 +1,103 @@
+"""Ctrl-C ends a command in order, a second one its cleaning up, whatever does not want to end."""
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+
+import pytest
+
+import coterie.interrupts
+from coterie.interrupts import run_async
+
+
+def interrupt(number: signal.Signals = signal.SIGINT) -> None:
+    os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_cancels_and_leaves_time_to_clean_up(number: signal.Signals) -> None:
+    seen: list[str] = []
+
+    async def command() -> None:
+        try:
+            interrupt(number)
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.01)
+            seen.append("cleaned up")
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        run_async(command())
+    assert seen == ["cleaned up"]
+
+
+def test_the_second_cancels_the_cleaning_up() -> None:
+    seen: list[str] = []
+
+    async def command() -> None:
+        try:
+            interrupt()
+            await asyncio.sleep(60)
+        finally:
+            interrupt()
+            try:
+                await asyncio.sleep(60)
+            finally:
+                seen.append("cut")
+
+    with pytest.raises(KeyboardInterrupt):
+        run_async(command())
+    assert seen == ["cut"]
+
+
+def test_what_never_ends_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coterie.interrupts, "_LAST_SECONDS", 0.05)
+    left: list[asyncio.Task[None]] = []
+
+    async def stubborn() -> None:
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.get_running_loop().create_future()
+
+    async def command() -> str:
+        left.append(asyncio.create_task(stubborn()))
+        await asyncio.sleep(0)
+        return "done"
+
+    assert run_async(command()) == "done"
+
+
+def test_what_was_to_be_done_in_spite_of_it_counts() -> None:
+    async def command() -> str:
+        with suppress(asyncio.CancelledError):
+            interrupt()
+            await asyncio.sleep(60)
+        return "done"
+
+    assert run_async(command()) == "done"
+
+
+def test_an_error_comes_through() -> None:
+    async def command() -> None:
+        raise ValueError("wrong")
+
+    with pytest.raises(ValueError, match="wrong"):
+        run_async(command())
+
+
+def test_who_ignores_it_is_not_interrupted() -> None:
+    """As a shell has its jobs in the background do."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    async def command() -> str:
+        interrupt()
+        await asyncio.sleep(0.01)
+        return "done"
+
+    try:
+        assert run_async(command()) == "done"
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -8,6 +8,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
+from coterie.open_runs import open_runs
 from coterie.render import counted
 from coterie.render_run import (
     PendingOfRun,
@@ -18,7 +19,7 @@ from coterie.render_run import (
     status_text,
     trail_text,
 )
-from coterie.runs import Run, RunEnd, json_of, open_runs
+from coterie.runs import Run, RunEnd, json_of
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.errors import listed

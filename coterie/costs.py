@@ -10,7 +10,7 @@ from coterie.render_cost import cost_text
 from coterie.runs import Run, Unanswered, json_of
 from coterie.settings import Settings
 from coterie.terminal import say
-from workflows.messages import CostReport
+from workflows.views import CostReport
 
 
 async def show_cost(settings: Settings, id: str, *, as_json: bool) -> ExitCode:

@@ -18,8 +18,9 @@ from dsl.routing import choose
 from dsl.steps import BranchStep, Step
 from dsl.values import Json
 from dsl.walking import walk
-from workflows.messages import TrailEntry
-from workflows.state import MAIN, Frame, Noted, Routed, RunState, Track
+from workflows.memory import Frame, Noted, Routed, Track
+from workflows.state import MAIN, RunState
+from workflows.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

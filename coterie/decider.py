@@ -10,7 +10,8 @@ from coterie.keyboard import ask, ask_one_of, ask_yes_no
 from coterie.render_run import decision_text, show_lines, words_for
 from coterie.runs import Run
 from coterie.views import View
-from workflows.messages import DecideInput, Pending, RetryInput, SkipInput
+from workflows.messages import DecideInput, RetryInput, SkipInput
+from workflows.requests import Pending
 
 
 class Decider:

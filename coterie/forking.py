@@ -24,8 +24,9 @@ from dsl.plan import Plan
 from dsl.routing import failed_task
 from dsl.step_paths import within_rounds, without_rounds
 from dsl.values import Json
+from workflows.memory import Noted
 from workflows.messages import TeamInput
-from workflows.state import MAIN, Noted, RunState
+from workflows.state import MAIN, RunState
 from workflows.team import TeamWorkflow
 
 _MOST_FAILURES = 50

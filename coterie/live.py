@@ -16,7 +16,8 @@ from coterie.render import counted
 from coterie.render_condition import duration
 from coterie.render_cost import budget_lines, money_text
 from coterie.render_run import day_and_clock, trail_line
-from workflows.messages import Pending, RunStatus, TrailEntry
+from workflows.requests import Pending
+from workflows.views import RunStatus, TrailEntry
 
 _MOST_EVENTS = 24
 _FEWEST_EVENTS = 4

@@ -29,11 +29,14 @@ from dsl.values import Json
 from workflows import approvals
 from workflows.beginning import begin
 from workflows.interpreter import TeamInterpreter, run
-from workflows.messages import DecideInput, Decision, TeamResult
+from workflows.memory import Telling
+from workflows.messages import DecideInput
 from workflows.patches import Patch
 from workflows.place import Place, Returned
+from workflows.requests import Decision
 from workflows.scope import Call, CallFailed, Job, Leaving
-from workflows.state import RunState, Telling
+from workflows.state import RunState
+from workflows.views import TeamResult
 
 
 class World(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from coterie.render import counted
 from coterie.render_condition import duration
 from dsl.budgets import amount, kind_of
-from workflows.messages import BudgetUse, CostReport, CostRow
+from workflows.views import BudgetUse, CostReport, CostRow
 
 _HEAD = ("", "calls", "tokens in", "cached", "tokens out", "USD", "worked")
 

@@ -12,7 +12,8 @@ from coterie.render import counted
 from coterie.render_condition import duration
 from coterie.render_cost import budget_lines, money_text
 from coterie.runs import RunEnd
-from workflows.messages import Decision, Pending, RequestView, RunStatus, TeamResult, TrailEntry
+from workflows.requests import Decision, Pending, RequestView
+from workflows.views import RunStatus, TeamResult, TrailEntry
 
 _LONGEST_LINE = 160
 _LONGEST_SHOW = 4000

@@ -11,7 +11,7 @@ from coterie.tracing import Trace
 from dsl.context import Difference
 from dsl.deciding import brief
 from dsl.examining import Asked, Examined
-from workflows.messages import TrailEntry
+from workflows.views import TrailEntry
 
 _LONGEST_VALUE = 200
 _VISIT = TypeAdapter(Visit)

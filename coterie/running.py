@@ -9,9 +9,10 @@ from coterie.decider import Decider
 from coterie.decisions import WrittenDecision
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
+from coterie.new_runs import start_run
 from coterie.records import RunRecord, kept
 from coterie.render_run import end_text, trail_text
-from coterie.runs import Run, RunEnd, start_run
+from coterie.runs import Run, RunEnd
 from coterie.server import supervise
 from coterie.settings import Settings
 from coterie.terminal import note, say
@@ -20,7 +21,8 @@ from coterie.watch import Watch
 from coterie.worker import working
 from dsl.plan import Plan
 from dsl.values import Json
-from workflows.messages import TeamInput, TrailEntry
+from workflows.messages import TeamInput
+from workflows.views import TrailEntry
 
 _GRACE = timedelta(seconds=10)
 """After Ctrl-C, for calls in progress; a model call that takes longer is made again later."""

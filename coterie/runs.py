@@ -1,9 +1,9 @@
-"""Runs, as a client sees them: start, ask, decide, wait for the end.
+"""Runs, as a client sees them: ask, decide, wait for the end.
 
 Every failure of a call becomes one sentence here: no such run, no worker that answers, no server.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar, cast
@@ -11,7 +11,6 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from temporalio.client import (
     Client,
-    WorkflowExecution,
     WorkflowExecutionDescription,
     WorkflowFailureError,
     WorkflowHandle,
@@ -20,42 +19,23 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
-from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import (
     ApplicationError,
     CancelledError,
     TerminatedError,
-    WorkflowAlreadyStartedError,
 )
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import AT_LIMIT, CommandError, ExitCode
 from coterie.histories import whole
-from dsl.sizes import LARGEST
-from workflows.messages import (
-    AmendInput,
-    CostReport,
-    DecideInput,
-    Decision,
-    Pending,
-    RequestView,
-    RetryInput,
-    RunStatus,
-    SkipInput,
-    TeamInput,
-    TeamResult,
-    TrailEntry,
-    TrailPage,
-)
+from workflows.messages import AmendInput, DecideInput, RetryInput, SkipInput
+from workflows.requests import Decision, Pending, RequestView
+from workflows.views import CostReport, RunStatus, TeamResult, TrailEntry, TrailPage
 
 WORKFLOW = "TeamWorkflow"
 _ANSWER_SECONDS = timedelta(seconds=8)
 """For a query or a decision: a worker that lives answers in a fraction of it."""
 
-_TOO_LARGE = (
-    "the context and the plan are larger than the 2 MB that a run may begin with; put large things "
-    "into files of the workspace, which skills can read"
-)
 T = TypeVar("T")
 
 
@@ -292,65 +272,6 @@ def _detail(cause: ApplicationError) -> TeamResult | None:
         return TeamResult.model_validate(cause.details[0]) if cause.details else None
     except ValidationError:
         return None
-
-
-async def start_run(
-    client: Client, id: str, given: TeamInput, *, task_queue: str, summary: str
-) -> Run:
-    """Start a run under an id that was never used.
-
-    Raises:
-        CommandError: the id is taken, or the input is larger than Temporal takes.
-    """
-    (payload,) = client.data_converter.payload_converter.to_payloads([given])
-    if len(payload.data) > LARGEST:
-        raise CommandError(_TOO_LARGE)
-    try:
-        await client.start_workflow(
-            WORKFLOW,
-            given,
-            id=id,
-            task_queue=task_queue,
-            static_summary=summary,
-            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-        )
-    except WorkflowAlreadyStartedError:
-        raise CommandError(
-            f"there is a run {id!r} already; see it with `coterie status {id}`, or use another id"
-        ) from None
-    except RPCError as error:
-        if "exceeds limit" in error.message or "larger than max" in error.message:
-            raise CommandError(_TOO_LARGE) from None
-        raise CommandError(f"the server does not take this run: {error.message}") from None
-    return Run(client, id)
-
-
-async def open_runs(client: Client) -> AsyncIterator[Run]:
-    """Every run that has not ended, latest first."""
-    async for execution in open_executions(client):
-        yield Run(client, execution.id)
-
-
-async def open_executions(
-    client: Client, only: str | None = None, limit: int | None = None
-) -> AsyncIterator[WorkflowExecution]:
-    """What the server lists of every run that has not ended, latest first.
-
-    Args:
-        client: of the server.
-        only: a list filter of Temporal's, for those that are meant.
-        limit: so many at most.
-
-    Raises:
-        CommandError: the filter is none, or the server does not answer.
-    """
-    query = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
-    try:
-        found = client.list_workflows(f"{query} AND ({only})" if only else query, limit=limit)
-        async for execution in found:
-            yield execution
-    except RPCError as error:
-        raise CommandError(f"the server lists no runs: {error.message}") from None
 
 
 def json_of(value: BaseModel) -> str:

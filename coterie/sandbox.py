@@ -17,7 +17,13 @@ LIBRARIES = (
 LANGUAGE = ("dsl", "activities", "activities.contracts")
 """Rooms that the import law keeps free of clocks, chance and input."""
 
-DATA = ("workflows.messages", "workflows.state")
+DATA = (
+    "workflows.memory",
+    "workflows.messages",
+    "workflows.requests",
+    "workflows.state",
+    "workflows.views",
+)
 """What crosses and what is remembered: types that call nothing."""
 
 DECIDING = (

@@ -11,8 +11,8 @@ from temporalio.service import RPCError
 from coterie.connection import open_connection
 from coterie.failures import ExitCode
 from coterie.logs import quietly
+from coterie.new_runs import start_run
 from coterie.records import new_id
-from coterie.runs import start_run
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.plan import Plan

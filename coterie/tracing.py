@@ -14,7 +14,7 @@ from coterie.histories import history_in
 from coterie.runs import Run, Unanswered
 from coterie.settings import Settings
 from dsl.errors import listed
-from workflows.messages import TrailEntry
+from workflows.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

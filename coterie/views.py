@@ -6,7 +6,8 @@ from typing import Protocol
 
 from coterie.render_run import clock, trail_line
 from coterie.terminal import note
-from workflows.messages import Activity, Pending, RunStatus, TrailEntry
+from workflows.requests import Pending
+from workflows.views import Activity, RunStatus, TrailEntry
 
 
 class View(Protocol):

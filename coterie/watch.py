@@ -6,7 +6,8 @@ from typing import Protocol
 
 from coterie.runs import Run, RunEnd, Unanswered
 from coterie.views import View
-from workflows.messages import Pending, TrailEntry
+from workflows.requests import Pending
+from workflows.views import TrailEntry
 
 _LOOK_SECONDS = 0.4
 _SILENCE_TOLD_AT = 3

@@ -19,7 +19,8 @@ from coterie.terminal import note, say
 from coterie.tracing import traced
 from coterie.views import PlainView, View
 from coterie.watch import Watch
-from workflows.messages import Pending, TrailEntry
+from workflows.requests import Pending
+from workflows.views import TrailEntry
 
 
 async def watch_run(settings: Settings, id: str, *, live: bool) -> ExitCode:

@@ -11,15 +11,6 @@ from dsl.paths import parse, put
 from dsl.values import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
-    """One change: a dotted path, its new value, and who writes it."""
-
-    path: str
-    value: JsonValue
-    writer: str
-
-
 def apply(context: Json, updates: Mapping[str, JsonValue]) -> Json:
     """The context with the updates merged in, as one writer's: paths in written order.
 

@@ -6,17 +6,16 @@ document and its references can be checked in the same pass.
 
 import json
 import re
-import types
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Literal, TypeVar, Union, get_args, get_origin
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from dsl import conditions, steps
 from dsl.conditions import CONDITION_KEYS
 from dsl.document import SystemDocument
 from dsl.errors import Code, listed, nearest
+from dsl.model_locations import is_tag, keys, model_at
 from dsl.naming import UNREADABLE
 from dsl.operators import SHORT_NAMES
 from dsl.redaction import HIDDEN, names_secret
@@ -25,13 +24,6 @@ from dsl.source import Node, Problems
 from dsl.steps import STEP_KINDS
 from dsl.templates import is_template
 from dsl.values import NodePath
-
-_TAGGED: dict[str, type[BaseModel]] = {
-    **{f"condition:{model.__name__}": model for model in (
-        conditions.TaskField, conditions.TaskStatus, conditions.ContextField, conditions.AllOf,
-        conditions.AnyOf, conditions.Not, conditions.TeamOutcome, conditions.Expression)},
-    **{f"step:{kind}": model for kind, model in steps.STEP_MODELS.items()},
-}  # fmt: skip
 
 _MOST_PASSES = 50
 Document = TypeVar("Document", bound=BaseModel)
@@ -74,10 +66,10 @@ class Misfit:
         self.details = details
         self.context: Mapping[str, object] = details.get("ctx", {})
         location = details["loc"]
-        self.tags = [part for part in location if _is_tag(part)]
-        self.path: NodePath = tuple(part for part in location if not _is_tag(part))
+        self.tags = [part for part in location if is_tag(part)]
+        self.path: NodePath = tuple(part for part in location if not is_tag(part))
         at_key = self.kind in ("extra_forbidden", "missing")
-        self.model = _model_at(location[:-1] if at_key else location, root)
+        self.model = model_at(location[:-1] if at_key else location, root)
         self.replacements = REPLACEMENTS if root is SystemDocument else {}
 
     def follows(self, tree: Node) -> bool:
@@ -152,7 +144,7 @@ class Misfit:
                 return self._wrong_value(name, node)
 
     def _unknown_key(self, tree: Node, name: str) -> tuple[Code, str, str, str]:
-        known = set(_keys(self.model)) if self.model else set[str]()
+        known = set(keys(self.model)) if self.model else set[str]()
         there = tree.find(self.path[:-1]).entries()
         if name in self.replacements:
             return (
@@ -267,62 +259,9 @@ def _named(node: Node) -> str:
             return repr(scalar)
 
 
-def _is_tag(part: int | str) -> bool:
-    """Whether pydantic put it into a location to name a member of a union."""
-    return isinstance(part, str) and (
-        part.startswith(("step:", "condition:", "literal[", "constrained-", "tuple["))
-        or part in ("bool", "str", "int", "float")
-    )
-
-
-def _keys(model: type[BaseModel]) -> Iterator[str]:
-    """The keys of a model as people write them: `type` is the `kind` of a step, and no other."""
-    of_step = issubclass(model, steps.StepBase)
-    for name, info in model.model_fields.items():
-        if name != "terms":
-            yield "type" if of_step and name == "kind" else info.alias or name
-
-
 def _literals(details: ErrorDetails) -> Sequence[object]:
     expected = str(details.get("ctx", {}).get("expected", ""))
     return [part.strip().strip("'") for part in expected.replace(" or ", ", ").split(",")]
-
-
-def _model_at(location: Sequence[int | str], root: type[BaseModel]) -> type[BaseModel] | None:
-    """The document model whose fields stand at an error's location."""
-    here: object = root
-    for part in location:
-        if isinstance(part, str) and part in _TAGGED:
-            here = _TAGGED[part]
-            continue
-        if isinstance(part, str) and _is_tag(part):
-            continue
-        here = _next(_unwrapped(here), part)
-    here = _unwrapped(here)
-    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
-
-
-def _next(here: object, part: int | str) -> object:
-    if isinstance(here, type) and issubclass(here, BaseModel):
-        for name, info in here.model_fields.items():
-            if part in (name, info.alias):
-                return info.annotation
-        return None
-    arguments = get_args(here)
-    return arguments[1 if get_origin(here) is dict else 0] if arguments else None
-
-
-def _unwrapped(here: object) -> object:
-    while True:
-        origin = get_origin(here)
-        if origin is Annotated:
-            here = get_args(here)[0]
-        elif origin in (Union, types.UnionType):
-            members = [arg for arg in get_args(here) if arg is not type(None)]
-            plain = [arg for arg in members if get_origin(arg) is not Literal]
-            here = plain[0] if plain else None
-        else:
-            return here
 
 
 def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:

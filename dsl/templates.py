@@ -7,7 +7,7 @@ over Python: `context.items` is the field `items`, never a method of a dict.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
@@ -23,12 +23,11 @@ from dsl.paths import MISSING, Path, get
 from dsl.template_engine import (
     ENVIRONMENT,
     LARGEST,
-    MAPPING_METHODS,
-    TEXT_METHODS,
     Absent,
     Shown,
     shown,
 )
+from dsl.template_trees import is_plain_path, paths, plain_pieces, single_expression
 
 _MARKS = ("{{", "{%", "{#")
 
@@ -95,27 +94,25 @@ def _told(message: str) -> str:
 def _parsed(text: str, statements: bool) -> Template:
     tree = ENVIRONMENT.parse(text)
     _refuse(tree, statements)
-    paths: dict[Path, int] = {}
-    for named, line in _paths(tree, frozenset(_stored(tree))):
-        paths.setdefault(named, line)
-    expression = _single_expression(tree)
-    if expression is not None and _is_plain_path(expression):
-        path = next(iter(paths))
-        return Template(text, paths, lambda names: _follow(names, path), _is_json(path), True)
-    pieces = _plain_pieces(tree)
+    named = paths(tree)
+    expression = single_expression(tree)
+    if expression is not None and is_plain_path(expression):
+        path = next(iter(named))
+        return Template(text, named, lambda names: _follow(names, path), _is_json(path), True)
+    pieces = plain_pieces(tree)
     if pieces is not None:
-        return Template(text, paths, lambda names: _joined(names, pieces))
+        return Template(text, named, lambda names: _joined(names, pieces))
     tree = cast("nodes.Template", Shown().visit(tree))
     tree.set_environment(ENVIRONMENT)
-    expression = _single_expression(tree)
+    expression = single_expression(tree)
     if expression is None:
         template = ENVIRONMENT.from_string(tree)
-        return Template(text, paths, lambda names: template.render(names))
+        return Template(text, named, lambda names: template.render(names))
     result = nodes.Assign(nodes.Name("result", "store"), expression, lineno=1)
     compiled = TemplateExpression(
         ENVIRONMENT.from_string(nodes.Template([result], lineno=1)), undefined_to_none=False
     )
-    return Template(text, paths, lambda names: compiled(names), single=True)
+    return Template(text, named, lambda names: compiled(names), single=True)
 
 
 def _is_json(path: Path) -> bool:
@@ -129,52 +126,11 @@ def _is_json(path: Path) -> bool:
             return True
 
 
-def _single_expression(tree: nodes.Template) -> nodes.Expr | None:
-    match tree.body:
-        case [nodes.Output(nodes=[only])] if not isinstance(only, nodes.TemplateData):
-            return only
-        case _:
-            return None
-
-
-def _plain_pieces(tree: nodes.Template) -> tuple[str | Path, ...] | None:
-    """Texts and plain paths in turn, where the template is nothing else: no engine is needed."""
-    match tree.body:
-        case [nodes.Output(nodes=written)]:
-            pieces = tuple(_plain_piece(node) for node in written)
-            return None if None in pieces else cast("tuple[str | Path, ...]", pieces)
-        case _:
-            return None
-
-
-def _plain_piece(node: nodes.Expr) -> str | Path | None:
-    match node:
-        case nodes.TemplateData(data=data):
-            return data
-        case _ if _is_plain_path(node):
-            return next(path for path, _ in _chain(node, frozenset()))
-        case _:
-            return None
-
-
 def _joined(names: Names, pieces: tuple[str | Path, ...]) -> str:
     return "".join(
         piece if type(piece) is str else str(shown(_follow(names, cast("Path", piece))))
         for piece in pieces
     )
-
-
-def _is_plain_path(node: nodes.Node) -> bool:
-    """Whether the expression only looks something up: then no engine is needed to follow it."""
-    while not isinstance(node, nodes.Name):
-        match node:
-            case nodes.Getattr(node=inner):
-                node = inner
-            case nodes.Getitem(node=inner, arg=nodes.Const(value=str() | int())):
-                node = inner
-            case _:
-                return False
-    return node.name != "range"
 
 
 def _follow(names: Names, path: Path) -> object:
@@ -208,50 +164,6 @@ def _refuse(tree: nodes.Template, statements: bool) -> None:
     for node in tree.find_all(nodes.Test):
         if node.name not in ENVIRONMENT.tests:
             raise BadTemplate(f"there is no test {node.name!r}", line=node.lineno, allowed=False)
-
-
-def _stored(tree: nodes.Template) -> Iterator[str]:
-    yield "range"
-    if tree.find(nodes.For) is not None:
-        yield "loop"
-    for node in tree.find_all(nodes.Name):
-        if node.ctx in ("store", "param"):
-            yield node.name
-
-
-def _paths(node: nodes.Node, bound: frozenset[str]) -> Iterator[tuple[Path, int]]:
-    match node:
-        case nodes.Call(node=nodes.Getattr(node=inner, attr=attribute)) if (
-            attribute in MAPPING_METHODS | TEXT_METHODS
-        ):
-            yield from _paths(inner, bound)
-            for argument in (*node.args, *node.kwargs):
-                yield from _paths(argument, bound)
-        case nodes.Name() | nodes.Getattr() | nodes.Getitem():
-            yield from _chain(node, bound)
-        case _:
-            for child in node.iter_child_nodes():
-                yield from _paths(child, bound)
-
-
-def _chain(node: nodes.Node, bound: frozenset[str]) -> Iterator[tuple[Path, int]]:
-    """The path of a chain of lookups; it ends where an index is only known at run time."""
-    segments: list[str] = []
-    while not isinstance(node, nodes.Name):
-        match node:
-            case nodes.Getattr(node=inner, attr=attribute):
-                segments.append(attribute)
-            case nodes.Getitem(node=inner, arg=nodes.Const(value=constant)):
-                segments.append(str(constant))
-            case nodes.Getitem(node=inner, arg=argument):
-                segments.clear()
-                yield from _paths(argument, bound)
-            case _:
-                yield from _paths(node, bound)
-                return
-        node = inner
-    if node.name not in bound:
-        yield (node.name, *reversed(segments)), node.lineno
 
 
 def fill(value: JsonValue, names: Names) -> JsonValue:

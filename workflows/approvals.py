@@ -14,7 +14,8 @@ from pydantic import JsonValue
 from dsl.errors import RunRefused, listed
 from dsl.sizes import MOST_SHOWN, too_large
 from workflows.edits import MOST_CHANGES, changes, fault
-from workflows.messages import DecideInput, Decision, How, Pending, Refusal, Verdict
+from workflows.messages import DecideInput
+from workflows.requests import Decision, How, Pending, Refusal, Verdict
 from workflows.state import MOST_DECISIONS, RunState
 
 _LONGEST_NAME = 120

@@ -9,8 +9,9 @@ from dsl.outcomes import Outcome
 from dsl.sizes import MOST_SHOWN, check_size
 from dsl.terms import ApprovalTerms, DecisionTerms
 from workflows.approvals import approvable, digest_of, record
-from workflows.messages import DecideInput, Decision, Pending
+from workflows.messages import DecideInput
 from workflows.place import Place, Redirected, Skipped
+from workflows.requests import Decision, Pending
 from workflows.scope import Interrupted, Scope
 from workflows.telling import tell
 

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from dsl.plan import Plan
 from workflows.budgets import limit_of
 from workflows.costs import uses
-from workflows.messages import Activity, RunStatus, Standing
+from workflows.memory import Track
 from workflows.spending import total_cost
-from workflows.state import RunState, Track
+from workflows.state import RunState
+from workflows.views import Activity, RunStatus, Standing
 
 
 def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:

@@ -14,10 +14,11 @@ from dsl.errors import BudgetExceeded
 from dsl.terms import ApprovalTerms, AskTerms
 from dsl.values import Json
 from workflows.asking import ask
-from workflows.messages import Decision
+from workflows.memory import Pot
 from workflows.place import Place, Redirected, RunLeft
+from workflows.requests import Decision
 from workflows.scope import Interrupted, Leaving, Scope
-from workflows.state import Pot, RunState
+from workflows.state import RunState
 
 Paid = Literal["model_calls", "tool_calls"]
 Personas = tuple[str, ...]

@@ -9,8 +9,8 @@ from dsl.outcomes import Outcome
 from dsl.templates import fill
 from dsl.terms import Consent
 from workflows.asking import ask, rejected
-from workflows.messages import Decision
 from workflows.place import Place
+from workflows.requests import Decision
 from workflows.scope import Scope
 
 

@@ -10,8 +10,10 @@ from dsl.context import apply
 from dsl.errors import ContextConflict, listed
 from dsl.plan import Plan
 from dsl.sizes import too_large
-from workflows.messages import AmendInput, Control, Paused, RedirectInput, TrailKind
-from workflows.state import Noted, RunState
+from workflows.memory import Noted
+from workflows.messages import AmendInput, Control, RedirectInput
+from workflows.state import RunState
+from workflows.views import Paused, TrailKind
 
 
 def pause(state: RunState, asked: Control, now: datetime) -> None:

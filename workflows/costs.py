@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 from dsl.budgets import Budget
 from dsl.plan import Plan
 from workflows.budgets import limit_of
-from workflows.messages import BudgetUse, CostReport, CostRow
-from workflows.state import Pot, RunState, Tally
+from workflows.memory import Pot, Tally
+from workflows.state import RunState
+from workflows.views import BudgetUse, CostReport, CostRow
 
 _MOST = {"tasks": 50}
 _MOST_OTHERS = 20

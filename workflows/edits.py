@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from dsl.errors import listed
 from dsl.json_schema import UnusableSchema, misfits
 from dsl.json_schema_words import brief, kind_of
-from workflows.messages import Pending
+from workflows.requests import Pending
 
 MOST_CHANGES = 20
 """So many are told of one request; the whole value is the decision's payload."""

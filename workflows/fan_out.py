@@ -17,9 +17,9 @@ from dsl.paths import parse
 from dsl.plan import Collect
 from dsl.routing import Route
 from dsl.values import Json
+from workflows.memory import Fork, Routed, Track
 from workflows.place import Interpreter, Place, RunLeft
 from workflows.scope import Interrupted, Scope
-from workflows.state import Fork, Routed, Track
 
 
 def fork(name: str, track: Track, route: Route, scope: Scope) -> None:

@@ -19,12 +19,14 @@ from dsl.terms import AskTerms
 from workflows.asking import ask
 from workflows.control import told_redirect
 from workflows.fan_out import fork, gathered, join, leave
-from workflows.messages import RedirectInput, TeamResult
+from workflows.memory import Fork, Frame, Routed, Track
+from workflows.messages import RedirectInput
 from workflows.place import Place, Redirected, Returned, RunLeft
 from workflows.results import RunFailed, failed_result, result
 from workflows.scope import Scope
 from workflows.sequence import run_steps
-from workflows.state import MAIN, Fork, Frame, Routed, Track
+from workflows.state import MAIN
+from workflows.views import TeamResult
 
 _MOST_SEEN = 1000
 """Contexts of a team's visits that are held against the next: no cycle is longer."""

@@ -10,15 +10,11 @@ from dsl.outcomes import Outcome
 from dsl.paths import MISSING, get, parse
 from dsl.values import Json
 from workflows.extract import LARGEST_ANSWER, extract, written
-from workflows.messages import (
-    Pending,
-    RequestView,
-    StateAsked,
-    StateView,
-    TrailEntry,
-    TrailPage,
-)
-from workflows.state import MAIN, Frame, RunState, Track
+from workflows.memory import Frame, Track
+from workflows.messages import StateAsked
+from workflows.requests import Pending, RequestView
+from workflows.state import MAIN, RunState
+from workflows.views import StateView, TrailEntry, TrailPage
 
 _LONGEST_BECAUSE = 2_000
 _ENTRY = 250

@@ -11,7 +11,8 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError
 
 from activities.contracts import HEARTBEAT_TIMEOUT, NOTIFY
-from workflows.state import Noted, RunState, Telling
+from workflows.memory import Noted, Telling
+from workflows.state import RunState
 
 _ATTEMPTS = 5
 _ATTEMPT = timedelta(seconds=60)

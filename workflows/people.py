@@ -24,13 +24,11 @@ from workflows.messages import (
     Answer,
     Control,
     DecideInput,
-    Decision,
-    How,
     RedirectInput,
-    Refusal,
     RetryInput,
     SkipInput,
 )
+from workflows.requests import Decision, How, Refusal
 from workflows.state import RunState
 
 _MOST_SIGNALS = 100

@@ -11,9 +11,9 @@ from dsl.facts import Facts
 from dsl.outcomes import Outcome
 from dsl.plan import Persona
 from dsl.steps import AgentStep, Step
-from workflows.messages import TrailKind
+from workflows.memory import Block, Frame, Noted
 from workflows.scope import Scope
-from workflows.state import Block, Frame, Noted
+from workflows.views import TrailKind
 
 
 class Place(NamedTuple):

@@ -18,19 +18,10 @@ from workflows import looking
 from workflows.board import status
 from workflows.costs import report
 from workflows.encoding import Model, argument
-from workflows.messages import (
-    CostReport,
-    EventsAsked,
-    Pending,
-    RequestAsked,
-    RequestView,
-    RunStatus,
-    StateAsked,
-    StateView,
-    TeamResult,
-    TrailPage,
-)
+from workflows.messages import EventsAsked, RequestAsked, StateAsked
+from workflows.requests import Pending, RequestView
 from workflows.state import RunState
+from workflows.views import CostReport, RunStatus, StateView, TeamResult, TrailPage
 
 NOTHING = RawValue(Payload())
 """The argument of a question that has none."""

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from dsl.outcomes import Outcome
+from workflows.memory import Block
 from workflows.place import Place
 from workflows.scope import Scope
-from workflows.state import Block
 
 NUDGED_AT = 3
 STOPPED_AT = 5

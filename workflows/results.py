@@ -4,10 +4,10 @@ from typing import get_args
 
 from dsl.errors import LimitExceeded, TeamError
 from dsl.outcomes import End, Failure
-from workflows.messages import TeamResult
 from workflows.scope import Scope
 from workflows.spending import total_cost
 from workflows.state import MAIN
+from workflows.views import TeamResult
 
 
 class RunFailed(TeamError):

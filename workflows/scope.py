@@ -19,8 +19,9 @@ from activities.contracts import (
 )
 from dsl.outcomes import Outcome
 from dsl.plan import Plan
+from workflows.memory import Telling
 from workflows.patches import Patch
-from workflows.state import RunState, Telling
+from workflows.state import RunState
 
 Job = Callable[[], Coroutine[None, None, None]]
 

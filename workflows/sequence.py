@@ -9,9 +9,9 @@ from dsl.outcomes import Outcome
 from dsl.steps import AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import LONGEST
 from workflows.failing import accepted
+from workflows.memory import Block
 from workflows.place import Interpreter, Place, Skipped
 from workflows.scope import Interrupted, Scope
-from workflows.state import Block
 from workflows.steps import execute
 from workflows.steps.agent import ORCHESTRATING
 from workflows.stopping import begin_to_stop

@@ -5,8 +5,9 @@ RunState.
 """
 
 from activities.contracts import AgentResponse, Spent
+from workflows.memory import Tally
 from workflows.place import Place
-from workflows.state import RunState, Tally
+from workflows.state import RunState
 
 
 def began(state: RunState, place: Place, persona: str, model: str = "", tool: str = "") -> Tally:

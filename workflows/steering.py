@@ -13,7 +13,8 @@ from dsl.step_paths import step_paths, within_rounds
 from dsl.steps import ApprovalStep
 from dsl.walking import walk
 from workflows.control import note
-from workflows.messages import Decision, How, Pending, RetryInput, SkipInput
+from workflows.messages import RetryInput, SkipInput
+from workflows.requests import Decision, How, Pending
 from workflows.state import MAIN, RunState
 
 CHOICES = ("retry", "skip", "fail")

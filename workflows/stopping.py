@@ -9,11 +9,12 @@ from collections.abc import Awaitable, Callable
 
 from dsl.errors import TeamError
 from dsl.plan import Plan
-from workflows.messages import TeamResult
+from workflows.memory import Routed, Track
 from workflows.place import Interpreter, Place
 from workflows.results import result
 from workflows.scope import Scope
-from workflows.state import MAIN, Routed, RunState, Track
+from workflows.state import MAIN, RunState
+from workflows.views import TeamResult
 
 _ON_CANCEL = "on_cancel "
 """What the tracks that clean up are called, before the name of their team."""

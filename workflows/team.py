@@ -32,13 +32,14 @@ from workflows.durable import DurableScope
 from workflows.encoding import decoded, encoded
 from workflows.forking import fork_off
 from workflows.interpreter import TeamInterpreter, run
-from workflows.messages import ForkInput, TeamInput, TeamResult
+from workflows.messages import ForkInput, TeamInput
 from workflows.people import People
 from workflows.questions import Questions
 from workflows.results import RunFailed, failed_result
 from workflows.scope import Interrupted
 from workflows.state import RunState
 from workflows.stopping import stop
+from workflows.views import TeamResult
 
 MOST_EVENTS = 40_000
 """Of a history that could not be left; Temporal ends a run at 51,200."""

@@ -11,10 +11,10 @@ from pydantic import JsonValue
 from activities.contracts import Notice, NoticeKind
 from dsl.terms import DecisionTerms, channels
 from workflows.approvals import digest_of
-from workflows.messages import Pending
+from workflows.memory import Telling
 from workflows.place import Place
+from workflows.requests import Pending
 from workflows.scope import Scope
-from workflows.state import Telling
 
 _LARGEST_SHOW = 4000
 """Characters of JSON; what is larger is looked at where the decision is made."""

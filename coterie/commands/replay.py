@@ -74,9 +74,9 @@ async def _replayed(source: str, settings: Settings) -> "RunReplayed":
 async def _replay_open(query: str | None, limit: int | None, settings: Settings) -> ExitCode:
     from coterie.connection import open_connection
     from coterie.logs import quietly
+    from coterie.open_runs import open_executions
     from coterie.render_replay import row, total
     from coterie.replaying.runs import Comparison
-    from coterie.runs import open_executions
 
     quietly(settings)
     client = (await open_connection(settings)).client

@@ -19,8 +19,9 @@ from coterie.decided import Visit, Witness, WitnessedState
 from coterie.replaying.onlooker import Onlooker, is_the_last, observed
 from coterie.wire import data_converter
 from dsl.plan import Plan
-from workflows.messages import CostReport, RunStatus, TeamInput, TrailEntry
+from workflows.messages import TeamInput
 from workflows.team import TeamWorkflow
+from workflows.views import CostReport, RunStatus, TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

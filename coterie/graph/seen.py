@@ -10,9 +10,10 @@ from temporalio.client import Client, WorkflowHistory
 from coterie.failures import CommandError
 from coterie.graph.rebuilding import Rebuilt, rebuilt, recorded_plan
 from coterie.graph.walked import Walk, walk_of
+from coterie.replaying.links import continued
 from coterie.runs import Run, Unanswered
 from dsl.plan import Plan
-from workflows.messages import RunStatus, TrailEntry
+from workflows.views import RunStatus, TrailEntry
 
 _OVER = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: "completed",
@@ -73,18 +74,12 @@ async def seen_history(
 
 async def earlier_parts(client: Client, history: WorkflowHistory) -> AsyncIterator[Rebuilt]:
     """The parts before one that continued as new, latest first, as far as this code can follow."""
-    while earlier := _continued(history):
+    while earlier := continued(history.events[0]):
         history = await Run(client, history.workflow_id).history(earlier)
         part = await rebuilt(history)
         if part is None:
             return
         yield part
-
-
-def _continued(history: WorkflowHistory) -> str:
-    """The id of the part that this one continues; empty for the first."""
-    started = history.events[0].workflow_execution_started_event_attributes
-    return started.continued_execution_run_id
 
 
 def joined(*parts: Iterable[TrailEntry]) -> list[TrailEntry]:

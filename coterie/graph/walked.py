@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from coterie.graph.picture import Route, RouteKey
 
 if TYPE_CHECKING:  # this loads Temporal's library, which the picture of a file does not need
-    from workflows.messages import RunStatus, TrailEntry
+    from workflows.views import RunStatus, TrailEntry
 
 Mark = Literal["success", "failure", "skipped", "doing", "waiting"]
 Standing = Literal["now", "waiting", "failed", "stopped"]

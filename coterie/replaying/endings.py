@@ -9,7 +9,7 @@ from temporalio.api.history.v1 import HistoryEvent
 
 from coterie.failures import CommandError
 from coterie.wire import data_converter
-from workflows.messages import TeamResult
+from workflows.views import TeamResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from coterie.replaying.deeds import Deed
 from coterie.replaying.differences import differences, first_other
 from coterie.replaying.onlooker import Onlooker, is_the_last, observed
 from coterie.replaying.recorded import recorded
-from workflows.messages import TrailEntry
-from workflows.state import Noted
+from workflows.memory import Noted
+from workflows.views import TrailEntry
 
 _MOST = 20
 """Differences that are told; what comes after the first few follows from them."""

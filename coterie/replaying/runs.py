@@ -19,7 +19,7 @@ from coterie.replaying.differences import Difference
 from coterie.replaying.links import links
 from coterie.replaying.replay import Replayed, replay
 from coterie.runs import NoWorker, Run
-from workflows.messages import RunStatus, TrailEntry
+from workflows.views import RunStatus, TrailEntry
 
 AT_ONCE = 4
 """Histories that are fetched and replayed at a time: each may take fifty megabytes."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from coterie.testing.document import CaseDocument
 from dsl.step_paths import parted, without_rounds
-from workflows.messages import TrailEntry
+from workflows.views import TrailEntry
 
 _ENDED = ("success", "failure")
 

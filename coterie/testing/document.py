@@ -10,7 +10,7 @@ from pydantic import Discriminator, Field, JsonValue, Tag, model_validator
 from activities.providers.script import ScriptedAnswer
 from dsl.outcomes import End
 from dsl.values import Frozen, Json, Seconds
-from workflows.messages import TrailKind
+from workflows.views import TrailKind
 
 Ending = End
 """How a run may end, in the words of its result."""

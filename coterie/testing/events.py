@@ -22,6 +22,7 @@ from activities.contracts import (
     SkillResult,
 )
 from coterie.failures import CommandError
+from coterie.replaying.links import continued
 from coterie.runs import Run
 from coterie.wire import data_converter
 from dsl.outcomes import Failure as CallFailure
@@ -61,7 +62,7 @@ async def histories(client: Client, id: str) -> list[WorkflowHistory]:
     if latest.events[-1].event_type not in _ENDS:
         raise CommandError(f"the run {id!r} goes on; it can be recorded when it has ended")
     found = [latest]
-    while earlier := _continued(found[0]):
+    while earlier := continued(found[0].events[0]):
         found.insert(0, await Run(client, id).history(earlier))
     return found
 
@@ -110,10 +111,6 @@ _ENDS = (
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED,
 )
-
-
-def _continued(part: WorkflowHistory) -> str:
-    return part.events[0].workflow_execution_started_event_attributes.continued_execution_run_id
 
 
 def _scheduled_id(event: HistoryEvent) -> int:

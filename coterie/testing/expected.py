@@ -12,7 +12,7 @@ from coterie.testing.document import Ending, ErrorCheck, ExpectDocument
 from dsl.paths import MISSING, get, parse
 from dsl.plan import Plan
 from dsl.values import Json
-from workflows.messages import RunStatus, TeamResult, TrailEntry
+from workflows.views import RunStatus, TeamResult, TrailEntry
 
 _LONGEST_VALUE = 300
 """Characters of JSON; of a longer value a test says only that it is there."""

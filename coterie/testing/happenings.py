@@ -14,7 +14,8 @@ from temporalio.client import WorkflowUpdateFailedError
 from coterie.failures import CommandError
 from coterie.runs import Run
 from coterie.testing.document import CaseDocument, DecisionDocument
-from workflows.messages import AmendInput, Control, DecideInput, Pending, RetryInput, SkipInput
+from workflows.messages import AmendInput, Control, DecideInput, RetryInput, SkipInput
+from workflows.requests import Pending
 
 _ROUNDED = timedelta(milliseconds=1)
 """What a moment that a run tells may be too early by."""

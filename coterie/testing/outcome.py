@@ -16,7 +16,7 @@ from coterie.testing.document import Ending
 from coterie.testing.stage import Stage
 from dsl.outcomes import Failure
 from dsl.values import Json
-from workflows.messages import TeamResult, TrailEntry
+from workflows.views import TeamResult, TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

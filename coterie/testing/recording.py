@@ -40,7 +40,7 @@ from coterie.testing.expected import expected
 from dsl.outcomes import Failure
 from dsl.plan import Plan
 from dsl.values import Json
-from workflows.messages import RunStatus, TrailEntry
+from workflows.views import RunStatus, TrailEntry
 
 _DECISIONS = ("decide", "approve", "reject")
 _SHORT = 0.1

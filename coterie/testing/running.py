@@ -11,7 +11,8 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
-from coterie.runs import Run, start_run
+from coterie.new_runs import start_run
+from coterie.runs import Run
 from coterie.testing.clock import Clock
 from coterie.testing.crashes import crashes
 from coterie.testing.differences import Difference, differences
@@ -22,7 +23,8 @@ from coterie.testing.model import with_time_to_think
 from coterie.testing.outcome import outcome_of
 from coterie.testing.reading import Case, TestFile
 from coterie.testing.stage import Stage, staged
-from workflows.messages import TeamInput, TrailEntry
+from workflows.messages import TeamInput
+from workflows.views import TrailEntry
 
 AT_ONCE = 4
 """Cases that run at the same time; each waits for others' processes most of its time."""

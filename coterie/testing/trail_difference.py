@@ -9,7 +9,7 @@ from coterie.render_run import trail_line
 from coterie.testing.checks import as_seconds, holds, shown, told
 from coterie.testing.document import TrailCheck
 from dsl.step_paths import without_rounds
-from workflows.messages import TrailEntry
+from workflows.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

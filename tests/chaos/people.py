@@ -9,7 +9,8 @@ from pathlib import Path
 
 from coterie.failures import CommandError
 from coterie.runs import Run, Unanswered
-from workflows.messages import DecideInput, Pending
+from workflows.messages import DecideInput
+from workflows.requests import Pending
 
 AT_ONCE = 12
 """How many runs are looked at in one round."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from temporalio.client import Client
 
 from coterie.failures import CommandError
-from coterie.runs import Run, open_executions, start_run
+from coterie.new_runs import start_run
+from coterie.open_runs import open_executions
+from coterie.runs import Run
 from tests.chaos.ground import Ground
 from tests.chaos.people import People
 from workflows.messages import TeamInput

@@ -16,7 +16,8 @@ HARMLESS = {
 """Of the standard library; `datetime.now` is refused by ruff."""
 
 INSIDE = {
-    "workflows", "workflows.team", "workflows.ways", "workflows.durable", "workflows.notifier",
+    "workflows", "workflows.team", "workflows.calls", "workflows.durable", "workflows.notifier",
+    "workflows.ways",
 }  # fmt: skip
 """What acts through Temporal."""
 

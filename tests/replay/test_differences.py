@@ -24,7 +24,8 @@ from dsl.slices import slice_for
 from dsl.steps import AgentStep
 from dsl.values import Json
 from tests.replay.record import HISTORIES
-from workflows.messages import DecideInput, Decision, RedirectInput
+from workflows.messages import DecideInput, RedirectInput
+from workflows.requests import Decision
 from workflows.state import RunState
 
 

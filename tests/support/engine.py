@@ -34,8 +34,9 @@ from dsl.compiler import SourceText, compile_sources
 from dsl.plan import Plan
 from dsl.prices import Price
 from dsl.values import Json
-from workflows.messages import TeamInput, TrailEntry, TrailPage
+from workflows.messages import TeamInput
 from workflows.team import TeamWorkflow
+from workflows.views import TrailEntry, TrailPage
 
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating"),

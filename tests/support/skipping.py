@@ -23,9 +23,10 @@ from dsl.plan import Plan
 from dsl.values import Json
 from workflows.beginning import begin
 from workflows.interpreter import run
-from workflows.messages import DecideInput, TeamResult
+from workflows.messages import DecideInput
 from workflows.results import RunFailed
 from workflows.state import RunState
+from workflows.views import TeamResult
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 MOST_CALLS = 20_000

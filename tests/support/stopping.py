@@ -13,10 +13,12 @@ from dsl.values import Json
 from workflows import approvals, steering
 from workflows.beginning import begin
 from workflows.interpreter import run
-from workflows.messages import DecideInput, RetryInput, SkipInput, TeamResult
+from workflows.memory import Telling
+from workflows.messages import DecideInput, RetryInput, SkipInput
 from workflows.patches import Patch
 from workflows.scope import Call, CallFailed, Interrupted, Job, Leaving
-from workflows.state import RunState, Telling
+from workflows.state import RunState
+from workflows.views import TeamResult
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 Answer = Callable[[AgentRequest | SkillRequest], Json]

@@ -5,7 +5,8 @@ import pytest
 from dsl.plan import Plan
 from tests.support.engine import plan_of
 from workflows.board import board
-from workflows.state import Fork, RunState, Track
+from workflows.memory import Fork, Track
+from workflows.state import RunState
 
 PLAN: Plan = plan_of("""
 orchestration:

@@ -29,8 +29,9 @@ from dsl.document import CommandSection
 from tests.support.engine import Engine, engine, plan_of, trail
 from tests.support.project import BIN
 from tests.support.runs import asked, decide, failure
-from workflows.messages import RunStatus, TeamInput, TeamResult
+from workflows.messages import TeamInput
 from workflows.team import TeamWorkflow
+from workflows.views import RunStatus, TeamResult
 
 PLAIN = """
 orchestration:

@@ -5,7 +5,7 @@ from coterie.graph.picture import Picture, picture
 from coterie.graph.svg import svg_of
 from coterie.graph.walked import walk_of
 from tests.support.graphs import Drawing, hold_apart, plan_of, words_in
-from workflows.messages import TrailEntry
+from workflows.views import TrailEntry
 
 TEXT = """
 llm_config:

@@ -14,7 +14,7 @@ from dsl.facts import Facts
 from dsl.outcomes import Outcome
 from dsl.routing import choose
 from tests.support.graphs import SMALL, Drawing, hold_apart, plan_of, title_of, words_in
-from workflows.messages import Activity, RunStatus, TrailEntry, TrailKind
+from workflows.views import Activity, RunStatus, TrailEntry, TrailKind
 
 PLAN = plan_of(SMALL)
 

@@ -5,7 +5,7 @@ from temporalio.exceptions import ActivityError, RetryState, TimeoutError, Timeo
 
 from activities.contracts import CallOptions, FailureType
 from dsl.capabilities import Effect
-from workflows.durable import _expected  # pyright: ignore[reportPrivateUsage]
+from workflows.calls import _expected  # pyright: ignore[reportPrivateUsage]
 from workflows.scope import Call, CallFailed
 
 

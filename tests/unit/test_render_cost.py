@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from coterie.render_cost import cost_text, money_text
-from workflows.messages import BudgetUse, CostReport, CostRow
+from workflows.views import BudgetUse, CostReport, CostRow
 
 PRICED = CostRow(
     name="a/write", calls=3, input_tokens=12000, output_tokens=900, cached_tokens=4000,

@@ -12,15 +12,8 @@ from coterie.render_run import (
 )
 from coterie.runs import RunEnd
 from dsl.outcomes import Failure
-from workflows.messages import (
-    Activity,
-    Decision,
-    Pending,
-    RequestView,
-    RunStatus,
-    TeamResult,
-    TrailEntry,
-)
+from workflows.requests import Decision, Pending, RequestView
+from workflows.views import Activity, RunStatus, TeamResult, TrailEntry
 
 AT = "2026-01-02T03:04:05.678+00:00"
 

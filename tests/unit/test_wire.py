@@ -9,7 +9,9 @@ from coterie.wire import data_converter
 from dsl.plan import Plan, Routing, Rule, Team
 from dsl.steps import Step
 from dsl.values import Json
-from workflows.messages import Pending, RunStatus, TeamInput
+from workflows.messages import TeamInput
+from workflows.requests import Pending
+from workflows.views import RunStatus
 
 LOOP: Json = {
     "kind": "loop", "name": "again", "max_iterations": 3,

@@ -9,7 +9,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.failures import CommandError
-from coterie.runs import start_run
+from coterie.new_runs import start_run
 from dsl.sizes import LARGEST, MOST_SHOWN
 from dsl.values import Json
 from tests.support.engine import HEAD, Engine, engine, plan_of, trail

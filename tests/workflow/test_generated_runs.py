@@ -27,8 +27,9 @@ from dsl.values import Json
 from tests.support.engine import plan_of, trail
 from tests.support.generated import CONTEXT, documents, written
 from tests.support.skipping import World, skipped_run
-from workflows.messages import TeamInput, TrailEntry
+from workflows.messages import TeamInput
 from workflows.team import TeamWorkflow
+from workflows.views import TrailEntry
 
 MANY = max(8, settings().max_examples // 10)
 AT_ONCE = ("parallel", "concurrency", "next_team:\n", "losers")

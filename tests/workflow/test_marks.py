@@ -26,8 +26,10 @@ from tests.support.engine import plan_of
 from tests.support.project import BIN
 from tests.support.runs import asked, decide
 from workflows.attributes import KINDS, attributes
-from workflows.messages import Pending, TeamInput
-from workflows.state import RunState, Track
+from workflows.memory import Track
+from workflows.messages import TeamInput
+from workflows.requests import Pending
+from workflows.state import RunState
 from workflows.team import TeamWorkflow
 
 TWO_TEAMS = """

@@ -15,8 +15,9 @@ from tests.support.engine import Engine, engine
 from tests.support.runs import asked, decide
 from workflows import looking
 from workflows.extract import LARGEST_ANSWER
+from workflows.memory import Frame, Noted
 from workflows.messages import StateAsked
-from workflows.state import MAIN, Frame, Noted, RunState
+from workflows.state import MAIN, RunState
 
 TWO_TEAMS = """
 orchestration:

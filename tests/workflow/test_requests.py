@@ -9,7 +9,7 @@ from tests.support.engine import engine
 from tests.support.runs import Handle, asked, decide
 from workflows import looking
 from workflows.extract import LARGEST_ANSWER
-from workflows.messages import Pending
+from workflows.requests import Pending
 from workflows.state import RunState
 
 LARGE = """

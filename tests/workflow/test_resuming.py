@@ -11,9 +11,10 @@ from dsl.values import Json
 from tests.support.engine import plan_of
 from workflows.beginning import begin
 from workflows.interpreter import run
-from workflows.messages import DecideInput, TeamResult
+from workflows.messages import DecideInput
 from workflows.scope import Interrupted, Job
 from workflows.state import RunState
+from workflows.views import TeamResult
 
 TEAM = """
 llm_config:

@@ -12,7 +12,7 @@ from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.stopping import StoppingScope, World, carried, fresh
 from workflows.interpreter import run
-from workflows.messages import Decision
+from workflows.requests import Decision
 from workflows.scope import Interrupted
 from workflows.state import MOST_DECISIONS, RunState
 from workflows.steps.loop import MOST_RESULTS

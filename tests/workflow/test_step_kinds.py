@@ -12,9 +12,10 @@ from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.stopping import StoppingScope, World, fresh
 from workflows.interpreter import run
-from workflows.messages import TeamResult
+from workflows.memory import Noted
 from workflows.results import RunFailed
-from workflows.state import Noted, RunState
+from workflows.state import RunState
+from workflows.views import TeamResult
 
 HEAD = """
 llm_config:

@@ -10,9 +10,9 @@ from dsl.sizes import check_size, json_size
 from dsl.steps import LoopStep
 from dsl.templates import fill
 from dsl.values import Json
+from workflows.memory import Block
 from workflows.place import Interpreter, Place
 from workflows.scope import Scope
-from workflows.state import Block
 
 MOST_RESULTS = 1_000_000
 """Bytes of JSON that the results of a loop may have: of a longer one, the latest are kept."""

@@ -6,9 +6,9 @@ from dsl.outcomes import Outcome
 from dsl.sizes import check_size
 from dsl.steps import TeamStep
 from dsl.templates import fill
+from workflows.memory import Routed, Track
 from workflows.place import Interpreter, Place
 from workflows.scope import Interrupted, Scope
-from workflows.state import Routed, Track
 
 MOST_NESTED = 20
 """A team in a team in a team takes Python's stack, which is not endless."""

@@ -6,9 +6,9 @@ from pydantic import JsonValue
 
 from dsl.outcomes import Outcome
 from dsl.steps import Catch, TryStep
+from workflows.memory import Block
 from workflows.place import Interpreter, Place
 from workflows.scope import Interrupted, Scope
-from workflows.state import Block
 from workflows.stopping import at_last
 
 

@@ -1,0 +1,105 @@
+"""Requests for a person's decision: while they wait, how they were decided, why one was refused."""
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from dsl.values import Frozen, Json
+
+Verdict = Literal["approved", "rejected", "counted", "retried", "skipped", "failed"]
+
+How = Literal["update", "signal", "deadline", "remembered"]
+
+
+class Pending(Frozen):
+    """A request that waits for a person."""
+
+    id: str
+    prompt: str
+    show: JsonValue = None
+    digest: str = ""
+    """Of the prompt and of what is shown."""
+    approvers: tuple[str, ...] = ()
+    """Everyone who may decide; anyone when empty."""
+    quorum: int = 1
+    """So many have to approve."""
+    choices: tuple[str, ...] = ()
+    """What may be said of a failed task; without any it is an approval."""
+    approved_by: tuple[str, ...] = ()
+    """Who has approved so far, where one is not enough."""
+    editable: bool = False
+    payload_schema: Json | None = None
+    """JSON Schema that a change has to meet, and what is approved."""
+    changes: tuple[str, ...] = ()
+    """What was changed so far, and by whom: `pages: 3 -> 4 (ann)`."""
+    since: str
+    """ISO 8601, UTC."""
+    deadline: str | None = None
+    """ISO 8601, UTC."""
+    on_timeout: str | None = None
+    reminders: int = 0
+    escalations: int = 0
+    told: bool = False
+    """People have been told of it, where the plan names a channel."""
+    stood_still: float = 0.0
+    """Seconds for which the run was paused meanwhile; they do not count."""
+    remembered_as: str | None = None
+    """The key under which an approval answers equal requests of this run."""
+    cut: bool = False
+    """In a list of what is pending: too large to be told whole; the query `request` tells it."""
+
+
+class Decision(Frozen):
+    """A decided request, as it stays on record."""
+
+    id: str
+    verdict: Verdict
+    """`counted`: an approval that is not enough yet; `retried`, `skipped` and `failed`: of a task
+    that failed, or that a person left out."""
+    by: str
+    """Who decided; everyone who approved, where it took several."""
+    comment: str = ""
+    at: str
+    """ISO 8601, UTC."""
+    how: How
+    payload: JsonValue = None
+    """Where it was editable: what was shown in the end, with all changes."""
+    changes: tuple[str, ...] = ()
+    """What was changed, and by whom: `pages: 3 -> 4 (ann)`."""
+    digest: str = ""
+    """Of what was approved, where it was changed."""
+    run: str | None = None
+    """Of which run, where it is not this one's own: this run was forked from it afterwards."""
+
+
+class RequestView(Frozen):
+    """One request, whole: while it waits, or how it was decided."""
+
+    pending: Pending | None = None
+    decision: Decision | None = None
+
+
+RefusalCode = Literal[
+    "Malformed", "UnknownRequest", "RequestClosed", "NotAllowed", "RequestChanged",
+    "AlreadyApproved", "BadPayload", "NoApproval",
+]  # fmt: skip
+
+
+class Refusal(Frozen):
+    """Why a decision was not taken: the detail of the error that `decide` answers with."""
+
+    code: RefusalCode
+    """The type of that error too."""
+    message: str
+    request: str | None = None
+    """The request, when there is or was one of that id."""
+    decision: Decision | None = None
+    """With `RequestClosed`: how it was decided."""
+    pending: tuple[str, ...] = ()
+    """With `UnknownRequest`: what waits."""
+    approvers: tuple[str, ...] = ()
+    """With `NotAllowed`: who may decide."""
+    digest: str | None = None
+    """With `RequestChanged`: of what is shown now."""
+    approved_by: tuple[str, ...] = ()
+    """With `AlreadyApproved`: who has."""

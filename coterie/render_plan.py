@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from coterie.render import counted
-from coterie.render_condition import condition_text
 from coterie.render_steps import step_lines
 from dsl.limits import depth_allowed
 from dsl.plan import Plan, Routing, Team
+from dsl.wording import condition_text
 
 _END = "the end"
 

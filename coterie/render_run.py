@@ -8,8 +8,8 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from activities.contracts import TokenUsage
+from coterie.durations import duration
 from coterie.render import counted
-from coterie.render_condition import duration
 from coterie.render_cost import budget_lines, money_text
 from coterie.runs import RunEnd
 from workflows.requests import Decision, Pending, RequestView

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
+from coterie.durations import duration
 from coterie.render import counted
-from coterie.render_condition import condition_text, duration, value_text
 from dsl.plan import Plan
 from dsl.steps import (
     AgentStep,
@@ -23,6 +23,7 @@ from dsl.steps import (
     WaitStep,
 )
 from dsl.terms import Approval, Consent, DecisionTerms, consent
+from dsl.wording import condition_text, value_text
 
 
 def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:

@@ -20,6 +20,7 @@ Operator = Literal[
 """Every operator by its full name; the short names eq, ne, gt, lt, ge, le are read as these."""
 
 Status = Literal["success", "failure", "skipped"]
+TeamEnd = Literal["all_success", "any_success", "any_failure", "all_failure"]
 
 
 class TaskField(Frozen):
@@ -69,7 +70,7 @@ class Not(Frozen):
 class TeamOutcome(Frozen):
     """How the team's tasks ended together, written as a bare string."""
 
-    outcome: Literal["all_success", "any_success", "any_failure", "all_failure"]
+    outcome: TeamEnd
 
 
 class Expression(Frozen):

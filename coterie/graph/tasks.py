@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from coterie.durations import duration
 from coterie.graph.words import condition_words, expression_words
 from coterie.render import counted
-from coterie.render_condition import duration, value_text
 from dsl.conditions import Condition
 from dsl.plan import Plan
 from dsl.steps import (
@@ -32,6 +32,7 @@ from dsl.steps import (
 )
 from dsl.terms import Consent, DecisionTerms, consent
 from dsl.walking import walk
+from dsl.wording import value_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,31 +1,18 @@
 """Conditions in the few words that fit on an arrow."""
 
 from collections.abc import Iterator
-from typing import assert_never
 
 from pydantic import JsonValue
 
-from coterie.render_condition import value_text
-from dsl.conditions import (
-    AllOf,
-    AnyOf,
-    Condition,
-    ContextField,
-    Expression,
-    Not,
-    Operator,
-    Status,
-    TaskField,
-    TaskStatus,
-    TeamOutcome,
-)
+from dsl.conditions import AllOf, Condition, Operator, Status, TeamEnd
+from dsl.wording import Wording, condition_text, part_text, value_text
 
 _STATUS: dict[Status, str] = {
     "success": "succeeded",
     "failure": "failed",
     "skipped": "was skipped",
 }
-_OUTCOME = {
+_OUTCOME: dict[TeamEnd, str] = {
     "all_success": "all tasks succeeded",
     "any_success": "a task succeeded",
     "any_failure": "a task failed",
@@ -68,7 +55,7 @@ def condition_words(condition: Condition | None) -> tuple[str, ...]:
         case AllOf(all_of=parts):
             return tuple(_flat(parts)) or ("always",)
         case _:
-            return (_words(condition),)
+            return (condition_text(condition, _SHORT),)
 
 
 def _flat(parts: tuple[Condition, ...]) -> Iterator[str]:
@@ -76,34 +63,7 @@ def _flat(parts: tuple[Condition, ...]) -> Iterator[str]:
         if isinstance(part, AllOf):
             yield from _flat(part.all_of)
         else:
-            yield _part(part)
-
-
-def _words(condition: Condition) -> str:
-    match condition:
-        case TaskField(task=task, output_field=path, operator=operator, value=value):
-            return _test(f"{task}.{path}", operator, value)
-        case ContextField(context_field=path, operator=operator, value=value):
-            return _test(f"context.{path}", operator, value)
-        case TaskStatus(task=task, status=status):
-            return f"{task} {_STATUS[status]}"
-        case AllOf(all_of=parts):
-            return " and ".join(_part(part) for part in parts)
-        case AnyOf(any_of=parts):
-            return " or ".join(_part(part) for part in parts)
-        case Not(negated=part):
-            return f"not {_part(part)}"
-        case TeamOutcome(outcome=outcome):
-            return _OUTCOME[outcome]
-        case Expression(expression=text):
-            return expression_words(text)
-        case _:
-            assert_never(condition)
-
-
-def _part(condition: Condition) -> str:
-    text = _words(condition)
-    return f"({text})" if isinstance(condition, AllOf | AnyOf) else text
+            yield part_text(part, _SHORT)
 
 
 def _test(name: str, operator: Operator, value: JsonValue) -> str:
@@ -118,3 +78,11 @@ def expression_words(text: str) -> str:
     inner = flat.removeprefix("{{").removesuffix("}}").strip("- ")
     single = flat.startswith("{{") and flat.endswith("}}") and "{{" not in inner
     return inner if single else flat
+
+
+_SHORT = Wording(
+    test=_test,
+    status=lambda task, status: f"{task} {_STATUS[status]}",
+    outcome=lambda outcome: _OUTCOME[outcome],
+    expression=expression_words,
+)

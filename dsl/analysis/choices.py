@@ -9,7 +9,6 @@ from dsl.analysis.formulas import Formula
 from dsl.analysis.solver import Effort, Statuses, can_hold
 from dsl.analysis.statuses import during
 from dsl.analysis.teams import Teams
-from dsl.analysis.told import told
 from dsl.analysis.translation import formula
 from dsl.conditions import AllOf, Condition
 from dsl.nodes import Node, Problems
@@ -17,8 +16,10 @@ from dsl.plan import Routing, Team
 from dsl.steps import BranchStep, TryStep
 from dsl.values import NodePath
 from dsl.walking import conditions
+from dsl.wording import condition_text
 
 _MOST_PARTS = 12
+_LONGEST_CONDITION = 80
 Worlds = Sequence[Statuses]
 
 
@@ -158,11 +159,11 @@ class Choices:
         """The fewest parts of it that exclude one another."""
         for part in _parts(condition):
             if not self._possible(part, worlds):
-                return told(part)
+                return _told(part)
         for one, other in combinations(list(_parts(condition))[:_MOST_PARTS], 2):
             if not can_hold((formula(one), formula(other)), worlds, self.effort):
-                return f"{told(one)} excludes {told(other)}"
-        return told(condition)
+                return f"{_told(one)} excludes {_told(other)}"
+        return _told(condition)
 
 
 def _because(what: str, ways: Sequence[Way], earlier: Sequence[int]) -> str:
@@ -172,7 +173,7 @@ def _because(what: str, ways: Sequence[Way], earlier: Sequence[int]) -> str:
     one = _listed(what, earlier)
     if condition is None:
         return f"{one} has no condition and always matches"
-    return f"{one} matches whenever it would ({told(condition)})"
+    return f"{one} matches whenever it would ({_told(condition)})"
 
 
 def _listed(what: str, numbers: Sequence[int]) -> str:
@@ -190,3 +191,8 @@ def _parts(condition: Condition) -> Iterator[Condition]:
             yield from _parts(part)
     else:
         yield condition
+
+
+def _told(condition: Condition) -> str:
+    text = condition_text(condition)
+    return text if len(text) <= _LONGEST_CONDITION else f"{text[: _LONGEST_CONDITION - 3]}..."

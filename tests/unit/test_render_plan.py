@@ -3,12 +3,13 @@
 import pytest
 from pydantic import JsonValue, TypeAdapter
 
-from coterie.render_condition import condition_text, duration
+from coterie.durations import duration
 from coterie.render_plan import plan_text
 from coterie.render_steps import step_lines
 from dsl.conditions import Condition
 from dsl.plan import Persona, Plan, Routing, Rule, Team
 from dsl.steps import STEP_KINDS, Step
+from dsl.wording import condition_text
 
 STEPS: dict[str, tuple[JsonValue, str]] = {
     "agent": ({"agent_type": "generic_single_shot", "persona_key": "p",
@@ -42,8 +43,8 @@ STEPS: dict[str, tuple[JsonValue, str]] = {
 CONDITIONS: dict[str, JsonValue] = {
     "a.status equals \"FAIL\"": {"task": "a", "output_field": "status", "value": "FAIL"},
     "context.x.y exists": {"context_field": "x.y", "operator": "exists"},
-    "a ended with success": {"task": "a", "status": "success"},
-    "all_success and (not a ended with failure or {{ b }})": {
+    "a is success": {"task": "a", "status": "success"},
+    "all_success and (not a is failure or {{ b }})": {
         "and": [{"outcome": "all_success"},
                 {"or": [{"not": {"task": "a", "status": "failure"}}, {"expression": "{{ b }}"}]}],
     },

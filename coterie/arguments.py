@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from coterie.failures import CommandError
-from coterie.render import counted
+from coterie.rendering.problems import counted
 from coterie.settings import Settings
 from coterie.terminal import note
 from dsl.errors import InvalidDocument, Problem

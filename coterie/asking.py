@@ -9,8 +9,8 @@ from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.open_runs import open_runs
-from coterie.render import counted
-from coterie.render_run import (
+from coterie.rendering.problems import counted
+from coterie.rendering.run import (
     PendingOfRun,
     decision_text,
     end_text,

@@ -118,7 +118,7 @@ def _outcome(words: Sequence[str]) -> int:
 
 
 def _refused(error: InvalidDocument, settings: Settings | None) -> ExitCode:
-    from coterie.render import lines_of_file, problems_text, summary
+    from coterie.rendering.problems import lines_of_file, problems_text, summary
 
     folder = settings.cwd if settings else Path.cwd()
     note(problems_text(error.problems, lines_of_file(folder)))

@@ -15,7 +15,7 @@ from temporalio.service import RPCError
 
 from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
-from coterie.render_run import decision_text, end_text
+from coterie.rendering.run import decision_text, end_text
 from coterie.runs import Run
 from coterie.settings import Settings
 from coterie.terminal import note, say

@@ -6,7 +6,7 @@ from coterie.connection import open_connection
 from coterie.failures import ExitCode
 from coterie.graph.rebuilding import rebuilt
 from coterie.logs import quietly
-from coterie.render_cost import cost_text
+from coterie.rendering.cost import cost_text
 from coterie.runs import Run, Unanswered, json_of
 from coterie.settings import Settings
 from coterie.terminal import say

@@ -7,7 +7,7 @@ from coterie.arguments import login_name
 from coterie.decisions import WrittenDecision, decision_for
 from coterie.failures import CommandError
 from coterie.keyboard import ask, ask_one_of, ask_yes_no
-from coterie.render_run import decision_text, show_lines, words_for
+from coterie.rendering.run import decision_text, show_lines, words_for
 from coterie.runs import Run
 from coterie.views import View
 from workflows.messages import DecideInput, RetryInput, SkipInput

@@ -9,7 +9,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.new_runs import start_run
 from coterie.records import find, kept, new_id
-from coterie.render_run import decision_text
+from coterie.rendering.run import decision_text
 from coterie.runs import Run
 from coterie.settings import Settings
 from coterie.terminal import note, say

@@ -12,10 +12,10 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from coterie.durations import duration
-from coterie.render import counted
-from coterie.render_cost import budget_lines, money_text
-from coterie.render_run import day_and_clock, trail_line
+from coterie.rendering.cost import budget_lines, money_text
+from coterie.rendering.durations import duration
+from coterie.rendering.problems import counted
+from coterie.rendering.run import day_and_clock, trail_line
 from workflows.requests import Pending
 from workflows.views import RunStatus, TrailEntry
 

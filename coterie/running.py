@@ -11,7 +11,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.new_runs import start_run
 from coterie.records import RunRecord, kept
-from coterie.render_run import end_text, trail_text
+from coterie.rendering.run import end_text, trail_text
 from coterie.runs import Run, RunEnd
 from coterie.server import supervise
 from coterie.settings import Settings

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from coterie.render_run import clock, trail_line
+from coterie.rendering.run import clock, trail_line
 from coterie.terminal import note
 from workflows.requests import Pending
 from workflows.views import Activity, RunStatus, TrailEntry

@@ -12,7 +12,7 @@ from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionSta
 from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
-from coterie.render_run import end_text, trail_text
+from coterie.rendering.run import end_text, trail_text
 from coterie.runs import WORKFLOW, Run, RunEnd
 from coterie.settings import Settings
 from coterie.terminal import note, say

@@ -11,8 +11,8 @@ from coterie.catalog import Catalog
 from coterie.compiling import compile_located
 from coterie.failures import ExitCode
 from coterie.prices import Priced, prices, read_prices
-from coterie.render import lines_of_file, problems_text, summary
-from coterie.render_check import basis_text, exceeded, inputs_text, worst_text
+from coterie.rendering.check import basis_text, exceeded, inputs_text, worst_text
+from coterie.rendering.problems import lines_of_file, problems_text, summary
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.analysis.dataflow import Input

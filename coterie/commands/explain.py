@@ -7,8 +7,8 @@ from coterie.arguments import add_model, add_target
 from coterie.capabilities import capabilities
 from coterie.catalog import Catalog
 from coterie.compiling import compile_located
-from coterie.explain import explained
-from coterie.explain_text import found, overview, parts, values_text
+from coterie.explaining.text import found, overview, parts, values_text
+from coterie.explaining.values import explained
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say

@@ -7,9 +7,9 @@ from coterie.arguments import add_model, add_target
 from coterie.capabilities import capabilities
 from coterie.catalog import Catalog
 from coterie.compiling import compile_located
-from coterie.explain import explained
-from coterie.explain_limits import limits
-from coterie.explain_text import limits_text
+from coterie.explaining.limits import limits
+from coterie.explaining.text import limits_text
+from coterie.explaining.values import explained
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say

@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 from coterie.catalog import Catalog
 from coterie.compiling import compile_located
 from coterie.failures import ExitCode
-from coterie.render import lines_of_file, problems_text
-from coterie.render_plan import plan_text
+from coterie.rendering.plan import plan_text
+from coterie.rendering.problems import lines_of_file, problems_text
 from coterie.settings import Settings
 from coterie.terminal import note, say
 

@@ -44,7 +44,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 async def _replay(sources: list[str], settings: Settings) -> ExitCode:
     from coterie.logs import quietly
-    from coterie.render_replay import differences_text, same_text
+    from coterie.rendering.replay import differences_text, same_text
 
     quietly(settings)
     code = ExitCode.DONE
@@ -75,7 +75,7 @@ async def _replay_open(query: str | None, limit: int | None, settings: Settings)
     from coterie.connection import open_connection
     from coterie.logs import quietly
     from coterie.open_runs import open_executions
-    from coterie.render_replay import row, total
+    from coterie.rendering.replay import row, total
     from coterie.replaying.runs import Comparison
 
     quietly(settings)

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
 from coterie.failures import CommandError, ExitCode
-from coterie.render import lines_of_file, problems_text
+from coterie.rendering.problems import lines_of_file, problems_text
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.errors import InvalidDocument, Problem

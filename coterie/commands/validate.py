@@ -8,7 +8,7 @@ from pathlib import Path
 from coterie.catalog import Catalog, Located
 from coterie.compiling import compile_located
 from coterie.failures import CommandError, ExitCode
-from coterie.render import counted, lines_of_file, problems_text, summary
+from coterie.rendering.problems import counted, lines_of_file, problems_text, summary
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.analysis.findings import analysed, warnings

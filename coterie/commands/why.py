@@ -27,7 +27,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 async def _why(source: str, asked: str | None, settings: Settings, *, as_json: bool) -> ExitCode:
     from coterie.logs import quietly
-    from coterie.render_why import json_text, run_text, visits_text
+    from coterie.rendering.why import json_text, run_text, visits_text
     from coterie.tracing import traced
 
     quietly(settings)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from coterie.durations import duration
 from coterie.graph.tasks import TaskLine, called_teams, task_lines
 from coterie.graph.words import condition_words
-from coterie.render import counted
+from coterie.rendering.durations import duration
+from coterie.rendering.problems import counted
 from dsl.limits import depth_allowed
 from dsl.plan import Collect, Plan, Routing, Rule, Team
 from dsl.routes import targets

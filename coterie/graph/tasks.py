@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from coterie.durations import duration
 from coterie.graph.words import condition_words, expression_words
-from coterie.render import counted
+from coterie.rendering.durations import duration
+from coterie.rendering.problems import counted
 from dsl.conditions import Condition
 from dsl.plan import Plan
 from dsl.steps import (

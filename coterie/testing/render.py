@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
-from coterie.render import counted
-from coterie.render_run import trail_line
+from coterie.rendering.problems import counted
+from coterie.rendering.run import trail_line
 from coterie.testing.running import CaseResult
 
 

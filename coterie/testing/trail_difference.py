@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from coterie.render_run import trail_line
+from coterie.rendering.run import trail_line
 from coterie.testing.checks import as_seconds, holds, shown, told
 from coterie.testing.document import TrailCheck
 from dsl.step_paths import without_rounds

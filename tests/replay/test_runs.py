@@ -22,7 +22,7 @@ import workflows.interpreter
 from coterie import runs
 from coterie.failures import CommandError
 from coterie.open_runs import open_executions
-from coterie.render_replay import row, same_text, total
+from coterie.rendering.replay import row, same_text, total
 from coterie.replaying.runs import Comparison, RunReplayed
 from coterie.runs import Run
 from dsl.facts import Facts

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.render import lines_of_text, problems_text
+from coterie.rendering.problems import lines_of_text, problems_text
 from dsl.errors import Problem
 from dsl.nodes import Mark, Problems
 from dsl.redaction import names_secret, redacted, redacted_line

@@ -2,7 +2,7 @@
 
 from inline_snapshot import snapshot
 
-from coterie.render_cost import cost_text, money_text
+from coterie.rendering.cost import cost_text, money_text
 from workflows.views import BudgetUse, CostReport, CostRow
 
 PRICED = CostRow(

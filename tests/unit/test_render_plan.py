@@ -3,9 +3,9 @@
 import pytest
 from pydantic import JsonValue, TypeAdapter
 
-from coterie.durations import duration
-from coterie.render_plan import plan_text
-from coterie.render_steps import step_lines
+from coterie.rendering.durations import duration
+from coterie.rendering.plan import plan_text
+from coterie.rendering.steps import step_lines
 from dsl.conditions import Condition
 from dsl.plan import Persona, Plan, Routing, Rule, Team
 from dsl.steps import STEP_KINDS, Step

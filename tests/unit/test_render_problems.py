@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coterie.render import counted, lines_of_file, problems_text, summary
+from coterie.rendering.problems import counted, lines_of_file, problems_text, summary
 from dsl.errors import Problem
 
 TEXT = "orchestration:\n\tentry_team: drft\n" + "x" * 150 + "here" + "y" * 150 + "\n"

@@ -1,7 +1,7 @@
 """A run is shown with what it waits for, what it used, and because of what it went its way."""
 
 from activities.contracts import TokenUsage
-from coterie.render_run import (
+from coterie.rendering.run import (
     PendingOfRun,
     end_text,
     pending_text,

@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.decided import Visit
 from coterie.failures import CommandError
 from coterie.graph.rebuilding import rebuilt
-from coterie.render_why import json_text, run_text, visits_text
+from coterie.rendering.why import json_text, run_text, visits_text
 from coterie.settings import load
 from coterie.tracing import Trace, traced
 from dsl.context import Difference

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from coterie.durations import duration
-from coterie.render import counted
+from coterie.rendering.durations import duration
+from coterie.rendering.problems import counted
 from dsl.plan import Plan
 from dsl.steps import (
     AgentStep,

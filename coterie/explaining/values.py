@@ -14,8 +14,8 @@ from pydantic import BaseModel, JsonValue
 from pydantic_core import to_jsonable_python
 
 from coterie.capabilities import BUILT_IN_PROVIDERS
-from coterie.explain_agents import AgentSources
-from coterie.explain_origin import BUILT_IN, DEFAULT, Effective, Origin, from_node
+from coterie.explaining.agents import AgentSources
+from coterie.explaining.origins import BUILT_IN, DEFAULT, Effective, Origin, from_node
 from dsl.capabilities import SkillContract
 from dsl.compiler import Compiled
 from dsl.document import LlmConfig, SystemDocument, TeamDocument

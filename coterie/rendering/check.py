@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from coterie.prices import Priced
-from coterie.render import counted
+from coterie.rendering.problems import counted
 from dsl.analysis.dataflow import Input
 from dsl.analysis.loads import LEGACY, Unbounded
 from dsl.analysis.worst_case import Figures, WorstCase, bounded

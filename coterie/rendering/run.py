@@ -8,9 +8,9 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from activities.contracts import TokenUsage
-from coterie.durations import duration
-from coterie.render import counted
-from coterie.render_cost import budget_lines, money_text
+from coterie.rendering.cost import budget_lines, money_text
+from coterie.rendering.durations import duration
+from coterie.rendering.problems import counted
 from coterie.runs import RunEnd
 from workflows.requests import Decision, Pending, RequestView
 from workflows.views import RunStatus, TeamResult, TrailEntry

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from coterie.durations import duration
-from coterie.render import counted
+from coterie.rendering.durations import duration
+from coterie.rendering.problems import counted
 from dsl.budgets import amount, kind_of
 from workflows.views import BudgetUse, CostReport, CostRow
 

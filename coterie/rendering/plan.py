@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from coterie.render import counted
-from coterie.render_steps import step_lines
+from coterie.rendering.problems import counted
+from coterie.rendering.steps import step_lines
 from dsl.limits import depth_allowed
 from dsl.plan import Plan, Routing, Team
 from dsl.wording import condition_text

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import TypeAdapter
 
 from coterie.decided import Happened, Visit
-from coterie.render_run import clock, trail_line
+from coterie.rendering.run import clock, trail_line
 from coterie.tracing import Trace
 from dsl.context import Difference
 from dsl.deciding import brief

@@ -8,9 +8,9 @@ from itertools import groupby
 
 from pydantic import JsonValue
 
-from coterie.explain_limits import Limit
-from coterie.explain_origin import Effective
-from coterie.render import counted
+from coterie.explaining.limits import Limit
+from coterie.explaining.origins import Effective
+from coterie.rendering.problems import counted
 from dsl.compiler import SourceText
 from dsl.personas import ORCHESTRATING
 from dsl.plan import Plan

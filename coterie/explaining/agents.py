@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from coterie.explain_origin import CALL, DEFAULT, Origin, from_node
+from coterie.explaining.origins import CALL, DEFAULT, Origin, from_node
 from dsl.document import LlmConfig
 from dsl.plan import Persona
 from dsl.source import Node, overlaid

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from coterie.durations import duration
-from coterie.explain_origin import Effective, Origin
+from coterie.explaining.origins import Effective, Origin
+from coterie.rendering.durations import duration
 
 _RUN = "the whole run"
 _SECONDS = ("timeout", "cancel_timeout", "deadline", "interval")

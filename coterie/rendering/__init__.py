@@ -1,0 +1,1 @@
+"""What commands have found, as text for people."""

@@ -9,7 +9,10 @@ from dsl.values import Json
 
 CAPABILITIES = Capabilities(agent_types=("generic_single_shot",), providers=(loop.PROVIDER,))
 
-_DOCUMENT = f"""
+
+def _personas(round: str) -> str:
+    """The one persona; its prompt tells the round as this template does."""
+    return f"""
 llm_config:
   default_provider: {loop.PROVIDER}
   default_model: {loop.MODEL}
@@ -20,8 +23,11 @@ llm_config:
       retries: {loop.RETRIES}
       prompts:
         system: {loop.SYSTEM}
-        user: {loop.PROMPT.format(topic="{{ context.topic }}", round="{{ context.round }}")}
-orchestration:
+        user: {loop.PROMPT.format(topic="{{ context.topic }}", round=round)}
+"""
+
+
+_DOCUMENT = f"""{_personas("{{ context.round }}")}orchestration:
   entry_team: loop
   max_total_teams: ROUNDS
   max_recursion_depth: ROUNDS
@@ -52,19 +58,7 @@ def plan(rounds: int) -> Plan:
     return compiled.plan
 
 
-_APPROVAL = f"""
-llm_config:
-  default_provider: {loop.PROVIDER}
-  default_model: {loop.MODEL}
-  personas:
-    editor:
-      temperature: {loop.TEMPERATURE}
-      max_tokens: {loop.MAX_TOKENS}
-      retries: {loop.RETRIES}
-      prompts:
-        system: {loop.SYSTEM}
-        user: {loop.PROMPT.format(topic="{{ context.topic }}", round="{{ run.teams_run }}")}
-orchestration:
+_APPROVAL = f"""{_personas("{{ run.teams_run }}")}orchestration:
   entry_team: draft
   teams:
     draft:

@@ -79,7 +79,7 @@ def _text(compiled: Compiled, inputs: tuple[Input, ...], worst: WorstCase, price
     parts = [
         inputs_text(inputs),
         worst_text(worst, compiled.plan.limits.max_total_teams),
-        basis_text(worst, priced),
+        basis_text(worst, priced, compiled.plan.budgets),
     ]
     return "\n\n".join(part for part in parts if part)
 

@@ -11,6 +11,7 @@ from coterie.graph.tasks import TaskLine, called_teams, task_lines
 from coterie.graph.words import condition_words
 from coterie.rendering.durations import duration
 from coterie.rendering.problems import counted
+from dsl.budgets import Budget
 from dsl.limits import depth_allowed
 from dsl.plan import Collect, Plan, Routing, Rule, Team
 from dsl.routes import targets
@@ -85,6 +86,7 @@ def picture(plan: Plan) -> Picture:
         run_limits.append(f"no progress: {limits.no_progress}")
     if plan.on_cancel is not None:
         run_limits.append(f"when cancelled: {plan.on_cancel}")
+    run_limits += (_bound(budget) for budget in plan.budgets if budget.scope != "team")
     return Picture(
         name=plan.name,
         digest=plan.digest,
@@ -106,6 +108,11 @@ def _box(team: Team, plan: Plan) -> TeamBox:
         limits.append("goes on after a failed task")
     if team.on_cancel is not None:
         limits.append(f"when cancelled: {team.on_cancel}")
+    limits += (
+        _bound(budget)
+        for budget in plan.budgets
+        if budget.scope == "team" and budget.name == team.id
+    )
     return TeamBox(
         id=team.id,
         name=team.name or team.id,
@@ -114,6 +121,16 @@ def _box(team: Team, plan: Plan) -> TeamBox:
         limits=tuple(limits),
         tasks=tuple(task_lines(team.steps, plan)),
     )
+
+
+def _bound(budget: Budget) -> str:
+    """`100 tokens, then wrap_up`; of a persona or a task, whose it is."""
+    whose = f"{budget.owner}: " if budget.scope in ("persona", "task") else ""
+    kind = {"model_calls": "model ", "tool_calls": "tool "}.get(budget.kind, "")
+    number, _, unit = budget.amount(budget.limit).partition(" ")
+    work = " of work" if budget.kind == "working_time" else ""
+    then = budget.next_team or budget.on_exceeded
+    return f"{whose}{number} {kind}{unit}{work}, then {then}"
 
 
 def _type(team: Team) -> TeamType:

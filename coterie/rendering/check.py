@@ -8,6 +8,7 @@ from coterie.rendering.problems import counted
 from dsl.analysis.dataflow import Input
 from dsl.analysis.loads import LEGACY, Unbounded
 from dsl.analysis.worst_case import Figures, WorstCase, bounded
+from dsl.budgets import Budget
 
 _HEAD = ("", "visits", "model calls", "skill calls", "approvals", "output tokens", "USD")
 _INDENT = "  "
@@ -41,9 +42,13 @@ def worst_text(worst: WorstCase, limit: int) -> str:
     return "\n".join(lines)
 
 
-def basis_text(worst: WorstCase, priced: Priced) -> str:
+def basis_text(worst: WorstCase, priced: Priced, budgets: Sequence[Budget] = ()) -> str:
     """What the figures rest on, and what they leave out."""
-    return "\n".join(f"{_INDENT}{line}" for line in _basis(worst, priced))
+    lines = [*_basis(worst, priced)]
+    if budgets:
+        told = "; ".join(f"{one.told}, {one.amount(one.limit)}" for one in budgets)
+        lines.append(f"left out: budgets, which end or turn a run earlier: {told}")
+    return "\n".join(f"{_INDENT}{line}" for line in lines)
 
 
 def _basis(worst: WorstCase, priced: Priced) -> Iterator[str]:

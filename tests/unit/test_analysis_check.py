@@ -90,6 +90,18 @@ def test_the_inputs_and_the_worst_case_are_shown(desk: Desk) -> None:
     assert err == "team.yml: no problems\n"
 
 
+def test_what_is_left_out_is_said(desk: Desk) -> None:
+    desk.write()
+    assert "left out" not in desk.check()[1]
+    file = desk.folder / "team.yml"
+    budgets = "orchestration:\n  budgets: { tokens: 5000 }"
+    file.write_text(file.read_text().replace("orchestration:", budgets))
+    assert (
+        "left out: budgets, which end or turn a run earlier: the token budget of the run, "
+        "5,000 tokens"
+    ) in desk.check()[1]
+
+
 def test_a_bound_that_is_kept_is_kept_and_one_that_is_not_fails(desk: Desk) -> None:
     desk.write()
     assert desk.check("--max-model-calls", "6")[0] == 0

@@ -4,6 +4,7 @@ from typing import get_args
 
 import pytest
 
+from coterie.graph.picture import picture
 from coterie.graph.words import condition_words, expression_words
 from dsl.conditions import Operator
 from tests.support.graphs import HEAD, plan_of
@@ -79,3 +80,25 @@ def test_every_operator_has_words_of_its_own(operator: str) -> None:
     [said] = words(f"{{ context_field: n, operator: {operator}, value: {value} }}")
     assert said.startswith("context.n ")
     assert "_" not in said
+
+
+def test_a_box_tells_what_its_team_may_use_and_the_head_what_all_may() -> None:
+    made = picture(
+        plan_of(f"""{HEAD.replace("writer: {", "writer: { budgets: { tool_calls: 1 },")}
+orchestration:
+  entry_team: one
+  budgets: {{ tokens: {{ limit: 5000, on_exceeded: route, next_team: two }} }}
+  teams:
+    one:
+      budgets: {{ money: {{ limit: 2, on_exceeded: ask }}, working_time: 90s, model_calls: 3 }}
+      tasks: [{{ name: write, agent_type: generic_single_shot, persona_key: writer, input: x }}]
+    two:
+      tasks: [{{ name: task, type: set, values: {{ a: 1 }} }}]
+""")
+    )
+    assert made.limits[-2:] == (
+        "5,000 tokens, then two", "persona.writer: 1 tool call, then stop",
+    )  # fmt: skip
+    assert [box.limits for box in made.boxes] == [
+        ("2.00 USD, then ask", "3 model calls, then stop", "90 s of work, then stop"), (),
+    ]  # fmt: skip

@@ -20,6 +20,8 @@ from coterie.settings import Settings, TlsFiles
 
 _START_SECONDS = 60.0
 _TRY_SECONDS = 0.02
+_ANSWER_SECONDS = 3.0
+"""For one try: a connection made while the server begins may never be answered."""
 
 
 @asynccontextmanager
@@ -73,11 +75,13 @@ async def _connected(
     until = loop.time() + _START_SECONDS
     while True:
         try:
-            return await connect(settings, f"{HOST}:{port}")
-        except CommandError as error:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                return await connect(settings, f"{HOST}:{port}")
+        except (CommandError, TimeoutError) as error:
             if process.poll() is not None:
                 told = last_words(folder)
                 raise CommandError(f"the server for the tests ended at once: {told}") from None
             if loop.time() > until:
-                raise CommandError(f"the server for the tests does not answer: {error}") from None
+                why = str(error) or f"nothing within {_ANSWER_SECONDS:g} s"
+                raise CommandError(f"the server for the tests does not answer: {why}") from None
             await asyncio.sleep(_TRY_SECONDS)  # between two tries

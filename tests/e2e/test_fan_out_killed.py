@@ -12,6 +12,7 @@ from temporalio.api.enums.v1 import EventType
 
 from dsl.values import Json
 from tests.support import fan_out
+from tests.support.cli import asks
 from tests.support.project import Project, project
 
 RUN, BRANCHES = "spread-out", 100
@@ -63,8 +64,9 @@ async def test_killed_twice_in_the_middle_it_comes_to_the_same_result(tmp_path: 
             worker.kill()
             worker.wait()
             worker = shop.begin("worker")
-        await reached(shop, 300)
-        decided = shop.coterie("approve", RUN, f"b{fan_out.ASKS:03}/consent#1", "--by", "ada")
+        request = f"b{fan_out.ASKS:03}/consent#1"
+        await asks(shop, RUN, request)
+        decided = shop.coterie("approve", RUN, request, "--by", "ada")
         assert decided.returncode == 0, decided.stderr
         handle = (await shop.client()).get_workflow_handle(RUN)
         result = cast("Json", await asyncio.wait_for(handle.result(), 120))

@@ -45,14 +45,18 @@ async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell has it in the background
             loop.add_signal_handler(number, interrupt)
     await asyncio.wait([task])
-    await _stopped(asyncio.all_tasks() - {asyncio.current_task()})
+    await _stopped()
     await loop.shutdown_asyncgens()
+    await asyncio.sleep(0)  # what is not used any more has its generators closed by tasks
+    await _stopped()
     if interrupted and task.cancelled():
         raise KeyboardInterrupt
     return task.result()
 
 
-async def _stopped(left: set[asyncio.Task[Any]]) -> None:
+async def _stopped() -> None:
+    """End all that goes on beside the caller."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()
     if left:

@@ -72,11 +72,12 @@ async def ask(
         raise
     except BaseException:  # cancelled: nobody is asked any more
         state.pending.pop(request_id, None)
+        state.heard(request_id)
         raise
     place.close_block(scope, "ask")
     if request_id in state.pending:
         return _undecided(scope, place, request_id, terms.on_timeout)
-    decision = state.decisions[request_id]
+    decision = state.decided(request_id)
     place.note(scope, "approval", _because(decision), status=decision.verdict, since=began)
     if decision.verdict == "skipped" and not choices:
         raise Skipped(None)

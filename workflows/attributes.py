@@ -33,4 +33,9 @@ def attributes(plan: Plan, state: RunState, *, done: bool) -> Attributes:
 
 
 def _few(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value[:_LONGEST] for value in values))[:_MOST]
+    few: dict[str, None] = {}
+    for value in values:
+        few[value[:_LONGEST]] = None
+        if len(few) == _MOST:
+            break
+    return tuple(few)

@@ -1,6 +1,7 @@
 """The live board: what the Temporal UI shows of a run while it runs. Markdown, small."""
 
 from datetime import UTC, datetime
+from itertools import islice
 
 from dsl.plan import Plan
 from workflows.budgets import limit_of
@@ -9,6 +10,9 @@ from workflows.memory import Track
 from workflows.spending import total_cost
 from workflows.state import RunState
 from workflows.views import Activity, RunStatus, Standing
+
+_MOST = 10
+"""Of a kind: a thousand ways at once would each write a thousand lines."""
 
 
 def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
@@ -60,11 +64,17 @@ def board(plan: Plan, state: RunState) -> str:
     main, usage = state.main, state.usage
     paused = state.paused
     held = "" if paused is None else f"- **paused** by {paused.by}: {paused.why}\n"
-    doing = "".join([f"- doing `{step}` since {_clock(at)}\n" for step, at in state.doing.items()])
+    doing = "".join([
+        f"- doing `{step}` since {_clock(at)}\n" for step, at in islice(state.doing.items(), _MOST)
+    ])  # fmt: skip
     waits = "".join([
         f"- **waits for a person**: `{request.id}`: {request.prompt}\n"
-        for request in state.pending.values()
+        for request in islice(state.pending.values(), _MOST)
     ]) if state.pending else ""  # fmt: skip
+    if len(state.doing) > _MOST:
+        doing += f"- and {len(state.doing) - _MOST} more steps\n"
+    if len(state.pending) > _MOST:
+        waits += f"- and for {len(state.pending) - _MOST} more decisions\n"
     at = f"team **{main.team}**, visit {main.visit}" if main.visit else _between(main)
     return (
         f"**{plan.name}**: {at} "

@@ -58,6 +58,8 @@ class RunState:
     """How the run is to be seen from outside."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
+    unread: list[str] = field(default_factory=list[str])
+    """Ids of decisions that the steps which asked have yet to read."""
     paused: Paused | None = None
     amendments: list[AmendInput] = field(default_factory=list[AmendInput])
     """Changes to the context that wait for the next boundary."""
@@ -139,12 +141,35 @@ class RunState:
             for place in [place for place in kept if _within(key, place)]:
                 del kept[place]
 
-    def decide(self, decision: Decision) -> None:
-        """Keep a decision; of very many, the latest: the trail tells them all."""
-        decisions = self.decisions
-        decisions[decision.id] = decision
-        while len(decisions) > MOST_DECISIONS:
-            del decisions[next(iter(decisions))]
+    def decide(self, decision: Decision, *, awaited: bool = True) -> None:
+        """Keep a decision; of very many, the latest: the trail tells them all.
+
+        One that a step waits for (`awaited`) stays at least until the step has read it.
+        """
+        self.decisions[decision.id] = decision
+        if awaited:
+            self.unread.append(decision.id)
+        self._forget_old()
+
+    def decided(self, id: str) -> Decision:
+        """The decision that a step has waited for."""
+        decision = self.decisions[id]
+        self.heard(id)
+        return decision
+
+    def heard(self, id: str) -> None:
+        """Nobody waits for this decision any more."""
+        if id in self.unread:
+            self.unread.remove(id)
+            self._forget_old()
+
+    def _forget_old(self) -> None:
+        too_many = len(self.decisions) - MOST_DECISIONS
+        if too_many > 0:
+            waited_for = set(self.unread)
+            read = [id for id in self.decisions if id not in waited_for]
+            for id in read[:too_many]:
+                del self.decisions[id]
 
     def executed(self, key: str) -> int:
         """Count one more execution of a step; the how-manieth this is, from 1."""

@@ -40,7 +40,7 @@ def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decisio
         id=request.id, verdict="retried", by=asked.by, comment=asked.why, at=_told(at), how=how,
     )  # fmt: skip
     del state.pending[request.id]
-    state.decisions[request.id] = decision
+    state.decide(decision)
     return decision
 
 
@@ -73,7 +73,7 @@ def skip(
         id=id, verdict="skipped", by=asked.by, comment=asked.why, at=_told(at), how=how,
         payload=asked.value,
     )  # fmt: skip
-    state.decisions[id] = decision
+    state.decide(decision, awaited=request is not None)
     if request is not None:
         del state.pending[id]
         return decision

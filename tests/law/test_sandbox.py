@@ -10,8 +10,8 @@ from coterie.wire import data_converter
 from tests.law.sources import ROOMS, imports, modules, tops
 
 HARMLESS = {
-    "collections", "copy", "dataclasses", "datetime", "enum", "functools", "hashlib", "json",
-    "typing",
+    "collections", "copy", "dataclasses", "datetime", "enum", "functools", "hashlib",
+    "itertools", "json", "typing",
 }  # fmt: skip
 """Of the standard library; `datetime.now` is refused by ruff."""
 

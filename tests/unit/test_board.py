@@ -6,6 +6,7 @@ from dsl.plan import Plan
 from tests.support.engine import plan_of
 from workflows.board import board
 from workflows.memory import Fork, Track
+from workflows.requests import Pending
 from workflows.state import RunState
 
 PLAN: Plan = plan_of("""
@@ -26,3 +27,16 @@ orchestration:
 )
 def test_the_board_begins_with_where_the_run_is(main: Track, told: str) -> None:
     assert board(PLAN, RunState(tracks={"main": main})).startswith(told)
+
+
+def test_of_very_many_steps_and_requests_the_board_shows_a_few() -> None:
+    """It is written anew at every step, so a thousand ways may not write a thousand lines each."""
+    state = RunState()
+    for number in range(1000):
+        id = f"draft/many/{number}/ok#1"
+        state.doing[id] = 0.0
+        state.pending[id] = Pending(id=id, prompt="Well?", since="")
+    shown = board(PLAN, state)
+    assert "- and 990 more steps\n" in shown
+    assert "- and for 990 more decisions\n" in shown
+    assert shown.count("\n") < 30

@@ -91,9 +91,25 @@ async def test_of_a_very_long_loop_the_latest_results_are_kept_and_the_others_co
     assert 0.8 * MOST_RESULTS < len(json.dumps(kept)) < 1.2 * MOST_RESULTS
 
 
+def decided(number: int) -> Decision:
+    return Decision(id=str(number), verdict="approved", by="ann", at="", how="update")
+
+
 def test_of_very_many_decisions_the_latest_are_kept() -> None:
     state = RunState()
     for number in range(MOST_DECISIONS + 10):
-        state.decide(Decision(id=str(number), verdict="approved", by="ann", at="", how="update"))
+        state.decide(decided(number), awaited=False)
     assert next(iter(state.decisions)) == "10"
     assert len(state.decisions) == MOST_DECISIONS
+
+
+def test_a_decision_is_kept_until_the_step_that_asked_has_read_it() -> None:
+    """As many as come while no worker is there, all at once."""
+    state, many = RunState(), MOST_DECISIONS + 100
+    for number in range(many):
+        state.decide(decided(number))
+    assert [state.decided(str(number)).id for number in reversed(range(many))] == [
+        str(number) for number in reversed(range(many))
+    ]
+    assert len(state.decisions) == MOST_DECISIONS
+    assert state.unread == []

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from types import TracebackType
 
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -38,6 +39,9 @@ STICKY = timedelta(seconds=10)
 
 _CACHED_RUNS = 1000
 """Runs that stay in memory; a run that does not costs a replay at its next event."""
+
+_LONGEST_END = timedelta(seconds=10)
+"""After the grace for calls: a run that blocks its thread cannot be put out of memory at all."""
 
 
 @asynccontextmanager
@@ -72,14 +76,14 @@ async def working(
     )  # fmt: skip
     await _hold(client, queues)
     try:
-        async with _serving(workers):
+        async with _serving(workers, grace):
             yield workers[0]
     finally:
         await providers.close()
 
 
 @asynccontextmanager
-async def _serving(workers: Sequence[Worker]) -> AsyncGenerator[None]:
+async def _serving(workers: Sequence[Worker], grace: timedelta) -> AsyncGenerator[None]:
     """All of them; at the end all at once, since each may wait for its calls in progress.
 
     Who is told to end while they wait does not ask any of them twice.
@@ -92,11 +96,24 @@ async def _serving(workers: Sequence[Worker]) -> AsyncGenerator[None]:
         yield
     finally:
         why = sys.exc_info()
-        match begun:
-            case [only]:  # in this very task, which is the one that an interruption ends
-                await only.__aexit__(*why)
-            case _:
-                await asyncio.gather(*(worker.__aexit__(*why) for worker in begun))
+        try:
+            async with asyncio.timeout((grace + _LONGEST_END).total_seconds()):
+                await _left(begun, *why)
+        except TimeoutError:
+            note("a run could not be put out of memory; it is left as it is, and goes on elsewhere")
+
+
+async def _left(
+    workers: Sequence[Worker],
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: TracebackType | None,
+) -> None:
+    match workers:
+        case [only]:  # in this very task, which is the one that an interruption ends
+            await only.__aexit__(kind, error, trace)
+        case _:
+            await asyncio.gather(*(worker.__aexit__(kind, error, trace) for worker in workers))
 
 
 async def _hold(client: Client, queues: Mapping[str, ProviderQueue]) -> None:

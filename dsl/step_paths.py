@@ -35,7 +35,7 @@ def within_rounds(plan: Plan, path: str) -> bool:
         if isinstance(step, LoopStep) and step.concurrency > 1 and name != names[-1]:
             return True
         if step is not None:
-            steps = [one for _, inner in _inside(step, plan) for one in inner]
+            steps = [one for _, inner in inside(step, plan) for one in inner]
     return False
 
 
@@ -65,13 +65,13 @@ def _paths(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[str]:
         yield step.name
         if isinstance(step, ParallelStep):
             yield from (f"{step.name}/{way}" for way in step.branches)
-        for prefix, inner in _inside(step, plan):
+        for prefix, inner in inside(step, plan):
             if deep < _PLANS_WITHIN_PLANS:
                 below = deep + isinstance(step, AgentStep)
                 yield from (f"{step.name}/{prefix}{path}" for path in _paths(inner, plan, below))
 
 
-def _inside(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
+def inside(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
     """The lists of steps within a step, each with what stands before their names."""
     match step:
         case AgentStep():

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
+from dsl.approvers import people
 from dsl.outcomes import Outcome
 from dsl.sizes import MOST_SHOWN, check_size
 from dsl.terms import ApprovalTerms, DecisionTerms
@@ -143,7 +144,7 @@ def _while_nobody_decides(
         update: dict[str, object] = {"reminders": number}
         told, status = f"{request.id} waits still: reminder {number}", "reminded"
     else:
-        further = _people(scope, terms.escalate[request.escalations].to)
+        further = people(scope.plan, terms.escalate[request.escalations].to)
         update = {"escalations": request.escalations + 1}
         if request.approvers:  # without any, everyone may decide already
             update["approvers"] = tuple(dict.fromkeys((*request.approvers, *further)))
@@ -184,7 +185,7 @@ def _request(
         prompt=prompt,
         show=show,
         digest=digest,
-        approvers=_people(scope, terms.approvers),
+        approvers=people(scope.plan, terms.approvers),
         quorum=terms.quorum,
         choices=choices,
         editable=shown.editable,
@@ -195,12 +196,6 @@ def _request(
         remembered_as=kept_as if terms.remember else None,
     )
     return request_id
-
-
-def _people(scope: Scope, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, groups replaced by who is in them, nobody twice."""
-    groups = scope.plan.groups
-    return tuple(dict.fromkeys(one for name in names for one in groups.get(name, (name,))))
 
 
 def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:

@@ -7,11 +7,10 @@ Any task may be skipped: before it begins, in the middle of its call or wait, or
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from dsl.approvers import approvers_within
 from dsl.errors import listed, nearest
 from dsl.plan import Plan
 from dsl.step_paths import step_paths, within_rounds
-from dsl.steps import ApprovalStep
-from dsl.walking import walk
 from workflows.control import note
 from workflows.messages import RetryInput, SkipInput
 from workflows.requests import Decision, How, Pending
@@ -50,7 +49,8 @@ def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> str | 
     if isinstance(found, tuple):
         request = _waiting(state, found[0])
         if request is not None:
-            return _not_allowed(request, asked.by) or _no_value(request, asked)
+            unasked = _named_approver(plan, found[0], asked.by) if request.choices else None
+            return _not_allowed(request, asked.by) or _no_value(request, asked) or unasked
         return _not_skippable(plan, state, found[0], asked)
     return found
 
@@ -173,24 +173,15 @@ def _not_skippable(plan: Plan | None, state: RunState, key: str, asked: SkipInpu
         )
     if key not in state.doing and plan is not None and within_rounds(plan, key):
         return f"{key!r} is in a loop of several rounds at once; skip it when its round runs"
-    approvers = _approvers(plan, key)
-    if approvers and asked.by not in approvers:
-        return f"{asked.by!r} may not skip the approval {key!r}; allowed: {listed(approvers)}"
-    return None
+    return _named_approver(plan, key, asked.by)
 
 
-def _approvers(plan: Plan | None, key: str) -> tuple[str, ...]:
-    """Whom an approval names that has not begun: nobody else leaves it out."""
+def _named_approver(plan: Plan | None, key: str, by: str) -> str | None:
+    """Why a person may not leave out the approvals at or below a task, or None."""
     if plan is None:
-        return ()
-    name = key.rpartition("/")[2]
-    lists = [team.steps for team in plan.teams.values()]
-    lists += [persona.execution_plan or () for persona in plan.personas.values()]
-    return tuple(
-        one
-        for steps in lists
-        for step, _ in walk(steps, ())
-        if isinstance(step, ApprovalStep) and step.name == name
-        for named in step.approvers
-        for one in plan.groups.get(named, (named,))
-    )
+        return None
+    for path, people in approvers_within(plan, key):
+        if by not in people:
+            place = f"the approval {key!r}" if path == key else f"{key!r}, which may ask {path!r}"
+            return f"{by!r} may not skip {place}; allowed: {listed(people)}"
+    return None

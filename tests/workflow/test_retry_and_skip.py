@@ -165,6 +165,47 @@ async def test_a_task_is_skipped_in_its_call_in_its_wait_at_its_approval_or_befo
     assert result["model_calls"] == 1
 
 
+GUARDED = """
+orchestration:
+  entry_team: a
+  groups: {owners: [ada]}
+  teams:
+    a:
+      tasks:
+        - {name: heed, type: wait, signal: go, deadline: 30d}
+        - name: gate
+          type: try
+          on_failure: ask
+          steps:
+            - {name: risky, type: set, values: {word: "{{ context.word }}"}}
+            - {name: sign, type: approval, prompt: "Deploy?", approvers: [owners], deadline: 1d}
+          finally: [{name: f, type: set, values: {q: 1}}]
+        - {name: sign2, type: approval, prompt: "Well?", approvers: [ada], deadline: 1d}
+      routing: {rules: [{condition: {task: heed, status: skipped}, next_team: b}], default: null}
+    b:
+      tasks: [{name: sign2, type: set, values: {plain: 1}}]
+      routing: {default: null, context_updates: {plain: "{{ tasks.sign2.status }}"}}
+"""
+
+
+async def test_nobody_skips_an_approval_by_skipping_what_is_around_it(here: Engine) -> None:
+    handle: Handle = await here.start(GUARDED)
+    await doing(handle, "a/heed")
+    told = await refused(handle, {"task": "a/gate", "by": "eve"}, "skip")
+    assert "'eve' may not skip 'a/gate', which may ask 'a/gate/sign'; allowed: ada" in told
+    assert "the approval 'a/gate/sign'" in await refused(
+        handle, {"task": "a/gate/sign", "by": "eve"}, "skip"
+    )
+    await handle.execute_update("skip", {"task": "b/sign2", "by": "eve"})
+    await handle.execute_update("skip", {"task": "a/heed", "by": "eve"})
+    assert (await asked(handle))["id"] == "a/gate/failed#1"
+    assert "which may ask" in await refused(handle, {"task": "a/gate", "by": "eve"}, "skip")
+    await handle.execute_update("skip", {"task": "a/gate", "by": "ada"})
+    await asked(handle)
+    await decide(handle, "a/sign2#1", by="ada")
+    assert (await handle.result())["context"]["plain"] == "skipped"
+
+
 def test_a_team_or_all_teams_may_ask_for_the_tasks_that_say_nothing() -> None:
     plan = plan_of("""
 orchestration:

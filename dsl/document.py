@@ -4,9 +4,16 @@ The sections of seed c4h 3.2 to 3.4, and `worker`: what only the worker's own co
 may say. Field descriptions become the editor's help.
 """
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import AliasChoices, Field, JsonValue, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    Field,
+    JsonValue,
+    field_validator,
+    model_validator,
+)
 
 from dsl.budgets import Budgets
 from dsl.conditions import Condition
@@ -14,7 +21,7 @@ from dsl.plan import Collect
 from dsl.prices import Price
 from dsl.steps import MergePolicy, PersonaDocument, Step
 from dsl.terms import Approval, ApprovalTerms, Channels, NoProgress
-from dsl.values import Frozen, Json, Timeout
+from dsl.values import LONGEST_COMMAND, Frozen, Json, Timeout
 
 
 class RateLimitPolicy(Frozen):
@@ -179,18 +186,41 @@ class Orchestration(Frozen):
     teams: dict[str, TeamDocument] = Field(min_length=1)
 
 
+def _variable_name(text: str) -> str:
+    if not text.isidentifier() or not text.isascii():
+        raise ValueError("the name of an environment variable: letters, digits and _")
+    return text
+
+
+VariableName = Annotated[str, AfterValidator(_variable_name)]
+
+
 class CommandSection(Frozen):
     """A named command that the skills `CommandRunner.run` and `run_once` may run."""
 
     run: tuple[str, ...] = Field(min_length=1)
     """Program and arguments; no shell. `{python}` is the worker's own interpreter."""
-    timeout: Timeout = 300.0
+    timeout: Timeout = Field(default=300.0, le=LONGEST_COMMAND)
     cwd: str = "."
     """Relative to the workspace."""
-    env: tuple[str, ...] = ()
+    env: tuple[VariableName, ...] = ()
     """Names of further environment variables that the command may see."""
     once: bool = False
     """To run it twice would do harm: only `CommandRunner.run_once` may run it."""
+
+    @field_validator("run")
+    @classmethod
+    def _a_program(cls, run: tuple[str, ...]) -> tuple[str, ...]:
+        if not run[0].strip():
+            raise ValueError("a program and its arguments; the program is not empty")
+        return run
+
+    @field_validator("cwd")
+    @classmethod
+    def _within(cls, cwd: str) -> str:
+        if cwd.startswith("/") or ".." in cwd.split("/"):
+            raise ValueError("a folder within the workspace, relative to it")
+        return cwd
 
 
 class ChannelSection(Frozen):
@@ -205,7 +235,7 @@ class ChannelSection(Frozen):
     """The NAME of the environment variable that holds the secret which signs what is sent."""
     run: tuple[str, ...] = Field(default=())
     """A command instead: program and arguments, no shell; it reads JSON from its standard input."""
-    env: tuple[str, ...] = ()
+    env: tuple[VariableName, ...] = ()
     """Names of further environment variables that the command may see."""
     timeout: Timeout = Field(default=10.0, le=50)
     """For one attempt."""

@@ -40,5 +40,8 @@ LONGEST = 36_500 * 86_400.0
 Seconds = Annotated[float, BeforeValidator(seconds), Field(ge=0, le=LONGEST, allow_inf_nan=False)]
 """A duration in seconds; in YAML also `90s`, `5m`, `1h30m`, `2d`."""
 
+LONGEST_COMMAND = 3600.0
+"""Seconds that a named command of a worker may take at most."""
+
 Timeout = Annotated[float, BeforeValidator(seconds), Field(gt=0, le=LONGEST, allow_inf_nan=False)]
 """A duration in which something has to happen, so more than none; written like Seconds."""

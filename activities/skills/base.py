@@ -13,9 +13,7 @@ from typing import Generic, TypeVar
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from dsl.capabilities import Effect, SkillContract
-
-LONGEST_COMMAND = 3600.0
-"""Seconds that a named command may ask for at most."""
+from dsl.values import LONGEST_COMMAND
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 

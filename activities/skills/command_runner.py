@@ -13,7 +13,6 @@ from pydantic import Field, TypeAdapter
 
 from activities.skills.alone import alone
 from activities.skills.base import (
-    LONGEST_COMMAND,
     Command,
     OutcomeLost,
     Skill,
@@ -25,7 +24,7 @@ from activities.skills.base import (
 from activities.skills.bounded_output import BoundedOutput
 from activities.skills.process_group import Ended, NotStarted, run_group
 from dsl.errors import listed, nearest
-from dsl.values import Frozen
+from dsl.values import LONGEST_COMMAND, Frozen
 
 PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV")
 """Environment variables that every command sees, besides all `LC_*`."""

@@ -168,13 +168,26 @@ async def _decide(scope: Scope, place: Place, budget: Budget, pot: Pot, *, bound
     match budget.on_exceeded:
         case "ask":
             await _ask(scope, place, budget, pot, because, boundary=boundary)
-        case "route" if pot.visit is None and budget.next_team is not None:
+        case "route" if (team := _leads_to(scope.state, budget, pot)) is not None:
             await _leave(scope, because)
-            pot.visit = scope.state.visits.get(budget.next_team, 0) + 1
-            place.note(scope, "budget", because, status="routed", next_team=budget.next_team)
-            _go(budget, budget.next_team, because)
+            if pot.visit is None:
+                pot.visit = scope.state.visits.get(team, 0) + 1
+                place.note(scope, "budget", because, status="routed", next_team=team)
+            _go(budget, team, because)
         case _:
             await _stop(scope, budget, pot, because)
+
+
+def _leads_to(state: RunState, budget: Budget, pot: Pot) -> str | None:
+    """Where the budget leads: once, so until that visit has begun, and in no cancelled run.
+
+    Whoever is on the way there may still ask it in a `finally`.
+    """
+    team = budget.next_team
+    if team is None or state.stop_by is not None:
+        return None
+    begun = pot.visit is not None and state.visits.get(team, 0) >= pot.visit
+    return None if begun else team
 
 
 async def _stop(scope: Scope, budget: Budget, pot: Pot, because: str) -> None:
@@ -258,6 +271,8 @@ async def _decided(
         place.note(scope, "budget", told, status="extended")
     else:
         told = f"{because}; {decision.by} ends the run with what there is"
+        if scope.state.stop_by is not None:
+            await _stop(scope, budget, pot, told)
         await _leave(scope, told)
         _go(budget, None, told)
 

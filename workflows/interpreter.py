@@ -102,7 +102,7 @@ class TeamInterpreter:
         fresh = track.visit == 0
         if fresh:
             await scope.checkpoint()
-            if not track.cleans_up:
+            if scope.state.stop_by is None:  # a cancelled run has its time, and no other limit
                 check(scope.plan.limits, team, scope.state.teams_run, scope.state.visits)
                 if scope.plan.limits.no_progress != "ignore":
                     await _progress(team, name, track, scope)

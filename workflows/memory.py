@@ -204,8 +204,6 @@ class Track:
     arrived: str | None = None
     """The concentrator where this branch waits for the others."""
     end: Literal["running", "done", "failed", "cancelled"] = "running"
-    cleans_up: bool = False
-    """It runs because the run was cancelled: its time bounds it, and no limit on visits."""
     error: Failure | None = None
     gathered: dict[str, JsonValue] | None = None
     """`{branch: {status, data, error}}` for the concentrator that this track visits next."""

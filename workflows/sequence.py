@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from dsl.deciding import holds, told
-from dsl.errors import TemplateFailed, ValueTooLarge
+from dsl.errors import LimitExceeded, TemplateFailed, ValueTooLarge
 from dsl.outcomes import Outcome
 from dsl.steps import AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import LONGEST
@@ -192,6 +192,11 @@ async def _attempt(step: Step, place: Place, scope: Scope, interpreter: Interpre
         return await _within(step.timeout, step, place, scope, interpreter)
     except (TemplateFailed, ValueTooLarge) as error:
         scope.state.forget(place.key)
+        return Outcome.failed(type(error).__name__, str(error))
+    except LimitExceeded as error:
+        if scope.state.stop_by is None:
+            raise
+        scope.state.forget(place.key)  # a cancelled run ends as cancelled, whatever it reaches
         return Outcome.failed(type(error).__name__, str(error))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dsl.errors import TeamError
 from dsl.plan import Plan
 from workflows.memory import Routed, Track
-from workflows.place import Interpreter, Place
+from workflows.place import Interpreter, Place, Redirected, Returned
 from workflows.results import result
 from workflows.scope import Scope
 from workflows.state import MAIN, RunState
@@ -43,12 +43,19 @@ def told(reason: str | None) -> str:
 async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]) -> None:
     """Do what a cancelled run still has to do, as long as there is time.
 
-    In a coroutine of its own, since the one around it is cancelled.
+    In a coroutine of its own, since the one around it is cancelled. Nothing leads elsewhere from
+    there, and nothing fails the run.
     """
     seconds = begin_to_stop(scope) - scope.time()
 
     async def job() -> None:
-        await work()
+        try:
+            await work()
+        except Returned:
+            pass  # that ends it, and fails nothing
+        except (TeamError, Redirected) as left:
+            because = f"{type(left).__name__}: {left}"
+            Place(MAIN, "", 0, "", name).note(scope, "step", because, status="failed")
 
     if seconds > 0:
         finished = await scope.together({name: job}, enough=bool, seconds=seconds)
@@ -102,7 +109,6 @@ async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) 
         team=team,
         routed=Routed(reason="cancelled", because=told(scope.cancelled()), from_team=left.team),
         latest=latest,
-        cleans_up=True,
     )
     try:
         await interpreter.follow(name)

@@ -140,11 +140,12 @@ def replayer() -> Replayer:
     )
 
 
-async def at_work(handle: Handle, state: str = "") -> None:
-    """Wait until a step of the run is in progress."""
+async def at_work(handle: Handle, state: str = "", step: str = "") -> None:
+    """Wait until a step of the run is in progress, or that one is."""
     for _ in range(1000):
         status = await handle.query("status")
-        if status["doing"] and state in ("", status["state"]):
+        doing = [one["step"] for one in status.get("doing", ())]
+        if doing and state in ("", status["state"]) and (not step or step in doing):
             return
         await asyncio.sleep(0.02)  # between two looks
     raise AssertionError("no step began")
@@ -275,3 +276,62 @@ async def test_a_run_that_cleans_up_says_so_and_is_not_paused_any_more(
             await handle.result()
         refusals = [entry.because for entry in await trail(handle) if entry.kind == "refused"]
         assert refusals == ["the run is cancelled: what it still does has its time"]
+
+
+BOUNDED = (
+    HEAD
+    + """
+orchestration:
+  entry_team: work
+  BOUND
+  teams:
+    work:
+      max_recursion_depth: 3
+      budgets: BUDGETS
+      tasks:
+        - name: guarded
+          type: try
+          steps:
+            - {name: write, agent_type: generic_single_shot, persona_key: writer}
+            - {name: hold, type: wait, duration: 1h}
+          finally:
+            - {LAST, on_failure: continue}
+            - {name: swept, type: set, values: {n: 1}}
+    end: {tasks: [{name: edit, agent_type: generic_single_shot, persona_key: writer}]}
+"""
+)
+NONE = "cancel_timeout: 4s"
+ASKS = "name: last, agent_type: generic_single_shot, persona_key: writer"
+CALLS_END = "name: last, type: team, team: end"
+
+
+@pytest.mark.parametrize(
+    ("budgets", "bound", "last", "failed"),
+    [
+        ("{model_calls: {limit: 1, on_exceeded: route, next_team: end}}", NONE, ASKS, True),
+        ("{model_calls: 1}", NONE, ASKS, True),
+        ("null", "budgets: {model_calls: {limit: 1, on_exceeded: route, next_team: end}}", ASKS,
+         True),
+        ("null", "max_total_teams: 1", CALLS_END, False),
+        ("null", NONE, "name: last, type: return, value: 1", False),
+    ],
+    ids=["routes", "stops", "routes the run", "teams", "returns"],
+)  # fmt: skip
+async def test_no_limit_that_a_finally_meets_undoes_or_renames_a_cancel(
+    server: Client, tmp_path: Path, budgets: str, bound: str, last: str, failed: bool
+) -> None:
+    text = BOUNDED.replace("BUDGETS", budgets).replace("BOUND", bound).replace("LAST", last)
+    answers: list[Json] = [{"task": name, "answer": "x"} for name in ("write", "last", "edit")]
+    env = WorkflowEnvironment.from_client(server)
+    async with engine(env, tmp_path, answers) as running:
+        handle: Handle = await running.start(text)
+        await at_work(handle, step="work/guarded/hold")
+        result = await cancelled(handle)
+        told = {entry.step: entry for entry in await trail(handle)}
+        assert (result["end"], told["guarded"].status) == ("cancelled", "cancelled")
+        assert result["visits"] == {"work": 1} | ({"end": 1} if "team" in last else {})
+        if "return" not in last:
+            assert told["guarded/swept"].status == "success", "a failure there changes nothing"
+            assert told["guarded/last"].status == ("failure" if failed else "success")
+        if failed:
+            assert told["guarded/last"].because.startswith("BudgetExceeded: Budget exceeded: ")

@@ -119,6 +119,39 @@ async def test_a_routed_budget_leads_to_its_team_once(
         assert error.details[0]["visits"] == {"a": 4, "end": 1}
 
 
+GUARDED = """
+orchestration:
+  entry_team: a
+  budgets: RUN
+  teams:
+    a:
+      budgets: TEAM
+      tasks:
+        - name: guarded
+          type: try
+          steps:
+            - {name: one, agent_type: generic_single_shot, persona_key: writer}
+            - {name: two, agent_type: generic_single_shot, persona_key: writer}
+          finally: [{name: last, agent_type: generic_single_shot, persona_key: writer}]
+    end: {tasks: [{name: finish, agent_type: generic_single_shot, persona_key: writer}]}
+"""
+
+
+@pytest.mark.parametrize("whose", ["RUN", "TEAM"])
+async def test_a_budget_leads_to_its_team_also_when_a_finally_on_the_way_asks_it_again(
+    env: WorkflowEnvironment, tmp_path: Path, whose: str
+) -> None:
+    budget = "{model_calls: {limit: 1, on_exceeded: route, next_team: end}}"
+    text = GUARDED.replace(whose, budget).replace("RUN", "null").replace("TEAM", "null")
+    answers: list[Json] = [{"task": "one", "answer": "x"}, {"task": "finish", "answer": "the end"}]
+    async with engine(env, tmp_path, answers) as running:
+        handle = await running.start(text)
+        result: Any = await handle.result()
+        assert result["output"] == {"finish": {"text": "the end"}}
+        assert result["model_calls"] == 2, "the calls that it does not pay for never began"
+        assert [status for status, _ in await entries(handle)] == ["warned", "routed"]
+
+
 async def test_a_person_extends_finishes_or_stops(env: WorkflowEnvironment, tmp_path: Path) -> None:
     budgets = "{tokens: {limit: 1000, on_exceeded: ask}}"
     async with engine(env, tmp_path, ANSWERS) as running:

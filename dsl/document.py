@@ -192,16 +192,20 @@ def _variable_name(text: str) -> str:
     return text
 
 
-VariableName = Annotated[str, AfterValidator(_variable_name)]
+VariableName = Annotated[
+    str, AfterValidator(_variable_name), Field(json_schema_extra={"pattern": "^[A-Za-z_]\\w*$"})
+]
 
 
 class CommandSection(Frozen):
     """A named command that the skills `CommandRunner.run` and `run_once` may run."""
 
-    run: tuple[str, ...] = Field(min_length=1)
+    run: tuple[str, ...] = Field(
+        min_length=1, json_schema_extra={"prefixItems": [{"type": "string", "pattern": r"\S"}]}
+    )
     """Program and arguments; no shell. `{python}` is the worker's own interpreter."""
     timeout: Timeout = Field(default=300.0, le=LONGEST_COMMAND)
-    cwd: str = "."
+    cwd: str = Field(default=".", json_schema_extra={"pattern": r"^(?!/)(?!(.*/)?\.\.(/|$))"})
     """Relative to the workspace."""
     env: tuple[VariableName, ...] = ()
     """Names of further environment variables that the command may see."""

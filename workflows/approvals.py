@@ -15,7 +15,7 @@ from dsl.errors import RunRefused, listed
 from dsl.sizes import MOST_SHOWN, too_large
 from workflows.edits import MOST_CHANGES, changes, fault
 from workflows.messages import DecideInput
-from workflows.requests import Decision, How, Pending, Refusal, Verdict
+from workflows.requests import MALFORMED, Decision, How, Pending, Refusal, Verdict
 from workflows.state import MOST_DECISIONS, RunState
 
 _LONGEST_NAME = 120
@@ -29,7 +29,7 @@ def digest_of(prompt: str, show: JsonValue) -> str:
 
 def malformed(error: RunRefused) -> Refusal:
     """The refusal of what is no decision at all."""
-    return Refusal(code="Malformed", message=str(error))
+    return Refusal(code=MALFORMED, message=str(error))
 
 
 def refusal(state: RunState, asked: DecideInput) -> Refusal | None:

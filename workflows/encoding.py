@@ -7,6 +7,8 @@ ever. So it is found out here, with the name of the largest part.
 """
 
 import json
+from collections.abc import Callable, Sequence
+from inspect import Parameter, Signature
 from typing import TypeVar, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -17,7 +19,30 @@ from dsl.errors import RunRefused
 from dsl.sizes import LARGEST
 
 _HALF = 0.5
+_JSON = b"json/plain"
+_NULL = b"binary/null"
+_LONGEST_NAME = 120
+_DEEPEST = 100
+"""Of a message; what a run remembers lies deeper yet, and 200 are read again."""
+
 Model = TypeVar("Model", bound=BaseModel)
+Handler = TypeVar("Handler", bound=Callable[..., object])
+
+_RAW = Signature([
+    Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
+    Parameter("given", Parameter.POSITIONAL_OR_KEYWORD, annotation=RawValue),
+])  # fmt: skip
+
+
+def takes_any_arguments(handler: Handler) -> Handler:
+    """A handler with `*given`, for which the SDK leaves the one argument of a message as it came.
+
+    The SDK hands over as many arguments as came. With none or two of them a handler of one
+    parameter is a TypeError, and a signal's fails the workflow task for ever; and without a
+    parameter that is a RawValue the SDK decodes what came, or drops it without a word.
+    """
+    handler.__dict__["__signature__"] = _RAW
+    return handler
 
 
 def decoded(raw: RawValue, model: type[Model]) -> Model:
@@ -28,30 +53,85 @@ def decoded(raw: RawValue, model: type[Model]) -> Model:
             retry the workflow task for ever, or drop a signal without a word.)
     """
     try:
-        return model.model_validate(_value(raw))
-    except ValidationError as error:
-        wrong = "; ".join(
-            f"{'.'.join(str(part) for part in details['loc']) or 'the value'}: {details['msg']}"
-            for details in error.errors(include_url=False)
-        )
-        raise RunRefused(f"not a {model.__name__}: {wrong}") from None
+        value = _value(raw)
     except (ValueError, RuntimeError, KeyError) as error:
         raise RunRefused(f"not a {model.__name__}: {error}") from None
+    return _validated(value, model)
 
 
-def argument(raw: RawValue, model: type[Model], key: str) -> Model:
+def message(given: Sequence[RawValue], model: type[Model]) -> Model:
+    """What people or programs say to a run, as its type; without an argument nothing is said.
+
+    Raises:
+        RunRefused: with what is wrong, field by field.
+    """
+    try:
+        value = plain(given)
+    except RunRefused as error:
+        raise RunRefused(f"not a {model.__name__}: {error}") from None
+    return _validated({} if value is None else value, model)
+
+
+def argument(given: Sequence[RawValue], model: type[Model], key: str) -> Model:
     """What a question asks: an object, the one value that its `key` names, or nothing.
 
     Raises:
         RunRefused: it is none of them.
     """
     try:
-        value = _value(raw) if raw.payload.metadata else None
+        value = plain(given)
         if value is None:
             return model()
         return model.model_validate(value if isinstance(value, dict) else {key: value})
-    except (ValueError, RuntimeError, KeyError):
+    except (ValidationError, RunRefused):
         raise RunRefused("this is no question") from None
+
+
+def plain(given: Sequence[RawValue]) -> JsonValue:
+    """The JSON that a message brings; None without an argument.
+
+    Raises:
+        RunRefused: it brings several, something else, or what could not be kept: NaN, or what
+            is nested so deeply that nobody could read it again.
+    """
+    if not given:
+        return None
+    if len(given) > 1:
+        raise RunRefused(f"a message has one argument, and this one has {len(given)}")
+    encoding = given[0].payload.metadata.get("encoding", b"")
+    if encoding not in (_JSON, _NULL):
+        named = encoding[:_LONGEST_NAME].decode(errors="replace")
+        raise RunRefused(f"its encoding is {named!r}; a message is JSON, {_JSON.decode()!r}")
+    try:
+        value = _value(given[0])
+        json.dumps(value, allow_nan=False)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise RunRefused(f"it is no JSON: {error}") from None
+    if _deeper(value, _DEEPEST):
+        raise RunRefused(f"it is nested deeper than the {_DEEPEST} levels that are allowed")
+    return cast("JsonValue", value)
+
+
+def _deeper(value: object, levels: int) -> bool:
+    match value:
+        case dict():
+            inner = cast("dict[str, object]", value).values()
+        case list():
+            inner = cast("list[object]", value)
+        case _:
+            return False
+    return levels == 0 or any(_deeper(one, levels - 1) for one in inner)
+
+
+def _validated(value: object, model: type[Model]) -> Model:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{'.'.join(str(part) for part in details['loc']) or 'the value'}: {details['msg']}"
+            for details in error.errors(include_url=False)
+        )
+        raise RunRefused(f"not a {model.__name__}: {wrong}") from None
 
 
 def _value(raw: RawValue) -> object:

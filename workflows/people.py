@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
-from pydantic import JsonValue
 from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
@@ -18,7 +17,7 @@ from dsl.plan import Plan
 from dsl.sizes import MOST_SIGNALLED, too_large
 from dsl.walking import waited_for
 from workflows import approvals, control, steering
-from workflows.encoding import Model, decoded
+from workflows.encoding import Model, message, plain, takes_any_arguments
 from workflows.messages import (
     AmendInput,
     Answer,
@@ -28,27 +27,35 @@ from workflows.messages import (
     RetryInput,
     SkipInput,
 )
-from workflows.requests import Decision, How, Refusal
+from workflows.requests import MALFORMED, Decision, How, Refusal
 from workflows.state import RunState
 
 _MOST_SIGNALS = 100
 _LONGEST_TOLD = 1000
 
 
-def _accepted(raw: RawValue, model: type[Model], refusal: Callable[[Model], str | None]) -> Model:
+def _short(text: str) -> str:
+    """A sentence of a refusal; what it repeats of a message may be long."""
+    return text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}..."
+
+
+def _accepted(
+    given: Sequence[RawValue], model: type[Model], refusal: Callable[[Model], str | None]
+) -> Model:
     """What an update asks; refused at once when it is not one or cannot be done."""
     try:
-        asked = decoded(raw, model)
-        because = refusal(asked)
+        asked = message(given, model)
     except RunRefused as error:
-        raise ApplicationError(str(error), type="Refused", non_retryable=True) from None
+        raise ApplicationError(_short(str(error)), type=MALFORMED, non_retryable=True) from None
+    because = refusal(asked)
     if because is not None:
-        raise ApplicationError(because, type="Refused", non_retryable=True)
+        raise ApplicationError(_short(because), type="Refused", non_retryable=True)
     return asked
 
 
 def _refused(refusal: Refusal) -> ApplicationError:
     """What `decide` answers: a sentence for people, a code and its details for programs."""
+    refusal = refusal.model_copy(update={"message": _short(refusal.message)})
     return ApplicationError(refusal.message, refusal, type=refusal.code, non_retryable=True)
 
 
@@ -67,19 +74,21 @@ class People:
     @workflow.update(
         description="Decide a pending approval: {id, decision, by, comment, digest, payload}"
     )
-    async def decide(self, raw: RawValue) -> Decision:
+    @takes_any_arguments
+    async def decide(self, *given: RawValue) -> Decision:
         """Take a decision; it is refused at once when it cannot be taken."""
         await self.listening()
-        asked = self._decidable(raw)
+        asked = self._decidable(given)
         return approvals.record(self.state, asked, workflow.now(), "update")
 
     @decide.validator
-    def _decide_validator(self, raw: RawValue) -> None:
-        self._decidable(raw)
+    @takes_any_arguments
+    def _decide_validator(self, *given: RawValue) -> None:
+        self._decidable(given)
 
-    def _decidable(self, raw: RawValue) -> DecideInput:
+    def _decidable(self, given: Sequence[RawValue]) -> DecideInput:
         try:
-            asked = decoded(raw, DecideInput)
+            asked = message(given, DecideInput)
             refusal = approvals.refusal(self.state, asked)
         except RunRefused as error:
             raise _refused(approvals.malformed(error)) from None
@@ -88,16 +97,18 @@ class People:
         return asked
 
     @workflow.signal(description="Approve a pending request: {id, by, comment}")
-    async def approve(self, raw: RawValue) -> None:
+    @takes_any_arguments
+    async def approve(self, *given: RawValue) -> None:
         """The twin of `decide` for those who can only signal."""
         await self.listening()
-        self._signalled(raw, approve=True)
+        self._signalled(given, approve=True)
 
     @workflow.signal(description="Reject a pending request: {id, by, comment}")
-    async def reject(self, raw: RawValue) -> None:
+    @takes_any_arguments
+    async def reject(self, *given: RawValue) -> None:
         """The twin of `decide` for those who can only signal."""
         await self.listening()
-        self._signalled(raw, approve=False)
+        self._signalled(given, approve=False)
 
     @workflow.signal(dynamic=True, description="A named signal that some step waits for")
     async def signalled(self, name: str, args: Sequence[RawValue]) -> None:
@@ -111,10 +122,9 @@ class People:
             self._refuse(f"{_MOST_SIGNALS} signals {name!r} wait already")
             return
         try:
-            converter = workflow.payload_converter()
-            payload: JsonValue = converter.from_payload(args[0].payload) if args else None
-        except (ValueError, RuntimeError, KeyError) as error:
-            self._refuse(f"the payload of signal {name!r} is no JSON: {error}")
+            payload = plain(args)
+        except RunRefused as error:
+            self._refuse(f"signal {name!r}: {error}", MALFORMED)
             return
         large = too_large([*queue, payload], f"what waits as signal {name!r}", MOST_SIGNALLED)
         if large is None:
@@ -124,106 +134,119 @@ class People:
 
     def _refuse(self, because: str, code: str | None = None) -> None:
         """Keep a refusal readable in the trail; it changes nothing else."""
-        told = because if len(because) <= _LONGEST_TOLD else f"{because[:_LONGEST_TOLD]}..."
-        control.note(self.state, "refused", told, workflow.now(), status=code)
+        control.note(self.state, "refused", _short(because), workflow.now(), status=code)
 
     @workflow.signal(description="Start nothing new until `resume`: {by, why}")
-    async def pause(self, raw: RawValue) -> None:
+    @takes_any_arguments
+    async def pause(self, *given: RawValue) -> None:
         """Hold the run; what runs may finish."""
         await self.listening()
-        self._controlled(raw, control.pause)
+        self._controlled(given, control.pause)
 
     @workflow.signal(description="Go on after `pause`: {by, why}")
-    async def resume(self, raw: RawValue) -> None:
+    @takes_any_arguments
+    async def resume(self, *given: RawValue) -> None:
         """Let the run go on."""
         await self.listening()
-        self._controlled(raw, control.resume)
+        self._controlled(given, control.resume)
 
     def _controlled(
-        self, raw: RawValue, act: Callable[[RunState, Control, datetime], None]
+        self, given: Sequence[RawValue], act: Callable[[RunState, Control, datetime], None]
     ) -> None:
         try:
-            act(self.state, decoded(raw, Control), workflow.now())
+            act(self.state, message(given, Control), workflow.now())
         except RunRefused as error:
-            self._refuse(str(error))
+            self._refuse(str(error), MALFORMED)
 
     @workflow.update(description="Change the context at the next step: {updates, by, why}")
-    async def amend(self, raw: RawValue) -> int:
+    @takes_any_arguments
+    async def amend(self, *given: RawValue) -> int:
         """Accept a change of the context; the number of the amendments that wait."""
         await self.listening()
-        asked = _accepted(raw, AmendInput, partial(control.refusal, self.state))
+        asked = _accepted(given, AmendInput, partial(control.refusal, self.state))
         self.state.amendments.append(asked)
         return len(self.state.amendments)
 
     @amend.validator
-    def _amend_validator(self, raw: RawValue) -> None:
-        _accepted(raw, AmendInput, partial(control.refusal, self.state))
+    @takes_any_arguments
+    def _amend_validator(self, *given: RawValue) -> None:
+        _accepted(given, AmendInput, partial(control.refusal, self.state))
 
     @workflow.update(description="Go to another team when the current one ends: {team, by, why}")
-    async def redirect(self, raw: RawValue) -> str:
+    @takes_any_arguments
+    async def redirect(self, *given: RawValue) -> str:
         """Accept a redirection; the team that comes next."""
         await self.listening()
         refusal = partial(control.refused_redirect, self.plan, self.state)
-        asked = _accepted(raw, RedirectInput, refusal)
+        asked = _accepted(given, RedirectInput, refusal)
         control.redirect(self.state, asked, workflow.now())
         return asked.team
 
     @redirect.validator
-    def _redirect_validator(self, raw: RawValue) -> None:
+    @takes_any_arguments
+    def _redirect_validator(self, *given: RawValue) -> None:
         refusal = partial(control.refused_redirect, self.plan, self.state)
-        _accepted(raw, RedirectInput, refusal)
+        _accepted(given, RedirectInput, refusal)
 
     @workflow.update(description="Try a failed task again that waits: {task, by, why}")
-    async def retry(self, raw: RawValue) -> Decision:
+    @takes_any_arguments
+    async def retry(self, *given: RawValue) -> Decision:
         """Take the word of a person on a failed task."""
         await self.listening()
-        asked = _accepted(raw, RetryInput, partial(steering.retry_refusal, self.state))
+        asked = _accepted(given, RetryInput, partial(steering.retry_refusal, self.state))
         return steering.retry(self.state, asked, workflow.now(), "update")
 
     @retry.validator
-    def _retry_validator(self, raw: RawValue) -> None:
-        _accepted(raw, RetryInput, partial(steering.retry_refusal, self.state))
+    @takes_any_arguments
+    def _retry_validator(self, *given: RawValue) -> None:
+        _accepted(given, RetryInput, partial(steering.retry_refusal, self.state))
 
     @workflow.signal(name="retry", description="Try a failed task again: {task, by, why}")
-    async def retry_signalled(self, raw: RawValue) -> None:
+    @takes_any_arguments
+    async def retry_signalled(self, *given: RawValue) -> None:
         """The twin of `retry` for those who can only signal."""
         await self.listening()
         try:
-            asked = _accepted(raw, RetryInput, partial(steering.retry_refusal, self.state))
+            asked = _accepted(given, RetryInput, partial(steering.retry_refusal, self.state))
         except ApplicationError as refusal:
-            self._refuse(refusal.message)
+            self._refuse(refusal.message, MALFORMED if refusal.type == MALFORMED else None)
         else:
             steering.retry(self.state, asked, workflow.now(), "signal")
 
     @workflow.update(description="Leave a task out, now or when it begins: {task, value, by, why}")
-    async def skip(self, raw: RawValue) -> Decision:
+    @takes_any_arguments
+    async def skip(self, *given: RawValue) -> Decision:
         """Take the word of a person on any task."""
         await self.listening()
-        asked = _accepted(raw, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
+        asked = _accepted(given, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
         return self._skip(asked, "update")
 
     @skip.validator
-    def _skip_validator(self, raw: RawValue) -> None:
-        _accepted(raw, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
+    @takes_any_arguments
+    def _skip_validator(self, *given: RawValue) -> None:
+        _accepted(given, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
 
     @workflow.signal(name="skip", description="Leave a task out: {task, value, by, why}")
-    async def skip_signalled(self, raw: RawValue) -> None:
+    @takes_any_arguments
+    async def skip_signalled(self, *given: RawValue) -> None:
         """The twin of `skip` for those who can only signal."""
         await self.listening()
         try:
-            asked = _accepted(raw, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
+            asked = _accepted(
+                given, SkipInput, partial(steering.skip_refusal, self.plan, self.state)
+            )
         except ApplicationError as refusal:
-            self._refuse(refusal.message)
+            self._refuse(refusal.message, MALFORMED if refusal.type == MALFORMED else None)
         else:
             self._skip(asked, "signal")
 
     def _skip(self, asked: SkipInput, how: How) -> Decision:
         return steering.skip(self.plan, self.state, asked, workflow.now(), how, self.cut)
 
-    def _signalled(self, raw: RawValue, *, approve: bool) -> None:
+    def _signalled(self, given: Sequence[RawValue], *, approve: bool) -> None:
         """Take a signalled decision; a refusal stays readable in the trail."""
         try:
-            answer = decoded(raw, Answer)
+            answer = message(given, Answer)
             asked = DecideInput(
                 **answer.model_dump(), decision="approve" if approve else "reject",
             )  # fmt: skip

@@ -4,11 +4,10 @@ Part of TeamWorkflow. An answer stays below what the `temporal` CLI shows whole;
 is none is answered with a sentence.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from temporalio import workflow
-from temporalio.api.common.v1 import Payload
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
@@ -17,23 +16,25 @@ from dsl.plan import Plan
 from workflows import looking
 from workflows.board import status
 from workflows.costs import report
-from workflows.encoding import Model, argument
+from workflows.encoding import Model, argument, takes_any_arguments
 from workflows.messages import EventsAsked, RequestAsked, StateAsked
 from workflows.requests import Pending, RequestView
 from workflows.state import RunState
 from workflows.views import CostReport, RunStatus, StateView, TeamResult, TrailPage
 
-NOTHING = RawValue(Payload())
-"""The argument of a question that has none."""
 T = TypeVar("T")
 
 
 def _answered(
-    raw: RawValue, model: type[Model], key: str, answer: Callable[[Model], T], allowed: str
+    given: Sequence[RawValue],
+    model: type[Model],
+    key: str,
+    answer: Callable[[Model], T],
+    allowed: str,
 ) -> T:
     """The answer to what is asked, as an object or as its one value."""
     try:
-        asked = argument(raw, model, key)
+        asked = argument(given, model, key)
     except RunRefused as error:
         refusal = f"{error}; ask with {allowed}"
     else:
@@ -73,27 +74,30 @@ class Questions:
         return looking.pending(self.state)
 
     @workflow.query(description="One request, whole, or how it was decided: {id}")
-    def request(self, raw: RawValue = NOTHING) -> RequestView:
+    @takes_any_arguments
+    def request(self, *given: RawValue) -> RequestView:
         """One request."""
         return _answered(
-            raw, RequestAsked, "id", lambda asked: looking.request(self.state, asked.id),
+            given, RequestAsked, "id", lambda asked: looking.request(self.state, asked.id),
             'an id like "review/sign_off#1", or {"id": "review/sign_off#1"}',
         )  # fmt: skip
 
     @workflow.query(description="What happened and because of what, after entry number {since}")
-    def events(self, raw: RawValue = NOTHING) -> TrailPage:
+    @takes_any_arguments
+    def events(self, *given: RawValue) -> TrailPage:
         """A page of the trail; the latest thousand entries are kept here, history has all."""
         return _answered(
-            raw, EventsAsked, "since", lambda asked: looking.events(self.state, asked.since),
+            given, EventsAsked, "since", lambda asked: looking.events(self.state, asked.since),
             'nothing, a number like 12, or {"since": 12}',
         )  # fmt: skip
 
     @workflow.query(
         name="state", description="What the run remembers, at a {path} like context.topic"
     )
-    def state_at(self, raw: RawValue = NOTHING) -> StateView:
+    @takes_any_arguments
+    def state_at(self, *given: RawValue) -> StateView:
         """The part of the state at a path; what is large is told by its size and its path."""
         return _answered(
-            raw, StateAsked, "path", lambda asked: looking.look(self.state, asked),
+            given, StateAsked, "path", lambda asked: looking.look(self.state, asked),
             'nothing, a path like "context.topic", or {"path": "context.topic", "start": 0}',
         )  # fmt: skip

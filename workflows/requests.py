@@ -1,6 +1,6 @@
 """Requests for a person's decision: while they wait, how they were decided, why one was refused."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import JsonValue
 
@@ -83,6 +83,10 @@ RefusalCode = Literal[
     "Malformed", "UnknownRequest", "RequestClosed", "NotAllowed", "RequestChanged",
     "AlreadyApproved", "BadPayload", "NoApproval",
 ]  # fmt: skip
+
+
+MALFORMED: Final = "Malformed"
+"""No decision, or no other message, at all."""
 
 
 class Refusal(Frozen):

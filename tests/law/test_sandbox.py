@@ -11,7 +11,7 @@ from tests.law.sources import ROOMS, imports, modules, tops
 
 HARMLESS = {
     "collections", "copy", "dataclasses", "datetime", "enum", "functools", "hashlib",
-    "itertools", "json", "typing",
+    "inspect", "itertools", "json", "typing",
 }  # fmt: skip
 """Of the standard library; `datetime.now` is refused by ruff."""
 

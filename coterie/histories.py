@@ -1,12 +1,14 @@
 """Histories with all their values: what lies outside of them is put back in, in one place."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from google.protobuf.json_format import ParseError
 from google.protobuf.message import Message
 from temporalio.api.common.v1 import Payload
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 from temporalio.converter import DataConverter
 
@@ -15,6 +17,7 @@ from coterie.failures import CommandError
 from coterie.settings import Settings
 from coterie.storage import storage_of
 
+WORKFLOW = "TeamWorkflow"
 _REFERENCE = b"ExternalStorageReference"
 """Stands in the payload that refers to a stored one."""
 
@@ -34,18 +37,44 @@ def read_history(file: Path) -> WorkflowHistory:
     Raises:
         CommandError: it is none.
     """
+    history: WorkflowHistory | None = None
+    wrong: str | None = "it has another form"
     try:
         text = file.read_text(encoding="utf-8")
         history = WorkflowHistory.from_json(file.stem, json.loads(text))
-        # What calls were given names the run, so a replay must know its id.
-        known = history.events[0].workflow_execution_started_event_attributes.workflow_id
-        return WorkflowHistory(known or file.stem, history.events)
+        wrong = _unsound(history.events)
     except OSError as error:
         raise CommandError(f"{file} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, ParseError):
+    except (ValueError, KeyError, TypeError, AttributeError, ParseError, RecursionError):
+        pass
+    if history is None or wrong is not None:
         raise CommandError(
-            f"{file} is no history; `temporal workflow show -w RUN -o json` writes one"
-        ) from None
+            f"{file} is no history of a run: {wrong}; `temporal workflow show -w RUN -o json` "
+            "writes one"
+        )
+    # What calls were given names the run, so a replay must know its id.
+    known = history.events[0].workflow_execution_started_event_attributes.workflow_id
+    return WorkflowHistory(known or file.stem, history.events)
+
+
+def _unsound(events: Sequence[HistoryEvent]) -> str | None:
+    """Why the engine cannot go through these events, which it does not say in words; or None."""
+    if not events:
+        return "it has no events"
+    began = events[0]
+    if began.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
+        return "it does not begin with the start of a workflow"
+    started = began.workflow_execution_started_event_attributes
+    if started.workflow_type.name != WORKFLOW:
+        return f"it is of the workflow {started.workflow_type.name!r}, not of {WORKFLOW}"
+    if len(started.input.payloads) != 1:
+        return "its start has no input"
+    for number, event in enumerate(events, 1):
+        if event.event_id != number:
+            return f"event {number} is missing or out of order"
+        if event.event_type == EventType.EVENT_TYPE_UNSPECIFIED:
+            return f"event {number} has no type"
+    return None
 
 
 async def whole(history: WorkflowHistory, converter: DataConverter) -> WorkflowHistory:

@@ -6,7 +6,8 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
-from coterie.runs import WORKFLOW, Run
+from coterie.histories import WORKFLOW
+from coterie.runs import Run
 from dsl.sizes import LARGEST
 from workflows.messages import TeamInput
 

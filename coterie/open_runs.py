@@ -6,7 +6,8 @@ from temporalio.client import Client, WorkflowExecution
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
-from coterie.runs import WORKFLOW, Run
+from coterie.histories import WORKFLOW
+from coterie.runs import Run
 
 
 async def open_runs(client: Client) -> AsyncIterator[Run]:

@@ -32,7 +32,6 @@ from workflows.messages import AmendInput, DecideInput, RetryInput, SkipInput
 from workflows.requests import Decision, Pending, RequestView
 from workflows.views import CostReport, RunStatus, TeamResult, TrailEntry, TrailPage
 
-WORKFLOW = "TeamWorkflow"
 _ANSWER_SECONDS = timedelta(seconds=8)
 """For a query or a decision: a worker that lives answers in a fraction of it."""
 

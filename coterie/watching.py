@@ -11,9 +11,10 @@ from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionSta
 
 from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
+from coterie.histories import WORKFLOW
 from coterie.logs import quietly
 from coterie.rendering.run import end_text, trail_text
-from coterie.runs import WORKFLOW, Run, RunEnd
+from coterie.runs import Run, RunEnd
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.tracing import traced

@@ -4,6 +4,7 @@ Unsandboxed: nothing is decided here that anybody acts on, and what the workflow
 come out.
 """
 
+import asyncio
 from typing import cast
 
 from temporalio import workflow
@@ -24,6 +25,9 @@ from temporalio.worker import (
 from coterie.version import own_version
 from coterie.wire import data_converter
 from workflows.team import TeamWorkflow
+
+_START_SECONDS, _EVENT_SECONDS = 60.0, 0.05
+"""Far more than a replay takes on a busy machine."""
 
 
 class Onlooker(Interceptor):
@@ -68,7 +72,12 @@ async def observed(history: WorkflowHistory, onlooker: Onlooker) -> Exception | 
         interceptors=[onlooker],
         build_id=own_version(),
     )
-    outcome = await replayer.replay_workflow(history, raise_on_replay_failure=False)
+    limit = _START_SECONDS + _EVENT_SECONDS * len(history.events)
+    try:
+        async with asyncio.timeout(limit):
+            outcome = await replayer.replay_workflow(history, raise_on_replay_failure=False)
+    except TimeoutError:  # of some histories it gives up without a word
+        return RuntimeError("the engine cannot go through these events: were they changed?")
     return outcome.replay_failure
 
 

@@ -6,6 +6,7 @@ digest chained over all decisions. So a run that goes on is compared as well: by
 decided so far.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -117,5 +118,13 @@ def _others(then: list[Deed], now: list[Deed]) -> list[str]:
     return [*([other] if other else []), *said]
 
 
+_SAID = re.compile(r'Failure \{ message: "((?:[^"\\]|\\.)*)"')
+"""What the engine's core says, in its own notation of a failure."""
+
+
 def _first_line(failure: Exception) -> str:
-    return str(failure).splitlines()[0] if str(failure) else type(failure).__name__
+    text = str(failure)
+    said = _SAID.search(text)
+    if said is not None:
+        text = said[1].replace('\\"', '"').replace("\\n", "\n")
+    return text.splitlines()[0] if text else type(failure).__name__

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, load
@@ -126,6 +126,24 @@ def _refused(error: InvalidDocument, settings: Settings | None) -> ExitCode:
     return ExitCode.CALL_WRONG
 
 
+class _Verb(ArgumentParser):
+    """Takes options between positional words too: `approve RUN --by ada REQUEST`."""
+
+    _mixing = False
+
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, args: Any = None, namespace: Any = None
+    ) -> Any:
+        """As `parse_known_intermixed_args`, which calls this in turn."""
+        if self._mixing:
+            return super().parse_known_args(args, namespace)
+        self._mixing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._mixing = False
+
+
 def _parsed(words: Sequence[str]) -> tuple[str, Namespace]:
     parser = ArgumentParser(
         prog="coterie",
@@ -134,7 +152,9 @@ def _parsed(words: Sequence[str]) -> tuple[str, Namespace]:
         "is wrong, 3 a bug, 10 to 12 a limit of the run, 20 to 24 a budget, 130 interrupted.",
     )
     parser.add_argument("--version", action="store_true", help="show the version")
-    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
+    verbs = parser.add_subparsers(
+        dest="verb", metavar="COMMAND", title="commands", parser_class=_Verb
+    )
     chosen = next((word for word in words if not word.startswith("-")), None)
     # To make the parsers of all commands takes as long as to check a short document.
     alone = chosen in VERBS and words[0] == chosen

@@ -52,7 +52,8 @@ class ModelChoice:
         if provider not in known:
             where = self._where(origins, "provider")
             mark = self.tree.find(where).mark
-            unknown(self.problems, mark, where, "E205", "provider", str(provider), known)
+            unknown(self.problems, mark, where, "E205", f"provider{self._of_whom}", str(provider),
+                    known)  # fmt: skip
             return None
         default = section.default_model if section else None
         same_provider = provider == self.llm.default_provider
@@ -66,9 +67,15 @@ class ModelChoice:
             return None
         if section and section.valid_models and model not in section.valid_models:
             spot = self._where(origins, "model")
-            unknown(self.problems, self.tree.find(spot).mark, spot, "E105", "model", str(model),
+            mark = self.tree.find(spot).mark
+            unknown(self.problems, mark, spot, "E105", f"model{self._of_whom}", str(model),
                     section.valid_models)  # fmt: skip
         return Persona.model_validate({**merged, "provider": provider, "model": model})
+
+    @property
+    def _of_whom(self) -> str:
+        """What is wrong may not be in the document at all."""
+        return "" if self.model is None else " given for every persona instead of its own:"
 
     def _where(self, origins: tuple[NodePath, NodePath], key: str) -> NodePath:
         """Where a persona's field was written: in the task, the persona, or the defaults."""

@@ -53,7 +53,13 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 
 def _format(given: Format | None, output: str | None) -> Format:
-    named = _SUFFIXES.get(Path(output or "").suffix.lower())
+    suffix = Path(output or "").suffix.lower()
+    named = _SUFFIXES.get(suffix)
+    if suffix and named is None and given is None:
+        raise CommandError(
+            f"{output}: a graph is drawn as {', '.join(sorted(_SUFFIXES))}; for another name say "
+            "which with --format"
+        )
     if given is not None and named not in (None, given):
         raise CommandError(
             f"--format {given} does not fit the name {output}; leave one of them out"

@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
+from coterie.arguments import add_model
 from coterie.catalog import Catalog
 from coterie.compiling import compile_located
 from coterie.failures import ExitCode
@@ -14,7 +15,7 @@ from coterie.terminal import note, say
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("target", metavar="TEAM_OR_FILE", help="a file, or the name of a team")
-    parser.add_argument("--model", metavar="PROVIDER/MODEL", help="for every persona")
+    add_model(parser)
     parser.add_argument("--json", action="store_true", help="print the plan itself")
 
 

@@ -254,7 +254,7 @@ def _within(step: str, key: str, item: object) -> str:
     """A team, or a way of a parallel step, in the words of the trail."""
     if isinstance(item, TeamDocument):
         return key
-    return f"{step}/{key}" if isinstance(item, tuple) else step
+    return f"{step}/{key}" if isinstance(item, tuple) and step else step
 
 
 def _absence_counts(model: BaseModel, name: str) -> bool:

@@ -144,8 +144,8 @@ def _detail(step: Step, plan: Plan) -> tuple[str, ...]:  # noqa: C901  # one cas
         case BranchStep() | TryStep():
             return ()
         case ParallelStep(branches=branches, join=join):
-            until = join if isinstance(join, str) else f"any {join}"
-            return (counted(len(branches), "way"), f"until {until} ended")
+            until = {"all": "all ended", "any": "any succeeded"}.get(str(join), f"{join} succeeded")
+            return (counted(len(branches), "way"), f"until {until}")
         case SetStep(values=values):
             return (f"sets {', '.join(values)}",)
         case ApprovalStep():

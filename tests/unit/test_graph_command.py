@@ -55,8 +55,17 @@ def test_the_model_for_everyone_is_in_the_picture(
     assert "writer · openai/gpt-9" in capsys.readouterr().out
 
 
+def test_a_model_for_everyone_that_is_unknown_is_not_blamed_on_the_file(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["graph", "report", "--model", "nobody/x"]) == 2
+    told = "unknown provider given for every persona instead of its own: 'nobody'"
+    assert told in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("arguments", "told"), [
     (["report", "--format", "mermaid", "-o", "a.svg"], "--format mermaid does not fit"),
+    (["report", "-o", "a.png"], "a graph is drawn as .mermaid, .mmd, .svg"),
     (["report", "-o", "no/such/folder/a.svg"], "cannot be written: No such file or directory"),
     (["reprot"], "reprot is neither a file nor a team (did you mean 'report'?); as a run: nothing "
      "was run in"),

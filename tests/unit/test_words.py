@@ -1,0 +1,34 @@
+"""The words of a call, in whatever order a person has them."""
+
+import pytest
+
+from coterie.cli import _parsed  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["approve", "run", "team/sign#1", "--by", "ada"],
+        ["approve", "run", "--by", "ada", "team/sign#1"],
+        ["approve", "--by", "ada", "run", "team/sign#1"],
+    ],
+)
+def test_options_stand_before_between_or_after_names(words: list[str]) -> None:
+    verb, given = _parsed(words)
+    assert (verb, given.run, given.request, given.by) == ("approve", "run", "team/sign#1", "ada")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["pause"], "the following arguments are required: RUN"),
+        (["pause", "run", "--whom", "ann"], "unrecognized arguments: --whom ann"),
+        (["show", "run", "request", "more"], "unrecognized arguments: more"),
+    ],
+)
+def test_what_is_missing_or_unknown_is_told(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        _parsed(words)
+    assert told in capsys.readouterr().err

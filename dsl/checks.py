@@ -11,8 +11,8 @@ from dsl.condition_checks import check_data
 from dsl.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
 from dsl.errors import Code, listed, nearest
 from dsl.facts import RESERVED, ROOTS
-from dsl.naming import UNREADABLE, unknown
-from dsl.nodes import Mark, Node, Problems, dotted
+from dsl.naming import unknown
+from dsl.nodes import UNREADABLE, Mark, Node, Problems
 from dsl.operators import WITHOUT_VALUE, wrong_value
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
@@ -186,12 +186,14 @@ class Checker:
             )  # fmt: skip
 
     def _misfits(self, path: NodePath) -> bool:
-        below = f"{dotted(path)}."
+        below = f"{self.problems.place(path)}."
         found = self.problems.found
         return any(p.code.startswith(("E1", "E401")) and p.path.startswith(below) for p in found)
 
     def _field(self, task: str, path: Path, place: NodePath) -> None:
         """Whether a task's data can have something at the path."""
+        if UNREADABLE in path:
+            return
         lacking = missing_field(self.schemas.get(task), path)
         if lacking is not None and not self.problems.has("E303", place):
             segment, there = lacking

@@ -25,6 +25,7 @@ from dsl.routes import RouteCompiler
 from dsl.secrets import refuse_secrets
 from dsl.shapes import shaped
 from dsl.source import read
+from dsl.step_checks import check_signal
 from dsl.steps import SkillStep, SkillTerms, Step
 from dsl.terms import asking, channels
 from dsl.unfilled import refuse_unfilled
@@ -221,6 +222,8 @@ class _Compiler:
         self._type(team_id, team, path)
         self.routes.check_clean_up(team.on_cancel, (*path, "on_cancel"))
         collects = _collects(team)
+        if collects is not None:
+            check_signal(self.tree, self.problems, collects.signal, (*path, "collect", "signal"))
         checker = Checker(
             self.tree, self.problems, self.capabilities, self.task_names, team.tasks,
             (*path, "tasks"), inputs=(), tools=tuple(self.document.tools),
@@ -253,6 +256,8 @@ class _Compiler:
 
     def _type(self, team_id: str, team: TeamDocument, path: NodePath) -> None:
         """A team has what its type needs, and no other type's section."""
+        if self.problems.has("E105", (*path, "type")):
+            return  # nobody knows which type is meant
         below = dotted((*path, "tasks"))
         misfits = any(problem.path.startswith(below) for problem in self.problems.found)
         if not team.tasks and team.type != "concentrator" and not misfits:

@@ -9,7 +9,7 @@ from dsl.answers import schema_at
 from dsl.conditions import Operator, TaskField
 from dsl.deciding import brief
 from dsl.errors import nearest
-from dsl.nodes import Node, Problems, dotted
+from dsl.nodes import Node, Problems
 from dsl.paths import MISSING, parse
 from dsl.values import Json, NodePath
 
@@ -48,7 +48,7 @@ def check_data(
         path: where the condition stands.
     """
     here = schema_at(schema, parse(leaf.output_field))
-    below = f"{dotted(path)}."
+    below = f"{problems.place(path)}."
     if here is None or any(problem.path.startswith(below) for problem in problems.found):
         return
     always = leaf.operator == "not_equals"

@@ -84,12 +84,11 @@ def plan(node: Node, here: Here) -> Node:
             here.problems.add("E108", entry.at, placed(here.root, entry),
                               f"{key!r} is not a form of this language", fix=fix)  # fmt: skip
     enabled = entries.get("enabled")
-    if enabled is None or enabled.value is True:
-        return entries["steps"]
-    if enabled.value is not False:
+    if enabled is not None and not isinstance(enabled.value, bool):
         here.problems.add("E103", enabled.mark, placed(here.root, enabled),
                           f"'enabled' is {enabled.plain()!r}", allowed="true or false")  # fmt: skip
-    return node.with_value([])
+    off = enabled is not None and enabled.value is False
+    return node.with_value([]) if off else entries["steps"]
 
 
 def persona(node: Node, here: Here) -> Node:

@@ -128,4 +128,4 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """Names as a person reads them: sorted, comma-separated, never an empty string."""
-    return ", ".join(sorted(names)) or "none"
+    return ", ".join(sorted(set(names))) or "none"

@@ -3,11 +3,8 @@
 from collections.abc import Collection
 
 from dsl.errors import Code, listed, nearest
-from dsl.nodes import Mark, Problems
+from dsl.nodes import UNREADABLE, Mark, Problems
 from dsl.values import NodePath
-
-UNREADABLE = "\0"
-"""Stands for a missing name; every check of names lets it pass."""
 
 
 def unknown(

@@ -1,6 +1,6 @@
 """The tree of a document: every value with its file, line and column; and its problems."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -9,6 +9,9 @@ from pydantic import JsonValue
 from dsl.errors import Code, Problem
 from dsl.redaction import redacted
 from dsl.values import NodePath, Segment
+
+UNREADABLE = "\0"
+"""Stands for a missing name; every check of names lets it pass."""
 
 # Tuples: a document has thousands of these, and a frozen dataclass takes twice as long to make.
 
@@ -92,6 +95,8 @@ class Problems:
     """Collects the problems of a document; each place and code once, in reading order."""
 
     found: list[Problem] = field(default_factory=list[Problem])
+    _gone: dict[NodePath, list[int]] = field(default_factory=dict[NodePath, list[int]])
+    """`{path of a list: the places, as written, of the items that were taken out of it}`."""
 
     def add(
         self,
@@ -106,18 +111,46 @@ class Problems:
         """Note one problem, without any secret; codes that begin with W are warnings."""
         severity = "warning" if code.startswith("W") else "error"
         problem = Problem(
-            code, mark.file, mark.line, mark.column, redacted(dotted(path)), redacted(message),
+            code, mark.file, mark.line, mark.column, redacted(self.place(path)), redacted(message),
             redacted(allowed), redacted(fix), severity,
         )  # fmt: skip
-        if problem not in self.found and not self._misspelt(problem, path):
+        known = problem in self.found or self._misspelt(problem, path) or self._follows(problem)
+        if not known:
             self.found.append(problem)
+
+    def took_out(self, paths: Collection[NodePath]) -> None:
+        """Note what is taken out of the tree at once; later paths leave these items out."""
+        written = [self._written(path) for path in paths]
+        for path in written:
+            if path and isinstance(path[-1], int):
+                self._gone.setdefault(path[:-1], []).append(path[-1])
+
+    def _written(self, path: Sequence[Segment]) -> NodePath:
+        """A path in what is left of the document, as a path in the document."""
+        found: NodePath = ()
+        for segment in path:
+            if isinstance(segment, int):
+                for gone in sorted(self._gone.get(found, ())):
+                    segment += gone <= segment
+            found = (*found, segment)
+        return found
+
+    def place(self, path: Sequence[Segment]) -> str:
+        """Where in the document a path leads, as people write it."""
+        return dotted(self._written(path) if self._gone else path)
+
+    def _follows(self, problem: Problem) -> bool:
+        """Whether it tells of a stand-in: of what is missing, which is told already."""
+        words = f"{problem.message}{problem.allowed}{problem.fix}"
+        told = UNREADABLE in words or repr(UNREADABLE)[1:-1] in words
+        return told and any(earlier.code == "E102" for earlier in self.found)
 
     def _misspelt(self, problem: Problem, path: Sequence[Segment]) -> bool:
         """Whether a key is only missing because it is misspelt, which is told already."""
         if problem.code != "E102" or not path:
             return False
         fix = f"did you mean {str(path[-1])!r}?"
-        above = dotted(path[:-1])
+        above = self.place(path[:-1])
         return any(
             earlier.code == "E101" and earlier.fix == fix and earlier.path.startswith(above)
             for earlier in self.found
@@ -125,7 +158,7 @@ class Problems:
 
     def has(self, code: Code, path: Sequence[Segment]) -> bool:
         """Whether a problem of this code is noted at the place."""
-        place = dotted(path)
+        place = self.place(path)
         return any(problem.code == code and problem.path == place for problem in self.found)
 
     @property

@@ -16,6 +16,7 @@ from dsl.errors import listed
 from dsl.merge import deep_merge
 from dsl.models import ModelChoice
 from dsl.naming import unknown
+from dsl.nodes import UNREADABLE
 from dsl.plan import Persona
 from dsl.prompt_checks import PromptChecks
 from dsl.source import Node, Problems
@@ -126,6 +127,8 @@ class AgentResolver:
         return step.model_copy(update={"terms": terms, "requires_approval": approval})
 
     def _not_a_task(self, path: NodePath, what: str, name: str) -> None:
+        if name == UNREADABLE:
+            return
         self.problems.add(
             "E501", self.tree.find((*path, what)).at, path,
             f"a team's task is an agent's work, and {name!r} is a {what}",

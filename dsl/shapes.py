@@ -16,7 +16,7 @@ from dsl.conditions import CONDITION_KEYS
 from dsl.document import SystemDocument
 from dsl.errors import Code, listed, nearest
 from dsl.model_locations import is_tag, keys, model_at
-from dsl.naming import UNREADABLE
+from dsl.nodes import UNREADABLE
 from dsl.operators import SHORT_NAMES
 from dsl.redaction import HIDDEN, names_secret
 from dsl.replacements import OPERATORS, REPLACEMENTS
@@ -50,6 +50,7 @@ def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Docum
                     misfit.report(tree, problems)
             before = tree
             mends = {misfit.place(tree): misfit.stand_in(tree) for misfit in misfits}
+            problems.took_out([path for path, put in mends.items() if put is None])
             for path in sorted(mends, key=_written_order, reverse=True):
                 tree = _mended(tree, path, mends[path])
             reported = True

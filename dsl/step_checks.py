@@ -7,7 +7,7 @@ from typing import Protocol
 from dsl.capabilities import Capabilities
 from dsl.command_checks import check_command
 from dsl.deciding import brief
-from dsl.errors import Code
+from dsl.errors import Code, listed
 from dsl.nodes import Mark, Node, Problems
 from dsl.steps import (
     AgentStep,
@@ -25,6 +25,10 @@ from dsl.steps import (
 from dsl.templates import BadTemplate, is_template, parse
 from dsl.values import JsonValue, NodePath, seconds
 
+RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip")
+"""The signals that every run takes itself: no step would ever get one of them."""
+
+_TEMPORALS = "__temporal"
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[\d+\])*\Z")
 
 
@@ -160,6 +164,11 @@ def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
         told = " and ".join(said) if said else "nothing"
         _note(here, "E107" if said else "E102", path, f"the wait {step.name!r} waits for {told}",
               allowed="one of duration, time, signal")  # fmt: skip
+    elif step.deadline is not None and step.signal is None:
+        _note(here, "E107", (*path, "deadline"),
+              f"`deadline` belongs to a wait for a signal, and {step.name!r} waits for {said[0]}",
+              fix="leave `deadline` out")  # fmt: skip
+    check_signal(here.tree, here.problems, step.signal, (*path, "signal"))
     if isinstance(step.duration, str) and not is_template(step.duration):
         try:
             seconds(step.duration)
@@ -167,6 +176,32 @@ def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
             place = (*path, "duration")
             here.problems.add("E103", here.at(place), place, f"'duration' is {step.duration!r}",
                               allowed=str(error))  # fmt: skip
+
+
+def check_signal(tree: Node, problems: Problems, name: str | None, path: NodePath) -> None:
+    """Note the name of a signal that would never come to a step: the run, or Temporal, takes it."""
+    if name is None or not (name in RUN_SIGNALS or name.startswith(_TEMPORALS)):
+        return
+    whose = "the run" if name in RUN_SIGNALS else "Temporal"
+    problems.add(
+        "E105", tree.find(path).mark, path, f"{whose} takes the signal {name!r} itself",
+        allowed=f"a name but {listed(RUN_SIGNALS)}, and none that begins with {_TEMPORALS}",
+        fix="give the signal another name",
+    )  # fmt: skip
+
+
+def _catches(here: Surroundings, step: TryStep, path: NodePath) -> None:
+    if not step.catch and not step.finally_:
+        _note(here, "E102", path, f"the try {step.name!r} catches nothing and has no finally",
+              allowed="catch, finally")  # fmt: skip
+    for index, clause in enumerate(step.catch):
+        if not clause.error:
+            place = (*path, "catch", index, "error")
+            here.problems.add(
+                "E106", here.at(place), place, "'error' is empty: the clause catches nothing",
+                allowed="at least one type of failure, or \"*\" for any",
+                fix="leave `error` out to catch every failure",
+            )  # fmt: skip
 
 
 def _bounds(
@@ -177,9 +212,8 @@ def _bounds(
             _note(here, "W502", path,
                   f"the approval {step.name!r} has no deadline: it may wait for ever",
                   fix="say `deadline: 3d` and `on_timeout: reject`")  # fmt: skip
-        case TryStep(catch=(), finally_=()):
-            _note(here, "E102", path, f"the try {step.name!r} catches nothing and has no finally",
-                  allowed="catch, finally")  # fmt: skip
+        case TryStep():
+            _catches(here, step, path)
         case ParallelStep(join=int() as wanted) if wanted > len(step.branches):
             place = (*path, "join")
             message = f"{wanted} ways are to succeed and there are {len(step.branches)}"

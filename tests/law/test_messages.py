@@ -2,6 +2,7 @@
 
 import ast
 
+from dsl.step_checks import RUN_SIGNALS
 from tests.law.sources import ROOT
 
 
@@ -17,3 +18,17 @@ def test_every_signal_and_update_waits_until_the_run_listens() -> None:
     assert len(handlers) > 8
     for handler in handlers:
         assert "await self.listening()" in ast.unparse(handler), handler.name
+
+
+def test_the_signals_that_no_step_can_wait_for_are_those_that_a_run_takes() -> None:
+    tree = ast.parse((ROOT / "workflows" / "people.py").read_text())
+    (people,) = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    taken: set[str] = set()
+    for node in people.body:
+        if isinstance(node, ast.AsyncFunctionDef):
+            for one in node.decorator_list:
+                if isinstance(one, ast.Call) and ast.unparse(one.func) == "workflow.signal":
+                    said = {key.arg: ast.literal_eval(key.value) for key in one.keywords}
+                    if not said.get("dynamic"):
+                        taken.add(said.get("name", node.name))
+    assert taken == set(RUN_SIGNALS)

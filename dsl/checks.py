@@ -19,15 +19,37 @@ from dsl.paths import parse as parse_path
 from dsl.regular_expressions import pattern
 from dsl.step_checks import check_kind
 from dsl.steps import LoopStep, Step
-from dsl.templates import BadTemplate, is_template, parse
+from dsl.template_names import lacking
+from dsl.templates import BadTemplate, Template, is_template, parse
 from dsl.values import Json, NodePath
-from dsl.walking import blocks, conditions, leaves, templated, variables, walk
+from dsl.walking import (
+    blocks,
+    conditions,
+    leaves,
+    sets_as_well,
+    templated,
+    variables,
+    walk,
+)
 
 EARLIER = "teams:"
 """Marks, among the paths that are read, those into what earlier teams came to."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 _TEMPLATE = re.compile(r"\{\{.*\}\}", re.DOTALL)
+
+
+def parsed(
+    text: str, node: Node, problems: Problems, path: NodePath, *, statements: bool = False
+) -> Template | None:
+    """The template; None, and a problem, where it does not work."""
+    try:
+        return parse(text, statements=statements)
+    except BadTemplate as error:
+        code = "E302" if error.forbidden else "E301"
+        told = f"the template does not work: {error}"
+        problems.add(code, node.line(error.line), path, told)
+        return None
 
 
 @dataclass(slots=True)
@@ -89,6 +111,13 @@ class Checker:
         if self._variables is None:
             self._variables = variables(self.steps)
         return self._variables
+
+    @property
+    def only_caught(self) -> bool:
+        """Whether `error` is nothing but the failure that a `catch` caught."""
+        return "error" not in self.given and not any(
+            sets_as_well(step, "error") for step, _ in self.walked
+        )
 
     def at(self, path: NodePath) -> Mark:
         """Where the value at the path stands."""
@@ -190,7 +219,7 @@ class Checker:
         found = self.problems.found
         return any(p.code.startswith(("E1", "E401")) and p.path.startswith(below) for p in found)
 
-    def _field(self, task: str, path: Path, place: NodePath) -> None:
+    def _field(self, task: str, path: Path, place: NodePath, mark: Mark | None = None) -> None:
         """Whether a task's data can have something at the path."""
         if UNREADABLE in path:
             return
@@ -198,7 +227,7 @@ class Checker:
         if lacking is not None and not self.problems.has("E303", place):
             segment, there = lacking
             self.problems.add(
-                "E210", self.at(place), place,
+                "E210", mark or self.at(place), place,
                 f"the data of task {task!r} never has {'.'.join(path)}: its schema has no "
                 f"{segment!r} there", allowed=listed(there), fix=nearest(segment, there),
             )  # fmt: skip
@@ -253,12 +282,8 @@ class Checker:
     def template(self, text: str, path: NodePath, *, statements: bool = False) -> None:
         """Check one template: it parses, and every name in it can have a value."""
         node = self.tree.find(path)
-        try:
-            template = parse(text, statements=statements)
-        except BadTemplate as error:
-            code = "E302" if error.forbidden else "E301"
-            place = node.line(error.line)
-            self.problems.add(code, place, path, f"the template does not work: {error}")
+        template = parsed(text, node, self.problems, path, statements=statements)
+        if template is None:
             return
         for named, line in template.paths.items():
             if named[0] == "context":
@@ -268,28 +293,14 @@ class Checker:
             self._name(named, node.line(line, named[0]), path)
 
     def _name(self, named: Path, mark: Mark, path: NodePath) -> None:
-        root, rest = named[0], named[1:]
-        if root == "tasks" and named[2:3] == ("data",):
-            self._field(named[1], named[3:], path)
-        known: Collection[str] | None = None
-        match root:
-            case "tasks":
-                known, what = self.task_names, "task"
-            case "teams":
-                known, what = self.teams, "team"
-            case "input" if self.inputs is not None:
-                known, what = self.inputs, "input"
-            case "flags" if self.flags is not None:
-                known, what = self.flags, "flag"
-            case "context" | "run" | "routing" | "input":
-                return
-            case _:
-                known = [*ROOTS, *self.variables, *self.given]
-                what, rest = "name", named
-        if rest and rest[0] not in known:
+        if named[0] == "tasks" and named[2:3] == ("data",):
+            self._field(named[1], named[3:], path, mark)
+        wrong = lacking(named, self)
+        if wrong is not None:
+            known = [one for one in wrong.known if one != UNREADABLE]
             self.problems.add(
-                "E207", mark, path, f"the template names {'.'.join(named)}, and there is no {what} "
-                f"{rest[0]!r}", allowed=listed(known), fix=nearest(rest[0], known),
+                "E207", mark, path, f"the template names {'.'.join(named)}, and {wrong.told}",
+                allowed=listed(known), fix=nearest(wrong.segment, known),
             )  # fmt: skip
 
     def unknown(

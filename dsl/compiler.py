@@ -331,11 +331,17 @@ def _collects(team: TeamDocument) -> Collect | None:
 
 
 def task_names(orchestration: Orchestration) -> dict[str, tuple[str, ...]]:
-    """`{team id: the names of its tasks}`, nested ones too."""
+    """`{team id: the names of its tasks}`, nested ones too, and the one that aggregates."""
     return {
-        team_id: tuple(step.name for step, _ in walk(team.tasks, ()))
+        team_id: (*(step.name for step, _ in walk(team.tasks, ())), *_aggregating(team))
         for team_id, team in orchestration.teams.items()
     }
+
+
+def _aggregating(team: TeamDocument) -> tuple[str, ...]:
+    collects = _collects(team)
+    by_skill = collects is not None and collects.aggregate not in ("list", "merge_dict")
+    return ("aggregate",) if by_skill else ()
 
 
 def _with_commands(capabilities: Capabilities, document: SystemDocument) -> Capabilities:

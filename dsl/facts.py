@@ -18,6 +18,24 @@ RESERVED = (
 )  # fmt: skip
 """Words of the template language; a variable called so could never be read."""
 
+RUN = ("id", "plan", "team", "visit", "teams_run")
+"""What `run` has."""
+
+ROUTING = ("reason", "from", "error")
+"""What `routing` has: why the run came to this team."""
+
+ROUTING_ERROR = ("task", "type", "message")
+"""What `routing.error` has, where a failure led here."""
+
+OUTCOME = ("status", "success", "data", "error")
+"""What `tasks.<name>` has."""
+
+ERROR = ("type", "message")
+"""What the `error` of a task has."""
+
+CAUGHT = ("type", "message", "step")
+"""What `error` has where a `catch` sets it."""
+
 Outcomes = Mapping[str, Outcome]
 
 
@@ -35,9 +53,9 @@ class Facts:
     teams: Mapping[str, Outcomes] = field(default_factory=dict[str, Outcomes])
     """`{team id: {task name: Outcome}}` of each team's latest visit."""
     run: Mapping[str, JsonValue] = field(default_factory=_nothing)
-    """`id`, `plan`, `team`, `visit`, `teams_run`."""
+    """See `RUN`."""
     routing: Mapping[str, JsonValue] = field(default_factory=_nothing)
-    """`reason`, `from`, and `error` (task, type, message): why the run came to this team."""
+    """See `ROUTING`."""
     variables: Mapping[str, JsonValue] = field(default_factory=_nothing)
     input: JsonValue = None
     counted: Outcomes | None = None

@@ -18,7 +18,7 @@ from dsl.models import ModelChoice
 from dsl.naming import unknown
 from dsl.nodes import UNREADABLE
 from dsl.plan import Persona
-from dsl.prompt_checks import PromptChecks
+from dsl.prompt_checks import PromptChecks, check_syntax
 from dsl.source import Node, Problems
 from dsl.steps import (
     AgentStep,
@@ -31,6 +31,7 @@ from dsl.steps import (
     WaitStep,
 )
 from dsl.terms import Approval, Consent
+from dsl.unused_personas import check_written_model
 from dsl.values import Json, NodePath
 from dsl.walking import rebuilt, walk
 
@@ -235,13 +236,10 @@ class AgentResolver:
         plan_key: str,
         reads: dict[str, None],
     ) -> Persona:
-        if persona.output_schema is not None:
-            wrong = self.schema_problem(persona.output_schema)
-            if wrong is not None:
-                where = self._origin(step, origin, "output_schema")
-                self.problems.add("E505", self.tree.find(where).mark, where,
-                                  f"the output_schema is no JSON Schema: {wrong}")  # fmt: skip
+        self._schema(persona.output_schema, self._origin(step, origin, "output_schema"))
         if step.agent_type == ORCHESTRATING:
+            check_syntax(self.tree, self.problems, persona.prompts, persona.prompt_syntax,
+                         lambda key: self._origin(step, origin, "prompts", key))  # fmt: skip
             return self._with_plan(step, persona, path, origin, plan_key, reads)
         if persona.execution_plan and step.agent_type == "generic_single_shot":
             where = (*path, "agent_type")
@@ -255,6 +253,12 @@ class AgentResolver:
         texts = PromptChecks(self.tree, self.problems, checker, reads)
         texts.check(step, persona, path, lambda *keys: self._origin(step, origin, *keys))
         return persona
+
+    def _schema(self, schema: Json | None, where: NodePath) -> None:
+        wrong = None if schema is None else self.schema_problem(schema)
+        if wrong is not None:
+            self.problems.add("E505", self.tree.find(where).mark, where,
+                              f"the output_schema is no JSON Schema: {wrong}")  # fmt: skip
 
     def _origin(self, step: AgentStep, origin: NodePath, *keys: str) -> NodePath:
         """Where a field of the merged persona is written: the task's config, or the persona."""
@@ -319,12 +323,24 @@ class AgentResolver:
         return found
 
     def check_unused(self) -> None:
-        """Check the plans of personas that no task uses, so that no mistake stays hidden."""
+        """Check the personas that no task uses, so that no mistake stays hidden."""
         for key, persona in self.llm.personas.items():
-            if key not in self._used and persona.execution_plan is not None:
-                path = (*_PERSONAS, key, "execution_plan")
-                Checker(self.tree, self.problems, self.capabilities, self.teams,
-                        persona.execution_plan, path, tools=self.tools).run()  # fmt: skip
+            if key not in self._used:
+                self._unused(persona, (*_PERSONAS, key))
+
+    def _unused(self, persona: PersonaDocument, place: NodePath) -> None:
+        """What is certain of a persona, whoever may use it."""
+        if self._models.model is None:  # else no persona's own is asked
+            check_written_model(persona, place, self.llm, self.capabilities.providers, self.tree,
+                                self.problems)  # fmt: skip
+        self._schema(persona.output_schema, (*place, "output_schema"))
+        check_syntax(self.tree, self.problems, persona.prompts or {}, persona.prompt_syntax,
+                     lambda key: (*place, "prompts", key))  # fmt: skip
+        plan = persona.execution_plan
+        if plan is not None:
+            Checker(self.tree, self.problems, self.capabilities, self.teams, plan,
+                    (*place, "execution_plan"), tools=self.tools,
+                    schemas=self.schemas(plan)).run()  # fmt: skip
 
 
 def _without_nulls(persona: Json) -> Json:

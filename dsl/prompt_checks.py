@@ -1,18 +1,33 @@
 """The prompts of an agent: one of them is asked, and every name in it can have a value."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from dsl.checks import Checker
+from dsl.checks import Checker, parsed
 from dsl.errors import listed
 from dsl.naming import unknown
 from dsl.plan import Persona
 from dsl.source import Node, Problems
 from dsl.steps import AgentStep
-from dsl.templates import braces_to_template
+from dsl.templates import braces_to_template, is_template
 from dsl.values import NodePath
 
 Origin = Callable[..., NodePath]
 """Where a field of the merged persona is written."""
+
+
+def check_syntax(
+    tree: Node,
+    problems: Problems,
+    prompts: Mapping[str, str | None],
+    syntax: str | None,
+    place: Callable[[str], NodePath],
+) -> None:
+    """Check that prompts parse; which names they would find is known of those asked alone."""
+    for key, text in prompts.items():
+        if text is not None and syntax == "braces":
+            text = braces_to_template(text, ())
+        if text is not None and is_template(text):
+            parsed(text, tree.find(place(key)), problems, place(key), statements=True)
 
 
 class PromptChecks:
@@ -34,7 +49,7 @@ class PromptChecks:
         prompts = Checker(
             checker.tree, checker.problems, checker.capabilities, checker.teams, checker.steps,
             checker.path, inputs=inputs if inputs is not None or step.input is not None else (),
-            given=checker.given, flags=tuple(persona.flags or ()),
+            given=checker.given, schemas=checker.schemas, flags=tuple(persona.flags or ()),
         )  # fmt: skip
         for key in dict.fromkeys(("system", asked)):
             text = persona.prompts.get(key) if key is not None else None
@@ -42,6 +57,10 @@ class PromptChecks:
                 if persona.prompt_syntax == "braces":
                     text = braces_to_template(text, inputs or ())
                 prompts.value(text, origin("prompts", key or ""), statements=True)
+        check_syntax(
+            self.tree, self.problems, persona.prompts, persona.prompt_syntax,
+            lambda key: origin("prompts", key),
+        )  # fmt: skip
         self.reads.update(prompts.reads)
 
     def _asked(self, step: AgentStep, persona: Persona, path: NodePath) -> str | None:

@@ -6,11 +6,16 @@ The compiler tells the same in a reader's words (`dsl.step_checks`, `dsl.compile
 from typing import cast
 
 from dsl.schema_forms import ref
+from dsl.step_checks import RUN_SIGNALS, TEMPORALS
 from dsl.values import Json, JsonValue
 
 
 def _has(*keys: str) -> Json:
     return {"required": list(keys)}
+
+
+def _said(key: str) -> Json:
+    return {**_has(key), "properties": {key: {"not": {"type": "null"}}}}
 
 
 def _none_of(*keys: str) -> Json:
@@ -27,6 +32,10 @@ def _needs(kind: str, section: str) -> Json:
     of_kind: Json = {"properties": {"type": {"const": kind}}, **_has("type")}
     return {"if": of_kind, "then": _has(section)}
 
+
+_SIGNAL: Json = {"properties": {"signal": {"not": {"anyOf": [
+    {"enum": list(RUN_SIGNALS)}, {"type": "string", "pattern": f"^{TEMPORALS}"},
+]}}}}  # fmt: skip
 
 _NOT_EMPTY: Json = {"type": "array", "minItems": 1}
 
@@ -61,10 +70,13 @@ RULES: dict[str, list[Json]] = {
     "TryStep": [{"anyOf": [
         {**_has(key), "properties": {key: _NOT_EMPTY}} for key in ("catch", "finally")
     ]}],
-    "WaitStep": [{"oneOf": [
-        {**_has(key), "properties": {key: {"not": {"type": "null"}}}}
-        for key in ("duration", "time", "signal")
-    ]}],
+    "WaitStep": [
+        {"oneOf": [_said(key) for key in ("duration", "time", "signal")]},
+        {"if": _said("deadline"), "then": _said("signal")},
+        _SIGNAL,
+    ],
+    "Collect": [_SIGNAL],
+    "Catch": [{"properties": {"error": {"minItems": 1, "minLength": 1}}}],
     "TeamDocument": [
         *(_only_for(kind, section) for kind, section in
           (("loop", "loop"), ("approval", "approval"), ("concentrator", "collect"))),

@@ -28,7 +28,9 @@ from dsl.values import JsonValue, NodePath, seconds
 RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip")
 """The signals that every run takes itself: no step would ever get one of them."""
 
-_TEMPORALS = "__temporal"
+TEMPORALS = "__temporal"
+"""How the names of signals begin that Temporal keeps for itself."""
+
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[\d+\])*\Z")
 
 
@@ -180,12 +182,12 @@ def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
 
 def check_signal(tree: Node, problems: Problems, name: str | None, path: NodePath) -> None:
     """Note the name of a signal that would never come to a step: the run, or Temporal, takes it."""
-    if name is None or not (name in RUN_SIGNALS or name.startswith(_TEMPORALS)):
+    if name is None or not (name in RUN_SIGNALS or name.startswith(TEMPORALS)):
         return
     whose = "the run" if name in RUN_SIGNALS else "Temporal"
     problems.add(
         "E105", tree.find(path).mark, path, f"{whose} takes the signal {name!r} itself",
-        allowed=f"a name but {listed(RUN_SIGNALS)}, and none that begins with {_TEMPORALS}",
+        allowed=f"a name but {listed(RUN_SIGNALS)}, and none that begins with {TEMPORALS}",
         fix="give the signal another name",
     )  # fmt: skip
 

@@ -308,4 +308,5 @@ class PersonaDocument(Frozen):
     execution_plan: tuple[Step, ...] | None = None
 
 
+AgentStep.model_rebuild()
 LoopStep.model_rebuild()

@@ -193,6 +193,19 @@ def variables(steps: Sequence[Step]) -> dict[str, NodePath]:
     return found
 
 
+def sets_as_well(step: Step, name: str) -> bool:
+    """Whether a step itself, and not a `catch`, makes something of its own of a variable."""
+    match step:
+        case LoopStep(loop_variable=item) if item == name:
+            return True
+        case SetStep(values=values) if name in values:
+            return True
+        case ParallelStep(merge=merge) if name in merge:
+            return True
+        case _:
+            return step.output_variable == name
+
+
 def waited_for(plan: Plan) -> frozenset[str]:
     """The names of the signals that some step or concentrator of the plan waits for."""
     names = {team.collects.signal for team in plan.teams.values() if team.collects is not None}

@@ -106,6 +106,11 @@ class AgentActivities:
             raise ApplicationError(
                 str(refusal), *meter.told(), type=FailureType.AGENT_REFUSED, non_retryable=True
             ) from None
+        except asyncio.CancelledError:
+            cut = meter.cut_off()
+            if cut is not None:
+                raise cut from None
+            raise
         except Exception:
             meter.hand_on()
             raise

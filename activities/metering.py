@@ -12,9 +12,10 @@ from typing import Self
 
 from pydantic import ValidationError
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
 from activities.agents.base import ProviderAccess
-from activities.contracts import AgentResponse, Spent, TokenUsage
+from activities.contracts import WORKER_STOPPED, AgentResponse, Spent, TokenUsage
 from activities.prices import Pricing
 from activities.providers.base import Completion, ModelProvider, ModelRequest
 from activities.providers.failures import ProviderFailure
@@ -73,6 +74,18 @@ class Meter:
         if details and activity.in_activity():
             activity.heartbeat(*details)
         return details
+
+    def cut_off(self) -> ApplicationError | None:
+        """Of a call that ends with its worker: what the engine says of it, with what it used.
+
+        None when it was cancelled by someone else.
+        """
+        details = activity.cancellation_details() if activity.in_activity() else None
+        if details is None or not details.worker_shutdown or details.cancel_requested:
+            return None
+        return ApplicationError(
+            "the worker was stopped in the middle of it", *self.hand_on(), type=WORKER_STOPPED
+        )
 
     async def take(
         self, provider: str, model: str, usage: TokenUsage, seconds: float | None = None

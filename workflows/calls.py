@@ -1,7 +1,7 @@
 """Calls: model turns and skills as activities of Temporal."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -29,12 +29,13 @@ from workflows.encoding import encoded
 from workflows.place import Skipped
 from workflows.queues import LONGEST_WAIT, Elsewhere, NotTaken, fairness_key
 from workflows.scope import Call, CallFailed
+from workflows.spending import together
 from workflows.state import RunState
 
 _STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
 """A skill changes the world: what comes after a cancelled one begins when it has stopped."""
 
-T = TypeVar("T")
+T = TypeVar("T", AgentResponse, SkillResult)
 
 
 class Calls:
@@ -106,9 +107,12 @@ class Calls:
                     raise asyncio.CancelledError from error
                 if call.step in self._state.skips:
                     raise Skipped(self._state.skips.pop(call.step).value) from error
-            if _given_back(error) and call.options.effect != "once":
+            given_back = _given_back(error)
+            if given_back is not None and call.options.effect != "once":
                 again = call._replace(id=f"{call.id}.again")
-                return await self._call(name, request, result, again, cancellation, queue)
+                cut = _spent(given_back.details)
+                calling = self._call(name, request, result, again, cancellation, queue)
+                return await (calling if cut is None else _with(cut, calling))
             raise _expected(error, call) from error
         finally:
             self._waiting.pop(call.step, None)
@@ -126,20 +130,21 @@ class Calls:
         return Priority(fairness_key=fairness_key(queue, self._run_id, self._state.main.context))
 
 
-def _given_back(error: ActivityError) -> bool:
+def _given_back(error: ActivityError) -> ApplicationError | None:
     """The last attempt was not made to its end: its worker was told to stop, nobody else."""
     cause = error.cause
-    return isinstance(cause, ApplicationError) and cause.type == WORKER_STOPPED
+    return cause if isinstance(cause, ApplicationError) and cause.type == WORKER_STOPPED else None
 
 
 def _expected(error: ActivityError, call: Call) -> BaseException:
     """The failure of a call as an expected one."""
     cause = error.cause
     match cause:
-        case ApplicationError() if _given_back(error):
+        case ApplicationError() if _given_back(error) is not None:
             return CallFailed(
                 FailureType.OUTCOME_UNKNOWN,
                 f"{call.summary} was cut off with its worker: whether it happened is not known",
+                _spent(cause.details),
             )
         case ApplicationError() if cause.type == FailureType.OWN_QUEUE:
             return Elsewhere(OwnQueue.model_validate(cause.details[0]))
@@ -155,7 +160,8 @@ def _expected(error: ActivityError, call: Call) -> BaseException:
             )
         case CallTimedOut() if cause.type is TimeoutType.HEARTBEAT:
             lost = "its worker was lost before it answered, and no attempt is left"
-            return CallFailed("Timeout", f"{call.summary}: {lost}")
+            spent = _spent(cause.last_heartbeat_details)
+            return CallFailed("Timeout", f"{call.summary}: {lost}", spent)
         case CallTimedOut():
             seconds = call.options.timeout
             return CallFailed(
@@ -166,6 +172,16 @@ def _expected(error: ActivityError, call: Call) -> BaseException:
             return cause
         case _:
             return error
+
+
+async def _with(cut: Spent, calling: Coroutine[None, None, T]) -> T:
+    """The call that is made again, with what the one used that was cut off."""
+    try:
+        answer = await calling
+    except CallFailed as error:
+        error.spent = together(cut, error.spent or Spent())
+        raise
+    return together(cut, answer)
 
 
 def _is_cancelled() -> bool:

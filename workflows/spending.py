@@ -4,10 +4,16 @@ Attempts that failed count too, as far as anyone can tell what they used. Pure f
 RunState.
 """
 
-from activities.contracts import AgentResponse, Spent
+from functools import reduce
+from operator import add
+from typing import TypeVar
+
+from activities.contracts import AgentResponse, SkillResult, Spent
 from workflows.memory import Tally
 from workflows.place import Place
 from workflows.state import RunState
+
+Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
 
 
 def began(state: RunState, place: Place, persona: str, model: str = "", tool: str = "") -> Tally:
@@ -39,6 +45,26 @@ def used(state: RunState, tally: Tally, what: AgentResponse | Spent) -> None:
             tally.unpriced += 1
         if what.cost is not None:
             tally.cost = what.cost if tally.cost is None else tally.cost + what.cost
+
+
+def together(cut: Spent, what: Used) -> Used:
+    """What came of a call that was made again, with what the one used that was cut off before."""
+    seconds = cut.seconds + what.seconds
+    if isinstance(what, SkillResult):
+        return what.model_copy(update={"seconds": seconds})
+    usages = [one.usage for one in (cut, what) if one.usage is not None]
+    costs = [one.cost for one in (cut, what) if one.cost is not None]
+    unpriced = any(
+        one.unpriced or (one.usage is not None and one.cost is None) for one in (cut, what)
+    )
+    return what.model_copy(
+        update={
+            "usage": reduce(add, usages) if usages else None,
+            "cost": sum(costs) if costs else None,
+            "unpriced": unpriced and bool(costs),
+            "seconds": seconds,
+        }
+    )
 
 
 def total_cost(state: RunState) -> tuple[float | None, bool]:

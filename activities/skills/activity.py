@@ -46,9 +46,9 @@ class SkillActivities:
         try:
             skill = find_skill(request.skill, self._skills)
             if skill.effect == "once" and _attempt() > 1:
-                raise _unknown(skill, "its first attempt was lost")
+                raise _unknown(skill, "its first attempt was lost", meter)
             async with heartbeating(meter.told):
-                data = await self._called(skill, request)
+                data = await self._called(skill, request, meter)
         except SkillRefusal as refusal:
             raise ApplicationError(
                 str(refusal), *meter.told(), type=FailureType.SKILL_REFUSED, non_retryable=True
@@ -64,10 +64,15 @@ class SkillActivities:
                 *meter.hand_on(),
                 type=FailureType.SKILL_FAILED,
             ) from None
+        except asyncio.CancelledError:
+            cut = meter.cut_off()
+            if cut is not None:
+                raise cut from None
+            raise
         _refuse_huge(request.skill, data)
         return SkillResult(data=data, seconds=meter.seconds)
 
-    async def _called(self, skill: AnySkill, request: SkillRequest) -> JsonValue:
+    async def _called(self, skill: AnySkill, request: SkillRequest, meter: Meter) -> JsonValue:
         """The skill; what may happen only once and is broken off may have happened or not."""
         context = SkillContext(workspace=self._workspace, key=request.key, run=_run_id(request))
         if skill.effect != "once":
@@ -78,18 +83,20 @@ class SkillActivities:
             raise
         except asyncio.CancelledError:
             if activity.in_activity() and activity.is_worker_shutdown():
-                raise _unknown(skill, "its worker was stopped meanwhile") from None
+                raise _unknown(skill, "its worker was stopped meanwhile", meter) from None
             raise
         except OutcomeLost as lost:
-            raise _unknown(skill, str(lost)) from None
+            raise _unknown(skill, str(lost), meter) from None
         except OSError as error:
-            raise _unknown(skill, f"it met an error of the system: {_told(error)}") from None
+            why = f"it met an error of the system: {_told(error)}"
+            raise _unknown(skill, why, meter) from None
 
 
-def _unknown(skill: AnySkill, why: str) -> ApplicationError:
+def _unknown(skill: AnySkill, why: str, meter: Meter) -> ApplicationError:
     return ApplicationError(
         f"whether {skill.name} was done is unknown: {why}; what may happen only once is not "
         "tried again",
+        *meter.told(),
         type=FailureType.OUTCOME_UNKNOWN,
         non_retryable=True,
     )

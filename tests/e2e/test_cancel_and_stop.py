@@ -1,5 +1,6 @@
 """A run is cancelled from the command line; to stop a worker is not that."""
 
+import json
 import signal
 import time
 from pathlib import Path
@@ -56,6 +57,9 @@ def test_a_cancelled_run_tells_what_it_came_to_and_a_stopped_worker_cancels_noth
         assert moved.returncode == 0, moved.stdout + moved.stderr
         assert "first 1" in moved.stdout
         assert "tidy" not in moved.stdout
+        spent = json.loads(shop.coterie("cost", "moved", "--json").stdout)
+        assert spent["total"]["calls"] == 1
+        assert spent["total"]["seconds"] >= 0.5, "the time of the call that was cut off is counted"
 
         server.chaos(latencyMs=30_000)
         assert shop.coterie("start", "team.yml", "--id", "stopped").returncode == 0

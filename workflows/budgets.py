@@ -24,6 +24,9 @@ Paid = Literal["model_calls", "tool_calls"]
 Personas = tuple[str, ...]
 T = TypeVar("T")
 
+_DIGITS = 9
+"""Of dollars and seconds: eight calls of 0.1 are 0.8, and nothing less."""
+
 _PAYS: dict[Paid, tuple[str, ...]] = {
     "model_calls": ("tokens", "money", "model_calls", "working_time"),
     "tool_calls": ("tool_calls", "working_time"),
@@ -104,7 +107,7 @@ def paid(
 
 def limit_of(budget: Budget, pot: Pot | None) -> float:
     """What it allows by now: people may have extended it."""
-    return budget.limit + (pot.extended if pot is not None else 0)
+    return round(budget.limit + pot.extended, _DIGITS) if pot is not None else budget.limit
 
 
 def _covering(scope: Scope, place: Place, personas: Personas) -> Iterator[Budget]:
@@ -133,7 +136,7 @@ def _used_up(budget: Budget, pot: Pot, place: Place) -> bool:
 
 def _add(scope: Scope, place: Place, budget: Budget, value: float) -> None:
     pot = _pot(scope.state, budget)
-    pot.used += value
+    pot.used = round(pot.used + value, _DIGITS)
     if not pot.warned and pot.used >= budget.warn_at * limit_of(budget, pot):
         pot.warned = True
         place.note(scope, "budget", _so_far(budget, pot), status="warned")

@@ -69,6 +69,17 @@ async def test_a_used_budget_ends_the_run_by_its_name(
         assert (await handle.query("cost"))["budgets"][0]["state"] == "used_up"
 
 
+async def test_a_budget_of_money_is_used_up_to_the_cent(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    """Eight times 0.1 is less than 0.8, as floating point numbers are added."""
+    dime: list[Json] = [{"task": "write", "answer": "x", "usage": {"input_tokens": 100}}]
+    prices = {"demo": Price(input=1000, output=0)}
+    async with engine(env, tmp_path, dime, prices=prices) as running:
+        error = await failure(await running.start(loop("{money: 0.8}")))
+        assert (error.details[0]["end"], error.details[0]["model_calls"]) == ("budget_money", 8)
+
+
 async def test_agents_are_told_from_the_warning_on_and_not_before(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:

@@ -5,10 +5,9 @@ RunState.
 """
 
 from functools import reduce
-from operator import add
 from typing import TypeVar
 
-from activities.contracts import AgentResponse, SkillResult, Spent
+from activities.contracts import AgentResponse, SkillResult, Spent, TokenUsage
 from workflows.memory import Tally
 from workflows.place import Place
 from workflows.state import RunState
@@ -59,7 +58,7 @@ def together(cut: Spent, what: Used) -> Used:
     )
     return what.model_copy(
         update={
-            "usage": reduce(add, usages) if usages else None,
+            "usage": reduce(TokenUsage.__add__, usages) if usages else None,
             "cost": sum(costs) if costs else None,
             "unpriced": unpriced and bool(costs),
             "seconds": seconds,

@@ -68,10 +68,13 @@ class Catalog:
         """The document that a person means: a file by its path, else a team by its name.
 
         Raises:
-            InvalidDocument: there is neither.
+            InvalidDocument: there is neither, or it is a file of tests.
         """
         path = self._settings.cwd / target
         if path.is_file():
+            if is_test(path):
+                fix = f"run it with: coterie test {target}"
+                raise _unreadable(target, "is a file of tests, and no team", fix)
             return Located(path.stem, path, _root_of(path))
         named = self.named(target)
         if named is not None:

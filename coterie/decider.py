@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Sequence
 
 from coterie.arguments import login_name
-from coterie.decisions import WrittenDecision, decision_for
+from coterie.decisions import WrittenDecision, decisions_for
 from coterie.failures import CommandError
 from coterie.keyboard import ask, ask_one_of, ask_yes_no
 from coterie.rendering.run import decision_text, show_lines, words_for
 from coterie.runs import Run
 from coterie.views import View
 from workflows.messages import DecideInput, RetryInput, SkipInput
-from workflows.requests import Pending
+from workflows.requests import Decision, Pending
 
 
 class Decider:
@@ -25,6 +25,8 @@ class Decider:
         self._written = written
         self._interactive = interactive
         self._seen: set[str] = set()
+        self._met: set[str] = set()
+        """Requests that met all that was written for them."""
         self._asking: tuple[str, asyncio.Task[None]] | None = None
 
     async def consider(self, pending: Sequence[Pending]) -> None:
@@ -37,14 +39,8 @@ class Decider:
         for request in pending:
             if request.id in self._seen:
                 continue
-            entry = decision_for(request.id, self._written)
-            if entry is not None:
+            if request.id not in self._met and await self._as_written(request):
                 self._seen.add(request.id)
-                await self._decide(
-                    DecideInput(
-                        id=request.id, decision=entry.decision, by=entry.by, comment=entry.comment
-                    )
-                )
             elif not self._interactive:
                 self._seen.add(request.id)
                 self._view.say(self._how_to(request))
@@ -69,11 +65,31 @@ class Decider:
             await asyncio.wait([task])
             self._view.say(f"{request} was decided elsewhere")
 
-    async def _decide(self, asked: DecideInput) -> None:
+    async def _as_written(self, request: Pending) -> bool:
+        """Decide by what was written beforehand; whether that was enough, or refused."""
+        self._met.add(request.id)
+        for entry in decisions_for(request.id, self._written):
+            if entry.decision == "approve" and entry.by in request.approved_by:
+                continue  # before the run was resumed
+            taken = await self._decide(
+                DecideInput(
+                    id=request.id, decision=entry.decision, by=entry.by, comment=entry.comment,
+                    payload=entry.payload,
+                )
+            )  # fmt: skip
+            if taken is None or taken.verdict != "counted":
+                return True
+        return False
+
+    async def _decide(self, asked: DecideInput) -> Decision | None:
+        """Decide, and tell what came of it; None when it is refused."""
         try:
-            self._view.say(decision_text(await self._run.decide(asked)))
+            taken = await self._run.decide(asked)
         except CommandError as error:
             self._view.say(f"{asked.id}: {error}")
+            return None
+        self._view.say(decision_text(taken))
+        return taken
 
     async def _ask(self, request: Pending) -> None:
         if request.cut:

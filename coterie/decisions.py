@@ -4,8 +4,10 @@
       decision: approve            # or reject
       by: release-manager
       comment: The design was agreed on beforehand.
+      payload: {pages: 4}          # of an editable request: what shall be instead of what it shows
 
-The first entry whose pattern fits decides; a request that none fits waits for a person.
+The first entry whose pattern fits decides; where a request needs several people, the next ones are
+heard too. A request that none fits, or that still waits then, waits for a person.
 """
 
 from collections.abc import Sequence
@@ -14,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from coterie.arguments import read_text
 from coterie.failures import CommandError
@@ -31,6 +33,8 @@ class WrittenDecision(Frozen):
     decision: Literal["approve", "reject"]
     by: str = Field(min_length=1)
     comment: str = ""
+    payload: JsonValue = None
+    """With `approve`, of what is editable: what shall be instead of what was shown."""
 
 
 def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
@@ -55,7 +59,9 @@ def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
         ) from None
     entries = tree.child("decisions")
     if entries is None or not isinstance(entries.value, list) or len(tree.entries()) > 1:
-        raise CommandError(f"{name} holds a list of decisions: approval, decision, by, comment")
+        raise CommandError(
+            f"{name} holds a list of decisions: approval, decision, by, comment, payload"
+        )
     return tuple(_entry(node, name, moved=moved) for node in entries.items())
 
 
@@ -75,10 +81,12 @@ def _entry(node: Node, name: str, *, moved: bool) -> WrittenDecision:
         line = node.mark.line - moved
         raise CommandError(
             f"{name}:{line}: {field or 'the entry'}: {first['msg']}; an entry has approval (a "
-            "pattern), decision (approve or reject), by, and optionally comment"
+            "pattern), decision (approve or reject), by, and optionally comment and payload"
         ) from None
 
 
-def decision_for(request: str, decisions: Sequence[WrittenDecision]) -> WrittenDecision | None:
-    """The first entry whose pattern fits the request's id."""
-    return next((one for one in decisions if fnmatchcase(request, one.approval)), None)
+def decisions_for(
+    request: str, decisions: Sequence[WrittenDecision]
+) -> tuple[WrittenDecision, ...]:
+    """The entries whose pattern fits the request's id, in their order."""
+    return tuple(one for one in decisions if fnmatchcase(request, one.approval))

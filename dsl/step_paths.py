@@ -26,6 +26,14 @@ def step_paths(plan: Plan) -> frozenset[str]:
     )
 
 
+def asking_places(plan: Plan) -> frozenset[str]:
+    """`team/path` of everything that may ask a person: steps, budgets, `no_progress`."""
+    within = {f"budget/{budget.id}" for budget in plan.budgets if budget.on_exceeded == "ask"}
+    if plan.limits.no_progress == "ask":
+        within.add("no_progress")
+    return step_paths(plan) | {f"{team}/{path}" for team in plan.teams for path in within}
+
+
 def within_rounds(plan: Plan, path: str) -> bool:
     """Whether the step is in a loop of several rounds at once, each with steps of its own."""
     team, *names = path.split("/")

@@ -16,7 +16,7 @@ from temporalio.client import WorkflowHistory
 
 from activities.contracts import CompileResult, ForkResult
 from coterie.decided import Visit, Witness, WitnessedState
-from coterie.replaying.onlooker import Onlooker, is_the_last, observed
+from coterie.replaying.onlooker import Heard, Onlooker, is_the_last, observed
 from coterie.wire import data_converter
 from dsl.plan import Plan
 from workflows.messages import TeamInput
@@ -35,6 +35,8 @@ class Rebuilt:
     visits: Mapping[tuple[str, int], Visit]
     """`{(team, visit): everything that it decided}`."""
     cost: CostReport
+    heard: tuple[Heard, ...]
+    """What people said to it within this history."""
 
 
 async def rebuilt(history: WorkflowHistory) -> Rebuilt | None:
@@ -85,11 +87,16 @@ class _Onlooker(Onlooker):
         super().__init__()
         self.seen: Rebuilt | None = None
         self._witness: Witness | None = None
+        self._heard: list[Heard] = []
 
     def met(self, run: TeamWorkflow) -> None:
         """Have the run's every entry witnessed from its beginning on."""
         self._witness = Witness(workflow.info().workflow_id, lambda: run.plan)
         run.state = WitnessedState.of(run.state, self._witness)
+
+    def heard(self, message: Heard) -> None:
+        """Keep it."""
+        self._heard.append(message)
 
     def before(self, act: WorkflowActivation) -> None:
         """Take down what the run knows, when it goes."""
@@ -97,5 +104,6 @@ class _Onlooker(Onlooker):
         if not is_the_last(act) or run is None or witness is None or run.plan is None:
             return
         self.seen = Rebuilt(
-            run.plan, tuple(witness.trail), run.status(), witness.visits, run.cost()
-        )
+            run.plan, tuple(witness.trail), run.status(), witness.visits, run.cost(),
+            tuple(self._heard),
+        )  # fmt: skip

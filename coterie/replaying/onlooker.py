@@ -5,14 +5,21 @@ come out.
 """
 
 import asyncio
-from typing import cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
 
+from pydantic import JsonValue
 from temporalio import workflow
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 from temporalio.client import WorkflowHistory
+from temporalio.common import RawValue
 from temporalio.worker import (
     ExecuteWorkflowInput,
+    HandleSignalInput,
+    HandleUpdateInput,
     Interceptor,
     Replayer,
     UnsandboxedWorkflowRunner,
@@ -24,10 +31,26 @@ from temporalio.worker import (
 
 from coterie.version import own_version
 from coterie.wire import data_converter
+from dsl.errors import RunRefused
+from workflows.encoding import plain
+from workflows.requests import Pending
 from workflows.team import TeamWorkflow
 
 _START_SECONDS, _EVENT_SECONDS = 60.0, 0.05
 """Far more than a replay takes on a busy machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Something that a person said to the run, and what it changed of what waits."""
+
+    name: str
+    """Of the update or the signal."""
+    said: JsonValue
+    at: datetime
+    """When the run took it, on its own clock."""
+    changed: tuple[Pending, ...]
+    """The requests, as they were before, that were decided, counted for or edited by it."""
 
 
 class Onlooker(Interceptor):
@@ -45,6 +68,9 @@ class Onlooker(Interceptor):
     def before(self, act: WorkflowActivation) -> None:
         """The run is about to be told something; a `remove_from_cache` is the last that it is."""
 
+    def heard(self, message: Heard) -> None:
+        """The run has taken what somebody said; of a refused signal nothing is changed."""
+
     def after(self, completion: WorkflowActivationCompletion) -> None:
         """The run has said what it wants done."""
 
@@ -60,7 +86,39 @@ class Onlooker(Interceptor):
                 onlooker.met(onlooker.run)
                 return await super().execute_workflow(input)
 
+            async def handle_signal(self, input: HandleSignalInput) -> None:
+                before = await _waiting()
+                await super().handle_signal(input)
+                onlooker.heard(_heard(input.signal, input.args, before))
+
+            async def handle_update_handler(self, input: HandleUpdateInput) -> object:
+                before = await _waiting()
+                answer: object = await super().handle_update_handler(input)
+                onlooker.heard(_heard(input.update, input.args, before))
+                return answer
+
         return Inbound
+
+
+async def _waiting() -> Mapping[str, Pending]:
+    """What waits for people when the run is about to take a message."""
+    run = cast("TeamWorkflow", workflow.instance())
+    await run.listening()
+    return dict(run.state.pending)
+
+
+def _heard(name: str, args: Sequence[Any], before: Mapping[str, Pending]) -> Heard:
+    now = cast("TeamWorkflow", workflow.instance()).state.pending
+    changed = tuple(was for id, was in before.items() if now.get(id) is not was)
+    return Heard(name, _said(args), workflow.now(), changed)
+
+
+def _said(args: Sequence[RawValue]) -> JsonValue:
+    """What the message brings; of one that is refused for it, nothing."""
+    try:
+        return plain(args)
+    except RunRefused:
+        return None
 
 
 async def observed(history: WorkflowHistory, onlooker: Onlooker) -> Exception | None:

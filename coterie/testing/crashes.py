@@ -28,16 +28,31 @@ class Crash:
             trail: of the run so far.
             doing: the steps in progress.
         """
-        ended = sum(_is_end(entry, self.step) for entry in trail)
+        ended = self._ended(trail)
         if self.after:
             return ended >= self.execution
         return ended == self.execution - 1 and self.step in (*doing, *map(without_rounds, doing))
 
-    def missed(self) -> str:
-        """What to say when it never came."""
+    def missed(self, trail: Sequence[TrailEntry]) -> str:
+        """What to say when it never came.
+
+        Args:
+            trail: of the whole run.
+        """
         time = "" if self.execution == 1 else f" for the {self.execution}. time"
+        came = self._ended(trail) >= self.execution
+        if came and self.after:
+            return (
+                f"the run was over before the worker could be ended after {self.step}{time}; "
+                "nothing that it did after that waits"
+            )
+        if came:
+            return f"the worker was never ended: {self.step} ended{time} without any wait or call"
         what = f"{self.step} did not end" if self.after else f"{self.step} was not in progress"
         return f"the worker was never ended: {what}{time}"
+
+    def _ended(self, trail: Sequence[TrailEntry]) -> int:
+        return sum(_is_end(entry, self.step) for entry in trail)
 
 
 def crashes(case: CaseDocument) -> list[Crash]:

@@ -57,19 +57,29 @@ class SkillResultDocument(Frozen):
 
 
 class DecisionDocument(Frozen):
-    """A decision, taken when the request has waited for so long."""
+    """A decision, taken when the request has waited for so long; each request meets it once."""
 
     approval: str = Field(default="*", min_length=1)
     """A pattern with `*` and `?` over `team/step#visit`."""
     decision: Literal["approve", "reject", "retry", "skip"]
-    """`retry` and `skip` are for a failed task that waits."""
+    """`retry` is for a failed task that waits, `skip` for an approval too."""
+    payload: JsonValue = None
+    """With `approve`, of what is editable: what shall be instead of what was shown."""
     value: JsonValue = None
     """With `skip`: what counts as the task's data."""
     by: str = Field(default="tester", min_length=1)
     comment: str = ""
     after: Seconds = 0.0
     refused: bool = False
-    """The run is to refuse it; then the next entry that fits is taken."""
+    """The run is to refuse it."""
+
+    @model_validator(mode="after")
+    def _as_decided(self) -> "DecisionDocument":
+        if self.payload is not None and self.decision != "approve":
+            raise ValueError("a `payload` goes with `decision: approve`")
+        if self.value is not None and self.decision != "skip":
+            raise ValueError("a `value` goes with `decision: skip`")
+        return self
 
 
 class SignalDocument(Frozen):

@@ -100,6 +100,6 @@ class Driver:
     def _stuck(self, scene: Scene) -> str:
         waits = ", ".join(request.id for request in scene.pending)
         if waits:
-            return f"the run waits for ever: no decision of this case fits {waits}"
+            return f"the run waits for ever: no further decision of this case fits {waits}"
         doing = ", ".join(scene.doing) or "nothing"
         return f"the run waits for ever, in {doing}: no signal of this case brings it on"

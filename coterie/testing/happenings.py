@@ -16,6 +16,7 @@ from coterie.runs import Run
 from coterie.testing.document import CaseDocument, DecisionDocument
 from workflows.messages import AmendInput, Control, DecideInput, RetryInput, SkipInput
 from workflows.requests import Pending
+from workflows.steering import FAILED
 
 _ROUNDED = timedelta(milliseconds=1)
 """What a moment that a run tells may be too early by."""
@@ -59,23 +60,27 @@ async def _decide(run: Run, request: str, entry: DecisionDocument) -> None:
         case "retry":
             await run.retry(RetryInput(task=request, by=entry.by, why=entry.comment))
         case "skip":
-            await run.skip(
-                SkipInput(task=request, value=entry.value, by=entry.by, why=entry.comment)
-            )
+            place = request.rpartition("#")[0]
+            task = request if place.endswith(f"/{FAILED}") else place
+            await run.skip(SkipInput(task=task, value=entry.value, by=entry.by, why=entry.comment))
         case decision:
             await run.decide(
-                DecideInput(id=request, decision=decision, by=entry.by, comment=entry.comment)
-            )
+                DecideInput(
+                    id=request, decision=decision, by=entry.by, comment=entry.comment,
+                    payload=entry.payload,
+                )
+            )  # fmt: skip
 
 
 @dataclass
 class Decisions(Happening):
-    """All decisions of a case: for each request the first entry that fits decides."""
+    """All decisions of a case: a request meets the entries that fit in their order, each once."""
 
     entries: Sequence[DecisionDocument]
     used: set[int] = field(default_factory=set[int])
     spent: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
-    """Requests with the entries that they have refused, as those expected."""
+    """Requests with the entries that they have met: where several have to approve, or a decision
+    was to be refused, they wait on."""
 
     def due(self, scene: Scene) -> datetime | None:
         """When the first of the pending requests is decided."""
@@ -86,12 +91,12 @@ class Decisions(Happening):
         _, number, request = min(self._waiting(scene))
         entry = self.entries[number]
         self.used.add(number)
+        self.spent.add((request, number))
         try:
             await _decide(run, request, entry)
         except CommandError as error:
             if not entry.refused:
                 raise CommandError(f"{request}: {error}") from None
-            self.spent.add((request, number))
         else:
             if entry.refused:
                 raise CommandError(

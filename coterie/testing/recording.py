@@ -15,6 +15,7 @@ from activities.contracts import AgentRequest, AgentResponse, FailureType, Skill
 from activities.providers.script import ScriptedAnswer, ScriptedError
 from coterie.failures import CommandError
 from coterie.graph.rebuilding import rebuilt
+from coterie.replaying.onlooker import Heard
 from coterie.testing.document import (
     AmendmentDocument,
     CancelDocument,
@@ -42,7 +43,7 @@ from dsl.plan import Plan
 from dsl.values import Json
 from workflows.views import RunStatus, TrailEntry
 
-_DECISIONS = ("decide", "approve", "reject")
+_DECISIONS = ("decide", "approve", "reject", "retry", "skip")
 _SHORT = 0.1
 """Seconds that are not worth writing down."""
 
@@ -56,6 +57,7 @@ class RecordedRun:
     plan: Plan
     trail: Sequence[TrailEntry]
     status: RunStatus
+    heard: Sequence[Heard]
 
 
 async def recorded_run(client: Client, id: str) -> RecordedRun:
@@ -66,6 +68,7 @@ async def recorded_run(client: Client, id: str) -> RecordedRun:
     """
     parts = await histories(client, id)
     trail: dict[int, TrailEntry] = {}
+    heard: list[Heard] = []
     seen = None
     for part in parts:
         seen = await rebuilt(part)
@@ -75,8 +78,9 @@ async def recorded_run(client: Client, id: str) -> RecordedRun:
                 "cannot be told; record it with the version that ran it"
             )
         trail |= {entry.number: entry for entry in seen.trail}
+        heard += seen.heard
     assert seen is not None  # a run has a history
-    return RecordedRun(parts, seen.plan, [trail[n] for n in sorted(trail)], seen.status)
+    return RecordedRun(parts, seen.plan, [trail[n] for n in sorted(trail)], seen.status, heard)
 
 
 def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocument:
@@ -167,7 +171,7 @@ def _happened(run: RecordedRun) -> dict[str, object]:
     start = began(run.parts[0])
     came = list(messages(run.parts))
     found: dict[str, Sequence[object]] = {
-        "decisions": [*_decisions(came, run.trail)],
+        "decisions": [*_decisions(run.heard)],
         "signals": [*_signals(came, start)],
         "pauses": [*_pauses(came, start)],
         "amendments": [*_amendments(came, start)],
@@ -179,28 +183,26 @@ def _happened(run: RecordedRun) -> dict[str, object]:
     return happened
 
 
-def _decisions(came: Sequence[Message], trail: Sequence[TrailEntry]) -> Iterator[DecisionDocument]:
+def _decisions(heard: Sequence[Heard]) -> Iterator[DecisionDocument]:
     """Decisions that were taken, each after the time that its request had waited."""
-    waited = {
-        entry.because.partition(" ")[0]: entry.seconds or 0.0
-        for entry in trail
-        if entry.kind == "approval" and entry.status in ("approved", "rejected")
-    }
-    for message in came:
-        asked = json_of(message)
-        name = str(asked.get("id", ""))
-        if message.name not in _DECISIONS or name not in waited:
+    for message in heard:
+        said = message.said
+        if message.name not in _DECISIONS or not isinstance(said, dict):
             continue
-        decision = asked.get("decision", message.name)
-        fields: dict[str, JsonValue] = {
-            "approval": name, "decision": decision, "by": asked.get("by") or "unknown",
-        }  # fmt: skip
-        if asked.get("comment"):
-            fields["comment"] = asked["comment"]
-        seconds = int(waited.pop(name))
-        if seconds:
-            fields["after"] = seconds
-        yield DecisionDocument.model_validate(fields)
+        for request in message.changed:
+            fields: dict[str, JsonValue] = {
+                "approval": request.id, "decision": said.get("decision", message.name),
+                "by": said.get("by") or "unknown",
+            }  # fmt: skip
+            comment = said.get("comment") or said.get("why")
+            further = {"comment": comment or None} | {
+                key: said.get(key) for key in ("payload", "value")
+            }
+            fields |= {key: value for key, value in further.items() if value is not None}
+            seconds = _whole(message.at, datetime.fromisoformat(request.since))
+            if seconds:
+                fields["after"] = seconds
+            yield DecisionDocument.model_validate(fields)
 
 
 def _signals(came: Sequence[Message], start: datetime) -> Iterator[SignalDocument]:

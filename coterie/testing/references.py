@@ -9,7 +9,7 @@ from dsl.errors import Code
 from dsl.naming import unknown
 from dsl.plan import Plan
 from dsl.source import Node, Problems
-from dsl.step_paths import agent_tasks, parted, step_paths, without_rounds
+from dsl.step_paths import agent_tasks, asking_places, parted, step_paths, without_rounds
 from dsl.values import NodePath
 from dsl.walking import waited_for
 from workflows.steering import FAILED
@@ -75,6 +75,7 @@ class _Known:
         self.problems = problems
         self.teams = frozenset(plan.teams)
         self.steps = step_paths(plan)
+        self.asking = asking_places(plan)
         self.tasks = agent_tasks(plan)
         self.signals = waited_for(plan)
 
@@ -88,7 +89,7 @@ class _Known:
     def happenings(self, case: Node, path: NodePath) -> None:
         """What comes from outside during a case."""
         for entry, place in _items(case, "decisions", path):
-            self._key(entry, "approval", place, "E206", "step", self.steps, _asked_of)
+            self._key(entry, "approval", place, "E206", "step", self.asking, _asked_of)
         for entry, place in _items(case, "signals", path):
             self._key(entry, "signal", place, "E206", "signal", self.signals)
         for key in ("signals", "pauses", "amendments"):

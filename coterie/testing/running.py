@@ -126,7 +126,7 @@ class _Play:
             self.trail = outcome.trail
             self.found += differences(self.case.document.expect, outcome)
             self._note("run", [event.missed() for event in events])
-            self._note("run", [crash.missed() for crash in ends])
+            self._note("run", [crash.missed(self.trail) for crash in ends])
         self._note("answers", [
             f"the model was asked {label}, and no answer fits: {fix}"
             for label, fix in self.stage.model.unanswered.items()

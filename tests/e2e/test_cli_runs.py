@@ -50,6 +50,25 @@ def test_a_written_rejection_is_taken_by_the_route(desk: Project) -> None:
     assert "writing 2, review 2" in done.stdout
 
 
+def test_two_people_approve_in_writing_what_one_of_them_filled_in(
+    desk: Project, tmp_path: Path
+) -> None:
+    file = tmp_path / "form.yml"
+    file.write_text(
+        "orchestration: {entry_team: t, teams: {t: {tasks: [{name: sign, type: approval, "
+        "prompt: Pay?, quorum: 2, editable: true, show: {amount: null}, deadline: 1h}]}}}"
+    )
+    text = (
+        "- {approval: t/sign#1, decision: approve, by: ann, payload: {amount: 7}}\n"
+        "- {decision: approve, by: bob, comment: Fine.}\n"
+    )
+    done = desk.coterie("run", str(file), "--id", "form", "--decisions", decisions(desk, text))
+    assert done.returncode == 0, done.stderr
+    result = json.loads(desk.coterie("result", "form", "--json").stdout)
+    assert result["output"]["sign"]["payload"] == {"amount": 7}
+    assert result["decisions"][0]["by"] == "ann, bob"
+
+
 def test_a_failed_run_is_exit_code_one_with_its_reason(desk: Project) -> None:
     done = desk.coterie("run", "failing", "--set", "topic=rain")
     assert done.returncode == 1

@@ -65,6 +65,10 @@ def test_a_file_of_tests_is_no_team(shop: Project) -> None:
     done = shop.coterie("validate")
     assert done.returncode == 0, done.stdout
     assert "letter.test" not in done.stderr
+    named = shop.coterie("validate", "config/teams/letter.test.yml")
+    assert named.returncode == 2
+    assert "config/teams/letter.test.yml is a file of tests, and no team [E001]" in named.stdout
+    assert "fix: run it with: coterie test config/teams/letter.test.yml" in named.stdout
 
 
 def test_an_unmet_expectation_is_exit_code_1_and_readable_also_as_json(shop: Project) -> None:

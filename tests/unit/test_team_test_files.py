@@ -99,6 +99,8 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
          "'decision' is 'yes'", ""),
         ("cases: [{ name: a, decisions: [{ decision: approve, after: soon }] }]", "E103", 1, 60,
          "'after' is 'soon'", ""),
+        ("cases: [{ name: a, decisions: [{ approval: draft/no_progress#1, decision: approve }] }]",
+         "E206", 1, 44, "unknown step 'draft/no_progress#1'", ""),
         ("team: drafts\ncases: [{ name: a }]", "E201", 1, 7, "unknown team 'drafts'", ""),
         ("model: gpt\ncases: [{ name: a }]", "E103", 1, 8,
          "'gpt' does not read provider/model, like anthropic/claude-sonnet-5-5", ""),
@@ -161,6 +163,18 @@ def test_a_mistake_is_told_at_its_place(
     assert (problem.line, problem.column) == (line, column)
     assert problem.message.startswith(message.replace("{folder}", str(tmp_path)))
     assert problem.fix == fix or not fix
+
+
+@pytest.mark.parametrize(
+    ("entry", "allowed"),
+    [
+        ("{ decision: retry, payload: 1 }", "a `payload` goes with `decision: approve`"),
+        ("{ decision: approve, value: 1 }", "a `value` goes with `decision: skip`"),
+    ],
+)
+def test_what_a_decision_has_no_use_for_is_told(entry: str, allowed: str, tmp_path: Path) -> None:
+    (problem,) = problems(tmp_path, f"cases: [{{ name: a, decisions: [{entry}] }}]")
+    assert (problem.code, problem.column, problem.allowed) == ("E103", 32, allowed)
 
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""What people said to a run is recorded as it was taken, whichever way they said it."""
+
+from pathlib import Path
+from typing import Any
+
+from temporalio.testing import WorkflowEnvironment
+
+from coterie.testing.recording import recorded, recorded_run
+from tests.support.engine import engine
+from tests.support.runs import asked, decide
+
+ASKING = """
+orchestration:
+  entry_team: review
+  teams:
+    review:
+      tasks:
+        - { name: sign, type: approval, prompt: Fine?, quorum: 3, approvers: [ann, ben, cleo] }
+"""
+
+
+async def test_what_was_signalled_is_recorded_unless_it_was_refused(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    async with engine(env, tmp_path, []) as running:
+        handle: Any = await running.start(ASKING, {})
+        await asked(handle)
+        for by in ("eve", "ann", "ann", "ben"):
+            await handle.signal("approve", {"id": "review/sign#1", "by": by})
+        await handle.signal("approve", "nonsense")
+        await decide(handle, "review/sign#1", by="cleo")
+        await handle.result()
+        run = await recorded_run(running.client, handle.id)
+    (case,) = recorded(run, team="review.yml", workspace=None).cases
+    told = [(one.approval, one.decision, one.by) for one in case.decisions]
+    assert told == [("review/sign#1", "approve", by) for by in ("ann", "ben", "cleo")]
+    assert case.signals == ()

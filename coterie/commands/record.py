@@ -55,6 +55,7 @@ async def _seen(id: str, settings: Settings) -> "RecordedRun":
 
 
 def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun") -> None:
+    from coterie.rendering.problems import counted
     from coterie.testing.reading import read_tests
     from coterie.testing.recording import recorded
     from coterie.testing.writing import yaml_of
@@ -68,8 +69,10 @@ def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun")
     head = f"Recorded from the run {args.run} of {seen.plan.name}; {played}."
     file.write_text(yaml_of(document, head), encoding="utf-8")
     tests = read_tests(settings, file)
-    say(f"{args.output}: {len(document.answers)} answers, {len(document.skills)} results of "
-        f"skills, {len(tests.cases[0].document.decisions)} decisions")  # fmt: skip
+    decisions = tests.cases[0].document.decisions
+    say(f"{args.output}: {counted(len(document.answers), 'answer')}, "
+        f"{counted(len(document.skills), 'result')} of skills, "
+        f"{counted(len(decisions), 'decision')}")  # fmt: skip
     note(f"run it with: coterie test {args.output}")
 
 

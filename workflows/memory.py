@@ -98,6 +98,8 @@ class Block:
     """What its `when` found."""
     tokens: int = 0
     """What the run had used by then."""
+    of_others: int = 0
+    """What steps that run at the same time have used since then."""
     outcome: Outcome | None = None
     """What came of the work, while something else of the step is still to be done."""
     left: float | None = None
@@ -178,6 +180,8 @@ class Fork:
 
     branches: tuple[str, ...]
     """The teams that the branches began with, in written order."""
+    visit: int = 0
+    """Of the team that fans out."""
     concentrator: str | None = None
     merge: dict[str, MergePolicy] = field(default_factory=dict[str, MergePolicy])
     left: float | None = None

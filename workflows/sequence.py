@@ -91,7 +91,7 @@ async def _run_step(
                 place.note(scope, "step", f"when: {block.because}", status=refused.status)
                 return refused
             block.began = scope.time()
-            block.tokens = state.tokens
+            block.tokens, block.of_others = state.tokens, 0
         if step.on_failure == "ask":
             outcome = await accepted(step, place, scope, partial(
                 _tried, step, place, scope, interpreter
@@ -121,7 +121,7 @@ async def _run_step(
         because,
         status=outcome.status,
         since=block.began,
-        tokens=state.tokens - block.tokens or None,
+        tokens=state.tokens - block.tokens - block.of_others or None,
     )
     return outcome
 

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import TypeVar
 
 from activities.contracts import AgentResponse, SkillResult, Spent, TokenUsage
+from dsl.errors import TemplateFailed
 from workflows.memory import Tally
 from workflows.place import Place
 from workflows.state import RunState
@@ -29,21 +30,27 @@ def began(state: RunState, place: Place, persona: str, model: str = "", tool: st
     return tally
 
 
-def used(state: RunState, tally: Tally, what: AgentResponse | Spent) -> None:
+def used(state: RunState, place: Place, tally: Tally, what: AgentResponse | Spent) -> None:
     """Add what a model call used, over all its attempts."""
     usage = what.usage
     tally.seconds += what.seconds
     if usage is None:
-        tally.untold += isinstance(what, AgentResponse)
+        tally.untold += isinstance(what, AgentResponse) and _asked(what)
     else:
         tally.input_tokens += usage.input_tokens
         tally.output_tokens += usage.output_tokens
         tally.cached_tokens += usage.cached_tokens
         state.usage += usage
+        state.used_at(place.key, usage.input_tokens + usage.output_tokens)
         if what.cost is None or what.unpriced:
             tally.unpriced += 1
         if what.cost is not None:
             tally.cost = what.cost if tally.cost is None else tally.cost + what.cost
+
+
+def _asked(answer: AgentResponse) -> bool:
+    """Whether a model may have been asked: not where the prompt could not be filled."""
+    return answer.error is None or answer.error.type != TemplateFailed.__name__
 
 
 def together(cut: Spent, what: Used) -> Used:

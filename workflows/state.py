@@ -171,6 +171,12 @@ class RunState:
             for id in read[:too_many]:
                 del self.decisions[id]
 
+    def used_at(self, key: str, tokens: int) -> None:
+        """Count tokens of a call as those of others, for every step that it is not within."""
+        for name, block in self.blocks.items():
+            if block.began is not None and not _within(name.rpartition(":")[0].rstrip("/"), key):
+                block.of_others += tokens
+
     def executed(self, key: str) -> int:
         """Count one more execution of a step; the how-manieth this is, from 1."""
         count = self.executions.get(key, 0) + 1

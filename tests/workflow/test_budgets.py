@@ -264,6 +264,60 @@ async def test_attempts_that_failed_after_they_used_tokens_are_counted(
             assert cost["budgets"][0]["used"] == 3003
 
 
+AT_ONCE = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    writer: {retries: 0, prompts: {user: "Write {{ input.n }}."}}
+    blank: {retries: 0, prompts: {user: "{{ input.n }}"}}
+orchestration:
+  entry_team: a
+  teams:
+    a:
+      stop_on_failure: false
+      tasks:
+        - name: all
+          type: loop
+          iterate_on: "{{ range(4) | list }}"
+          loop_variable: n
+          concurrency: 4
+          body:
+            - {name: before, type: wait, duration: 1s}
+            - {name: write, agent_type: generic_single_shot, persona_key: writer,
+               input: {n: "{{ n }}"}}
+            - {name: after, type: wait, duration: 1s}
+        - {name: called, type: team, team: b}
+    b:
+      tasks:
+        - {name: write, agent_type: generic_single_shot, persona_key: writer, input: {n: 1}}
+        - {name: write_more, agent_type: generic_single_shot, persona_key: writer, input: {n: 1}}
+        - {name: unfilled, agent_type: generic_single_shot, persona_key: blank, input: {n: ""},
+           on_failure: continue}
+"""
+
+
+async def test_a_step_is_told_with_its_own_tokens_also_when_others_run_at_once(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    answers: list[Json] = [
+        {"task": task, "answer": "x", "usage": {"input_tokens": 20, "output_tokens": 5}}
+        for task in ("write", "write_more")
+    ]
+    async with engine(env, tmp_path, answers) as running:
+        handle = await running.start(AT_ONCE)
+        await handle.result()
+        told = {f"{one.team}/{one.step}": one.tokens for one in await trail(handle)
+                if one.kind == "step"}  # fmt: skip
+        assert told == {
+            **{f"a/all/{n}/write": 25 for n in range(4)},
+            **{f"a/all/{n}/{step}": None for n in range(4) for step in ("before", "after")},
+            "a/all": 100, "b/write": 25, "b/write_more": 25, "b/unfilled": None, "a/called": 50,
+        }  # fmt: skip
+        cost: Any = await handle.query("cost")
+        assert "untold" not in cost["total"], "no model was asked where no prompt could be filled"
+
+
 PARALLEL = """
 orchestration:
   entry_team: a

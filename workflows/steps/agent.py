@@ -132,9 +132,9 @@ async def _asked(
                 response = await scope.run_agent(request, call)
         except CallFailed as error:
             if error.spent is not None:
-                used(state, tally, error.spent)
+                used(state, place, tally, error.spent)
             return Outcome.failed(error.type, error.message), None
-        used(state, tally, response)
+        used(state, place, tally, response)
         if not _worth_a_reask(response) or number == reasks:
             return _outcome(response), response
         number += 1

@@ -49,7 +49,8 @@ class Visit:
     ended: str | None = None
     """ISO 8601; None while it goes on."""
     status: str | None = None
-    """`success`, `failure`, or the name of the error that ended the run or the branch there."""
+    """`success`, `failure`, `stopped`, or the name of the error that ended the run or the branch
+    there."""
     because: str = ""
     next_team: str | None = None
     """None: the run, or the branch, ends."""
@@ -126,6 +127,8 @@ class Witness:
         else:
             happened = (*visit.happened, self._looked_at(entry, state, plan))
             visit = replace(visit, happened=happened)
+            if entry.kind == "control" and entry.status == "failed":  # of a cancelled run
+                visit = replace(visit, ended=entry.at, status="stopped", because=entry.because)
         self.visits[entry.team, entry.visit] = visit
 
     def _looked_at(self, entry: TrailEntry, state: RunState, plan: Plan) -> Happened:
@@ -144,7 +147,14 @@ class Witness:
         return Happened(entry)
 
     def _decided(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
-        """A route that was taken, or the error that ended the run."""
+        """A route that was taken, or the error that ended the run.
+
+        Where all branches of a fan-out are left, its visit has had its own route before.
+        """
+        known = self.visits.get((entry.team, entry.visit))
+        if known is not None and known.ended is not None and entry.status == "success":
+            self._between.append(Happened(entry))
+            return
         name = next((n for n in state.tracks if _frame_key(n, entry) in state.frames), None)
         before = self._before.get(name or "")
         team = plan.teams.get(entry.team)
@@ -173,7 +183,8 @@ class Witness:
         if team is None or frame is None or before.visit == 0:
             return
         so_far = self.visits.get((team.id, before.visit)) or Visit(team.id, before.visit)
-        visit = replace(so_far, ended=entry.at, status="stopped")
+        led = self._led_away(state)
+        visit = replace(so_far, ended=entry.at, status="stopped", because=led)
         if all(step.name in frame.tasks for step in team.steps):
             facts = _facts(self.run, plan, before, frame, team.id, before.visit, state)
             try:
@@ -182,6 +193,14 @@ class Witness:
                 status, because = type(error).__name__, str(error)
                 visit = replace(_with_rules(visit, team, facts), status=status, because=because)
         self.visits[team.id, before.visit] = visit
+
+    def _led_away(self, state: RunState) -> str:
+        """Why everything was left, where the latest route led all of the run elsewhere."""
+        routed = state.main.routed
+        if routed.reason != "redirected":
+            return ""
+        latest = [entry.because for entry in self.trail[-2:] if entry.kind == "route"]
+        return routed.because if routed.because in latest else ""
 
     def _inner_facts(self, entry: TrailEntry, state: RunState, plan: Plan) -> Facts | None:
         """What the step of an entry sees: in its plan or way, where it is in one."""

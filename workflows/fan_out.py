@@ -22,17 +22,18 @@ from workflows.place import Interpreter, Place, RunLeft
 from workflows.scope import Interrupted, Scope
 
 
-def fork(name: str, track: Track, route: Route, scope: Scope) -> None:
-    """Begin the branches; the track waits for them."""
+def fork(place: Place, track: Track, route: Route, scope: Scope) -> None:
+    """Begin the branches of the visit at this place; the track waits for them."""
     branches = route.next_team if isinstance(route.next_team, tuple) else ()
     rule = route.rule
     track.fork = Fork(
         branches=branches,
+        visit=place.visit,
         concentrator=rule.concentrator if rule else None,
         merge=rule.merge if rule else {},
     )
     for branch in branches:
-        scope.state.tracks[_child(name, branch)] = Track(
+        scope.state.tracks[_child(place.track, branch)] = Track(
             context=track.context, team=branch, routed=track.routed, latest=dict(track.latest),
             branch=True,
         )  # fmt: skip
@@ -142,12 +143,13 @@ def leave(name: str, track: Track, forked: Fork, away: RunLeft, scope: Scope) ->
     for kept in (state.frames, state.blocks, state.tracks):
         for key in [key for key in kept if key.startswith(below)]:
             del kept[key]
-    Place(name, track.routed.from_team or "", 0, "", "").note(
-        scope, "route", str(away), next_team=away.team
-    )
+    left = track.routed.from_team
     track.fork = None
     track.team = away.team
-    track.routed = Routed("redirected", str(away), track.routed.from_team)
+    track.routed = Routed("redirected", str(away), left)
+    Place(name, left or "", forked.visit, "", "").note(
+        scope, "route", str(away), status="success", next_team=away.team
+    )
 
 
 def _ended(children: dict[str, Track]) -> None:

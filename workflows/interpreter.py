@@ -128,7 +128,7 @@ class TeamInterpreter:
         scope.state.forget(place.frame_path)
         track.visit = 0
         if isinstance(route.next_team, tuple):
-            fork(name, track, route, scope)
+            fork(place, track, route, scope)
 
     async def _worked(self, team: Team, place: Place, frame: Frame) -> Route | None:
         """Run the team's steps; where to go, if they leave it otherwise than by its routing."""

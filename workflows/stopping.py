@@ -113,4 +113,6 @@ async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) 
     try:
         await interpreter.follow(name)
     except TeamError as error:
-        Place(name, team, 0, "", "").note(scope, "route", str(error), status=type(error).__name__)
+        here = state.tracks[name]
+        place = Place(name, here.team or team, here.visit, "", "")
+        place.note(scope, "control", f"{type(error).__name__}: {error}", status="failed")

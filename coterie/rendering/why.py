@@ -71,7 +71,8 @@ def _head(visit: Visit) -> str:
     if visit.status == "failure":
         return f"{name} (failed) -> {visit.next_team or 'the end'}, because {visit.because}"
     if visit.status == "stopped":
-        return f"{name} was stopped: others had come far enough, or its time was up"
+        why = visit.because or "others had come far enough, or its time was up"
+        return f"{name} was stopped: {why}"
     where = f"at {name}" if visit.visit else f"before {visit.team or 'the end'}"
     return f"the run ended {where} with {visit.status}: {visit.because}"
 

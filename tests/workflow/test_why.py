@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.decided import Visit
@@ -165,6 +166,63 @@ async def test_the_end_of_a_failed_run_is_told_with_its_rules(here: Engine) -> N
     assert review.next_team == "draft"
     assert "default -> draft" in visits_text([review])
     assert "review#1 (failed) -> draft, because default: task 'sign_off'" in visits_text([review])
+
+
+LEFT = """
+orchestration:
+  entry_team: begin
+  budgets: {model_calls: {limit: 1, on_exceeded: route, next_team: end}}
+  teams:
+    begin:
+      tasks: [{name: ready, type: set, values: {x: 1}}]
+      routing: {rules: [{next_team: [left, right]}]}
+    left:
+      tasks:
+        - {name: write, agent_type: generic_single_shot, persona_key: writer}
+        - {name: more, agent_type: generic_single_shot, persona_key: writer}
+    right: {tasks: [{name: inner, type: team, team: rest}]}
+    rest: {tasks: [{name: never, type: wait, signal: never}]}
+    end: {tasks: [{name: finish, type: set, values: {x: 1}}]}
+"""
+
+
+async def test_what_a_budget_led_away_from_is_told_with_that_budget(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    async with engine(env, tmp_path, [{"task": "write", "answer": "x"}]) as running:
+        handle: Any = await running.start(LEFT)
+        await handle.result()
+        trace, visits = await seen(handle)
+    assert sorted(visits) == ["begin#1", "end#1", "left#1", "rest#1", "right#1"], "and no other"
+    spent = "the model call budget of the run is used up, 1 of 1 call"
+    for name in ("left#1", "right#1", "rest#1"):
+        assert visits_text([visits[name]]).startswith(f"{name} was stopped: {spent}"), name
+    assert visits_text([visits["begin#1"]]).startswith("begin#1 -> left, right, because rule 1")
+    assert f"begin#1 -> end, because {spent}" in visits_text([visits["end#1"]])
+    assert "#0" not in run_text(trace, "run")
+
+
+CLEANED = """
+orchestration:
+  entry_team: work
+  on_cancel: tidy
+  teams:
+    work: {tasks: [{name: sign, type: approval, prompt: Go?}]}
+    tidy: {tasks: [{name: sweep, type: fail, error: Dust, message: too much}]}
+"""
+
+
+async def test_a_clean_up_that_fails_is_not_told_as_the_end_of_the_run(here: Engine) -> None:
+    handle: Any = await here.start(CLEANED)
+    await asked(handle)
+    await handle.cancel(reason="by ann")
+    with pytest.raises(WorkflowFailureError):
+        await handle.result()
+    trace, visits = await seen(handle)
+    text = run_text(trace, "run")
+    assert "tidy#1: TeamFailed: " in text
+    assert "the run ends" not in text
+    assert visits_text([visits["tidy#1"]]).startswith("tidy#1 was stopped: TeamFailed: ")
 
 
 WHOLE = sorted(file for file in HISTORIES.glob("*.json") if not file.stem.startswith("long."))

@@ -3,9 +3,11 @@
 Every failure of a call becomes one sentence here: no such run, no worker that answers, no server.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
@@ -34,6 +36,7 @@ from workflows.views import CostReport, RunStatus, TeamResult, TrailEntry, Trail
 
 _ANSWER_SECONDS = timedelta(seconds=8)
 """For a query or a decision: a worker that lives answers in a fraction of it."""
+_AGAIN_SECONDS = 0.2
 
 T = TypeVar("T")
 
@@ -207,14 +210,18 @@ class Run:
         return await whole(history, self._client.data_converter)
 
     async def _query(self, name: str, result: type[T], *args: object) -> T:
-        try:
-            return await self.handle.query(
-                name, args=list(args), result_type=result, rpc_timeout=_ANSWER_SECONDS
-            )
-        except WorkflowQueryFailedError as error:
-            raise CommandError(f"{self.id!r} is not a run of ours: {error}") from None
-        except RPCError as error:
-            raise self._told(error) from None
+        until = monotonic() + _ANSWER_SECONDS.total_seconds()
+        while True:
+            try:
+                return await self.handle.query(
+                    name, args=list(args), result_type=result, rpc_timeout=_ANSWER_SECONDS
+                )
+            except WorkflowQueryFailedError as error:
+                raise CommandError(f"{self.id!r} is not a run of ours: {error}") from None
+            except RPCError as error:
+                if not _waits_its_turn(error) or monotonic() > until:
+                    raise self._told(error) from None
+            await asyncio.sleep(_AGAIN_SECONDS)  # until the question of somebody else is answered
 
     def _told(self, error: RPCError) -> CommandError:
         match error.status:
@@ -234,6 +241,8 @@ class Run:
                     f"the worker breaks down on the run {self.id!r} again and again: a bug, or the "
                     "run was begun by other code; the worker's log says more"
                 )
+            case RPCStatusCode.RESOURCE_EXHAUSTED if _waits_its_turn(error):
+                return NoWorker(self._no_worker())
             case RPCStatusCode.FAILED_PRECONDITION if "closed" in error.message:
                 return CommandError(f"the run {self.id!r} ended before a worker took it")
             case (
@@ -250,6 +259,11 @@ class Run:
             f"no worker answers for the run {self.id!r}; go on with `coterie worker`, or with "
             f"`coterie run --resume {self.id}` where it was begun"
         )
+
+
+def _waits_its_turn(error: RPCError) -> bool:
+    """A server keeps one question of a run until its worker answers, and refuses a second."""
+    return error.status == RPCStatusCode.RESOURCE_EXHAUSTED and "query buffer" in error.message
 
 
 def _failed(error: WorkflowFailureError) -> RunEnd:

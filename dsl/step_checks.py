@@ -7,7 +7,7 @@ from typing import Protocol
 from dsl.capabilities import Capabilities
 from dsl.command_checks import check_command
 from dsl.deciding import brief
-from dsl.errors import Code, listed
+from dsl.errors import Code, listed, nearest
 from dsl.nodes import Mark, Node, Problems
 from dsl.steps import (
     AgentStep,
@@ -24,6 +24,7 @@ from dsl.steps import (
 )
 from dsl.templates import BadTemplate, is_template, parse
 from dsl.values import JsonValue, NodePath, seconds
+from dsl.walking import variables
 
 RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip")
 """The signals that every run takes itself: no step would ever get one of them."""
@@ -206,6 +207,23 @@ def _catches(here: Surroundings, step: TryStep, path: NodePath) -> None:
             )  # fmt: skip
 
 
+def _ways(here: Surroundings, step: ParallelStep, path: NodePath) -> None:
+    wanted = step.join
+    if isinstance(wanted, int) and wanted > len(step.branches):
+        place = (*path, "join")
+        message = f"{wanted} ways are to succeed and there are {len(step.branches)}"
+        here.problems.add("E106", here.at(place), place, message)
+    known = {name for ways in step.branches.values() for name in variables(ways)}
+    for name in step.merge:
+        if name not in known:
+            place = (*path, "merge", name)
+            here.problems.add(
+                "E105", here.tree.find(place).at, place, f"no way of {step.name!r} sets {name!r}",
+                allowed=f"the variables that a way sets: {listed(known)}",
+                fix=nearest(name, known) or "leave it out",
+            )  # fmt: skip
+
+
 def _bounds(
     here: Surroundings, step: ApprovalStep | TryStep | ParallelStep, path: NodePath
 ) -> None:
@@ -216,9 +234,7 @@ def _bounds(
                   fix="say `deadline: 3d` and `on_timeout: reject`")  # fmt: skip
         case TryStep():
             _catches(here, step, path)
-        case ParallelStep(join=int() as wanted) if wanted > len(step.branches):
-            place = (*path, "join")
-            message = f"{wanted} ways are to succeed and there are {len(step.branches)}"
-            here.problems.add("E106", here.at(place), place, message)
+        case ParallelStep():
+            _ways(here, step, path)
         case _:
             pass

@@ -43,7 +43,7 @@ def analysed(compiled: Compiled) -> Analysis:
     check_reach(graph, tree, problems)
     Choices(graph, tree, problems, effort).check(parts)
     check_loops(graph, parts, tree, problems)
-    check_failures(plan, tree, problems, effort)
+    check_failures(graph, tree, problems, effort)
     inputs = check_context(graph, parts, reader, tree, problems)
     check_variables(parts, reader, tree, problems)
     found = tuple(sorted(problems.found, key=_reading_order))

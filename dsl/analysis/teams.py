@@ -1,6 +1,7 @@
 """The teams as a graph: which ways lead from each of them, and which of these can be taken."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from dsl.analysis.formulas import Formula
@@ -62,6 +63,19 @@ class Teams:
         """What a run can visit, in order of their distance from the entry."""
         self.reached = frozenset(node.team for node in self.nodes)
         """The teams that a run can visit."""
+
+    @cached_property
+    def own_way(self) -> frozenset[str]:
+        """The teams that the run itself comes to, not on a branch and not as a step."""
+        found = {Node(self.plan.entry_team): None}
+        ahead = list(found)
+        for node in ahead:
+            for exit in self.usable(node):
+                after = self.following(node, exit)
+                if after is not None and after not in found:
+                    found[after] = None
+                    ahead.append(after)
+        return frozenset(node.team for node in found)
 
     def cleaning(self) -> frozenset[str]:
         """The teams that only a cancelled run comes to."""

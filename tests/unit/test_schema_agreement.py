@@ -26,6 +26,7 @@ SHAPE = ("E101", "E102", "E103", "E104", "E105", "E106", "E107", "E108", "E109",
 NOT_OF_ITS_OWN = (
     "has no provider", "has no model", "unknown model", "is a team of type", "can meet at",
     "can come to", "no variable can be called", "no step can be called",
+    "no way of",
 )  # fmt: skip
 """Mistakes with a code of shape that lie between parts of a document; no schema can see them."""
 

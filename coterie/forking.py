@@ -67,14 +67,18 @@ async def point_at(client: Client, run: str, part: str | None, visit: str) -> Po
         known = [*own, *known]
         before = await _before(client, line)
         if before is None:
-            raise CommandError(f"the run {run!r} has no visit {visit!r}; it has: {listed(known)}")
+            told = listed(set(known))  # where a fork began is a visit of both runs
+            raise CommandError(f"the run {run!r} has no visit {visit!r}; it has: {told}")
         line, forked_at = before
-        last = forked_at or last
+        if last is None or last in points.visits:
+            last = forked_at or None  # else the visit lies further back still
 
 
 def _up_to(last: str | None, visits: list[str]) -> list[str]:
-    """The visits of a run up to the one that another run was forked from."""
-    return visits[: visits.index(last) + 1] if last in visits else visits
+    """The visits of a run up to the one that another was forked from: none when it lies before."""
+    if last is None:
+        return visits
+    return visits[: visits.index(last) + 1] if last in visits else []
 
 
 async def _before(

@@ -84,6 +84,8 @@ async def test_a_visit_begins_again_with_another_context_and_counts_on(here: Eng
     ]  # fmt: skip
     again = await forked(here, handle, at="draft#1")
     assert (await asked(again))["id"] == "review/sign#1", "before the fork lies the first run"
+    nowhere = await failure(await forked(here, again, at="review#9"))
+    assert nowhere.message.endswith("it has: draft#1, review#1"), "each told once"
 
 
 async def test_where_several_ways_failed_the_visit_before_them_begins_again(here: Engine) -> None:

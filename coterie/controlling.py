@@ -11,7 +11,7 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 from temporalio.exceptions import ApplicationError
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
@@ -30,11 +30,16 @@ async def control(
 ) -> ExitCode:
     """Signal the run; what it means there is told by `coterie status`."""
     run = Run((await open_connection(settings)).client, id)
-    await run.describe()
+    described = (await run.describe()).raw_description
+    if what == "pause" and described.workflow_extended_info.cancel_requested:
+        raise CommandError(
+            f"the run {id!r} is cancelled: what it still does has its time, and is not paused",
+            ExitCode.RUN_FAILED,
+        )
     try:
         await run.handle.signal(what, Control(by=by, why=why))
     except RPCError as error:
-        raise CommandError(f"the run {id!r} cannot be told: {error}") from None
+        raise _untold(id, error) from None
     say(f"{id}: {what} is asked for by {by}")
     return ExitCode.DONE
 
@@ -73,7 +78,7 @@ async def cancel(settings: Settings, id: str, by: str, why: str) -> ExitCode:
     try:
         await run.handle.cancel(reason=f"by {by}: {why}" if why else f"by {by}")
     except RPCError as error:
-        raise CommandError(f"the run {id!r} cannot be told: {error}") from None
+        raise _untold(id, error) from None
     note(f"{id} is cancelled; waiting until it has cleaned up (Ctrl-C stops only the waiting)")
     say(end_text(id, await run.end()))
     return ExitCode.DONE
@@ -98,4 +103,12 @@ async def _update(settings: Settings, id: str, name: str, asked: BaseModel) -> N
     except WorkflowUpdateRPCTimeoutOrCancelledError:
         raise CommandError(f"no worker answers for the run {id!r}") from None
     except RPCError as error:
-        raise CommandError(f"the run {id!r} cannot be told: {error}") from None
+        raise _untold(id, error) from None
+
+
+def _untold(id: str, error: RPCError) -> CommandError:
+    """Why a run could not be told."""
+    if error.status == RPCStatusCode.NOT_FOUND and "completed" in error.message:
+        told = f"the run {id!r} has ended; see what it came to with `coterie result {id}`"
+        return CommandError(told, ExitCode.RUN_FAILED)
+    return CommandError(f"the run {id!r} cannot be told: {error}")

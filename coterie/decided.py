@@ -49,8 +49,8 @@ class Visit:
     ended: str | None = None
     """ISO 8601; None while it goes on."""
     status: str | None = None
-    """`success`, `failure`, `stopped`, or the name of the error that ended the run or the branch
-    there."""
+    """`success`, `failure`; in its middle `stopped`, by other ways, or `left`, by the run's end; or
+    the name of the error that ended the run or the branch there."""
     because: str = ""
     next_team: str | None = None
     """None: the run, or the branch, ends."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from temporalio.client import WorkflowHistory
 
@@ -9,12 +10,15 @@ from coterie.connection import open_connection
 from coterie.decided import Visit
 from coterie.failures import CommandError
 from coterie.graph.rebuilding import Rebuilt, rebuilt
-from coterie.graph.seen import earlier_parts, joined
+from coterie.graph.seen import OVER, earlier_parts, joined
 from coterie.histories import history_in
 from coterie.runs import Run, Unanswered
 from coterie.settings import Settings
 from dsl.errors import listed
 from workflows.views import TrailEntry
+
+LEFT = "left"
+"""The status of a visit in whose middle the run ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,22 @@ def _trace(history: WorkflowHistory, parts: Sequence[Rebuilt]) -> Trace:
         for key, visit in part.visits.items():
             visits[key] = _continued(visits[key], visit) if key in visits else visit
     trail = joined(*(part.trail for part in parts))
+    became = OVER.get(history.events[-1].event_type)
+    if became is not None:
+        at = _clock(history.events[-1].event_time.ToDatetime(UTC))
+        visits = {key: _left(visit, at, became) for key, visit in visits.items()}
     return Trace(history.workflow_id, tuple(trail), tuple(visits.values()))
+
+
+def _clock(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds")
+
+
+def _left(visit: Visit, at: str, became: str) -> Visit:
+    """A visit of a run that has ended: what nothing was decided of then will not go on."""
+    if visit.ended is not None or not visit.visit:
+        return visit
+    return replace(visit, ended=at, status=LEFT, because=f"the run {became}")
 
 
 def _continued(before: Visit, after: Visit) -> Visit:

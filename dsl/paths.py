@@ -73,3 +73,10 @@ def put(tree: Json, path: Path, value: JsonValue) -> Json:
     if not isinstance(below, dict):
         raise ValueError(f"{first!r} holds {type(below).__name__}, not a mapping")
     return {**tree, first: put(below, rest, value)}
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether a change at one path is seen at the other: they are equal, or one leads on."""
+    left, right = parse(one), parse(other)
+    shorter = min(len(left), len(right))
+    return left[:shorter] == right[:shorter]

@@ -8,18 +8,22 @@ from datetime import datetime, timedelta
 
 from dsl.context import apply
 from dsl.errors import ContextConflict, listed
+from dsl.paths import overlap
 from dsl.plan import Plan
 from dsl.sizes import too_large
+from dsl.values import Json
 from workflows.memory import Noted
 from workflows.messages import AmendInput, Control, RedirectInput
 from workflows.state import RunState
 from workflows.views import Paused, TrailKind
 
+_CANCELLED = "the run is cancelled: what it still does has its time"
+
 
 def pause(state: RunState, asked: Control, now: datetime) -> None:
     """Start nothing new from here on; a second pause changes nothing."""
     if state.stop_by is not None:
-        note(state, "refused", "the run is cancelled: what it still does has its time", now)
+        note(state, "refused", _CANCELLED, now)
     elif state.paused is None:
         since = now.isoformat(timespec="milliseconds")
         state.paused = Paused(by=asked.by, why=asked.why, since=since)
@@ -45,36 +49,79 @@ def _moved(deadline: str, by: timedelta) -> str:
     return (datetime.fromisoformat(deadline) + by).isoformat(timespec="milliseconds")
 
 
+def over(state: RunState, *, done: bool) -> str | None:
+    """Why there is no next step any more to which a word could apply, or None."""
+    if state.stop_by is not None:
+        return _CANCELLED
+    return "the run has ended" if done else None
+
+
 def refusal(state: RunState, asked: AmendInput) -> str | None:
     """Why the context cannot be changed so, or None."""
     if not asked.updates:
         return "an amendment changes at least one path of the context"
     try:
-        context = apply(state.main.context, asked.updates)
+        contexts = _amended(state, asked)
     except ContextConflict as error:
         return str(error)
-    return too_large(context, f"the context with {', '.join(asked.updates)}")
+    told = f"the context with {', '.join(asked.updates)}"
+    return next(filter(None, (too_large(context, told) for context in contexts.values())), None)
+
+
+def _amended(state: RunState, asked: AmendInput) -> dict[str, Json]:
+    """`{track: its context with the amendment}`; a fan-out's branches have contexts of their own.
+
+    Raises:
+        ContextConflict: it cannot be set, or a branch has set it, and would again where all meet.
+    """
+    contexts: dict[str, Json] = {}
+    for name, track in state.tracks.items():
+        for path, _ in track.updates if track.end in ("running", "done") else ():
+            if any(overlap(path, other) for other in asked.updates):
+                raise ContextConflict(
+                    f"the branch {name.rpartition('>')[2]!r} has set the context's {path!r}, which "
+                    "counts where the branches meet; amend it after that"
+                )
+        contexts[name] = apply(track.context, asked.updates)
+    return contexts
 
 
 def amend(state: RunState, now: datetime) -> None:
-    """Apply the amendments that wait, in the order in which they came."""
+    """Apply the amendments that wait, in the order in which they came, to every open track."""
     for asked in state.amendments:
-        because = _told(f"amended {', '.join(asked.updates)}", asked.by, asked.why)
+        because = _told_amendment(asked)
         try:
-            state.main.context = apply(state.main.context, asked.updates)
+            contexts = _amended(state, asked)
         except ContextConflict as error:
             note(state, "refused", f"{because}: {error}", now)
             continue
+        for name, context in contexts.items():
+            state.tracks[name].context = context
         note(state, "control", because, now, tuple(asked.updates))
     state.amendments.clear()
 
 
+def _told_amendment(asked: AmendInput) -> str:
+    return _told(f"amended {', '.join(asked.updates)}", asked.by, asked.why)
+
+
+def give_up(state: RunState, now: datetime) -> None:
+    """Note what people asked for and the run's end came before."""
+    left = [_told_amendment(asked) for asked in state.amendments]
+    if state.redirect is not None:
+        left.append(told_redirect(state.redirect))
+    for told in left:
+        note(state, "refused", f"the run ended before it was {told}", now)
+    state.amendments.clear()
+    state.redirect = None
+
+
 def refused_redirect(plan: Plan | None, state: RunState, asked: RedirectInput) -> str | None:
     """Why the run cannot go to that team next, or None."""
-    if plan is None or state.main.team is None:
-        return "the run is not at a team"
     if state.main.fork is not None:
         return "branches of a fan-out are under way; they meet first"
+    if plan is None or state.main.team is None:
+        return "the run is not at a team"
     if asked.team not in plan.teams:
         return f"the plan has no team {asked.team!r}; it has: {listed(plan.teams)}"
     return None

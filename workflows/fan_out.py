@@ -13,7 +13,7 @@ from dsl.context import apply
 from dsl.errors import ContextConflict, InvalidPlan, LimitExceeded, TeamError, TeamFailed
 from dsl.merge import deep_merge, merged_by
 from dsl.outcomes import Failure
-from dsl.paths import parse
+from dsl.paths import overlap
 from dsl.plan import Collect
 from dsl.routing import Route
 from dsl.values import Json
@@ -178,7 +178,7 @@ def _updates(forked: Fork, children: dict[str, Track]) -> Json:
     updates: Json = {}
     for path, values in written.items():
         policy = forked.merge.get(path)
-        others = [other for other in written if _overlap(path, other)]
+        others = [other for other in written if overlap(path, other)]
         writers = {branch for other in others for branch in written[other]}
         if len(writers) > 1 and policy is None:
             raise ContextConflict(
@@ -187,12 +187,6 @@ def _updates(forked: Fork, children: dict[str, Track]) -> Json:
             )
         updates[path] = merged_by(policy or "replace", list(values.values()))
     return updates
-
-
-def _overlap(one: str, other: str) -> bool:
-    left, right = parse(one), parse(other)
-    shorter = min(len(left), len(right))
-    return left[:shorter] == right[:shorter]
 
 
 def gathered(collects: Collect, track: Track) -> dict[str, JsonValue]:

@@ -17,7 +17,7 @@ from dsl.slices import snapshot
 from dsl.steps import AgentStep, Step
 from dsl.terms import AskTerms
 from workflows.asking import ask
-from workflows.control import told_redirect
+from workflows.control import amend, give_up, note, told_redirect
 from workflows.fan_out import fork, gathered, join, leave
 from workflows.memory import Fork, Frame, Routed, Track
 from workflows.messages import RedirectInput
@@ -44,9 +44,11 @@ async def run(scope: Scope) -> TeamResult:
     try:
         await TeamInterpreter(scope).follow(MAIN)
     except TeamError as error:
+        give_up(scope.state, scope.now())
         place = Place(MAIN, main.team or "", main.visit, "", "")
         place.note(scope, "route", str(error), status=type(error).__name__)
         raise RunFailed(failed_result(scope, error), error) from error
+    give_up(scope.state, scope.now())
     return result(scope, "completed", main.routed.because)
 
 
@@ -102,16 +104,22 @@ class TeamInterpreter:
         fresh = track.visit == 0
         if fresh:
             await scope.checkpoint()
+            if self._sent_on(team, name, track):
+                return
             if scope.state.stop_by is None:  # a cancelled run has its time, and no other limit
                 check(scope.plan.limits, team, scope.state.teams_run, scope.state.visits)
                 if scope.plan.limits.no_progress != "ignore":
                     await _progress(team, name, track, scope)
+                    if self._sent_on(team, name, track):
+                        return
             track.visit = _enter(team, name, track, scope)
         place = Place(name, team.id, track.visit, f"{name}:{team.id}#{track.visit}", "")
         frame = place.frame(scope)
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
         route = await self._worked(team, place, frame)
+        if scope.state.amendments:  # of which the rules, and the run's end, are to know
+            amend(scope.state, scope.now())
         if scope.state.redirect is not None and name == MAIN:
             route = _redirected(scope.state.redirect)
             scope.state.redirect = None
@@ -129,6 +137,20 @@ class TeamInterpreter:
         track.visit = 0
         if isinstance(route.next_team, tuple):
             fork(place, track, route, scope)
+
+    def _sent_on(self, team: Team, name: str, track: Track) -> bool:
+        """Whether people sent the run elsewhere before this team began."""
+        state = self.scope.state
+        if state.redirect is None or name != MAIN:
+            return False
+        told = told_redirect(state.redirect)
+        if state.redirect.team != team.id:
+            note(state, "control", f"{team.id} is not begun: {told}", self.scope.now())
+        track.team = state.redirect.team
+        track.routed = Routed("redirected", told, track.routed.from_team)
+        track.gathered = None
+        state.redirect = None
+        return True
 
     async def _worked(self, team: Team, place: Place, frame: Frame) -> Route | None:
         """Run the team's steps; where to go, if they leave it otherwise than by its routing."""

@@ -64,6 +64,7 @@ class People:
 
     plan: Plan | None
     state: RunState
+    done: bool
     cut: Callable[[str], None]
     """Ends the call that a step waits for."""
 
@@ -163,30 +164,38 @@ class People:
     async def amend(self, *given: RawValue) -> int:
         """Accept a change of the context; the number of the amendments that wait."""
         await self.listening()
-        asked = _accepted(given, AmendInput, partial(control.refusal, self.state))
-        self.state.amendments.append(asked)
+        self.state.amendments.append(self._amendable(given))
         return len(self.state.amendments)
 
     @amend.validator
     @takes_any_arguments
     def _amend_validator(self, *given: RawValue) -> None:
-        _accepted(given, AmendInput, partial(control.refusal, self.state))
+        self._amendable(given)
+
+    def _amendable(self, given: Sequence[RawValue]) -> AmendInput:
+        over = control.over(self.state, done=self.done)
+        return _accepted(
+            given, AmendInput, lambda asked: over or control.refusal(self.state, asked)
+        )
 
     @workflow.update(description="Go to another team when the current one ends: {team, by, why}")
     @takes_any_arguments
     async def redirect(self, *given: RawValue) -> str:
         """Accept a redirection; the team that comes next."""
         await self.listening()
-        refusal = partial(control.refused_redirect, self.plan, self.state)
-        asked = _accepted(given, RedirectInput, refusal)
+        asked = self._redirectable(given)
         control.redirect(self.state, asked, workflow.now())
         return asked.team
 
     @redirect.validator
     @takes_any_arguments
     def _redirect_validator(self, *given: RawValue) -> None:
+        self._redirectable(given)
+
+    def _redirectable(self, given: Sequence[RawValue]) -> RedirectInput:
+        over = control.over(self.state, done=self.done)
         refusal = partial(control.refused_redirect, self.plan, self.state)
-        _accepted(given, RedirectInput, refusal)
+        return _accepted(given, RedirectInput, lambda asked: over or refusal(asked))
 
     @workflow.update(description="Try a failed task again that waits: {task, by, why}")
     @takes_any_arguments

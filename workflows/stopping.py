@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from dsl.errors import TeamError
 from dsl.plan import Plan
+from workflows.control import give_up
 from workflows.memory import Routed, Track
 from workflows.place import Interpreter, Place, Redirected, Returned
 from workflows.results import result
@@ -32,6 +33,7 @@ def begin_to_stop(scope: Scope) -> float:
         main = state.main
         place = Place(MAIN, main.team or "", main.visit, "", "")
         place.note(scope, "control", told(scope.cancelled()), status="cancelled")
+        give_up(state, scope.now())
     return state.stop_by
 
 
@@ -67,21 +69,19 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
 
 
 async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
-    """Let the teams of `on_cancel` clean up; what the run came to by then."""
+    """Let the teams of `on_cancel` clean up.
+
+    Returns:
+        What the run came to before that, with all that was used and decided in the end.
+    """
     begin_to_stop(scope)
     partial = result(scope, "cancelled", told(scope.cancelled()))
     for team, track in _cleaners(scope.plan, scope.state).items():
         await at_last(scope, team, lambda team=team, track=track: _clean_up(
             team, track, scope, interpreter
         ))  # fmt: skip
-    state = scope.state
-    return partial.model_copy(
-        update={
-            "visits": state.visits, "teams_run": state.teams_run, "usage": state.usage,
-            "model_calls": state.model_calls, "skill_calls": state.skill_calls,
-            "trail_length": state.trail_length, "trail_digest": state.trail_digest,
-        }
-    )  # fmt: skip
+    spent = result(scope, "cancelled", partial.because)
+    return spent.model_copy(update={"context": partial.context, "output": partial.output})
 
 
 def _cleaners(plan: Plan, state: RunState) -> dict[str, str]:

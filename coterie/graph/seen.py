@@ -15,13 +15,14 @@ from coterie.runs import Run, Unanswered
 from dsl.plan import Plan
 from workflows.views import RunStatus, TrailEntry
 
-_OVER = {
+OVER = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: "completed",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: "failed",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: "was cancelled",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: "was terminated",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: "timed out",
 }
+"""What became of a run, by the last event of its history; of an open one there is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def joined(*parts: Iterable[TrailEntry]) -> list[TrailEntry]:
 def _seen(
     plan: Plan, history: WorkflowHistory, trail: list[TrailEntry], status: RunStatus
 ) -> SeenRun:
-    ended = _OVER.get(history.events[-1].event_type)
+    ended = OVER.get(history.events[-1].event_type)
     headline = _headline(history.events[-1], ended, status)
     if trail and trail[0].number > 1:
         headline += f"; the path begins with event {trail[0].number}"

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from coterie.decided import Happened, Visit
 from coterie.rendering.run import clock, trail_line
-from coterie.tracing import Trace
+from coterie.tracing import LEFT, Trace
 from dsl.context import Difference
 from dsl.deciding import brief
 from dsl.examining import Asked, Examined
@@ -27,8 +27,11 @@ def run_text(trace: Trace, source: str) -> str:
         source: what the person called it.
     """
     lines = [trail_line(entry) for entry in trace.trail if _decides(entry)]
-    undecided = [visit for visit in trace.visits if visit.ended is None and visit.visit]
-    lines += [f"      {visit.name} goes on" for visit in undecided]
+    for visit in trace.visits:
+        if visit.ended is None and visit.visit:
+            lines.append(f"      {visit.name} goes on")
+        elif visit.status == LEFT:
+            lines.append(f"      {_head(visit)}")
     if trace.visits:
         example = next((visit.name for visit in trace.visits if visit.visit), "TEAM#VISIT")
         lines.append(f"every rule with what it found: coterie why {source} {example}")
@@ -70,6 +73,8 @@ def _head(visit: Visit) -> str:
         return f"{name} -> {visit.next_team or 'the end'}, because {visit.because}"
     if visit.status == "failure":
         return f"{name} (failed) -> {visit.next_team or 'the end'}, because {visit.because}"
+    if visit.status == LEFT:
+        return f"{name} was left when {visit.because}"
     if visit.status == "stopped":
         why = visit.because or "others had come far enough, or its time was up"
         return f"{name} was stopped: {why}"

@@ -8,7 +8,10 @@ TEAM = """
 llm_config: {personas: {p: {prompts: {user: hello}}}}
 orchestration:
   entry_team: first
+  on_cancel: tidy
+  cancel_timeout: 50s
   teams:
+    tidy: {tasks: [{name: slowly, type: wait, duration: 40s}]}
     first:
       tasks: [{name: sign, type: approval, prompt: "Go on?", deadline: 1h}]
       routing: {rules: [{condition: all_success, next_team: second}], default: null}
@@ -92,3 +95,15 @@ def test_pause_amend_and_resume(tmp_path: Path) -> None:
         assert shop.coterie("resume", "held", "--by", "ann").returncode == 0
         result = shop.coterie("result", "held", "--json")
         assert '"said": "new"' in result.stdout
+        for late in (("amend", "--set", "word=late"), ("redirect", "second"), ("pause",)):
+            told = shop.coterie(late[0], "held", *late[1:])
+            assert (told.returncode, told.stdout) == (1, "")
+            assert "the run 'held' has ended; see what it came to" in told.stderr
+
+        assert shop.coterie("start", "team.yml", "--id", "left").returncode == 0
+        until(lambda: "first/sign#1" in shop.coterie("pending", "left").stdout, "the approval")
+        shop.temporal("workflow", "cancel", "-w", "left")
+        until(lambda: "stopping" in shop.coterie("status", "left", "--json").stdout, "the end")
+        told = shop.coterie("pause", "left")
+        assert (told.returncode, told.stdout) == (1, "")
+        assert "the run 'left' is cancelled: what it still does has its time" in told.stderr

@@ -4,7 +4,7 @@ import argparse
 import getpass
 import json
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -15,8 +15,27 @@ from coterie.settings import Settings
 from coterie.terminal import note
 from dsl.errors import InvalidDocument, Problem
 from dsl.paths import parse, put
+from dsl.sizes import LONGEST_BY, LONGEST_NAME, LONGEST_WHY
 from dsl.source import read
 from dsl.values import Json, seconds
+
+
+def at_most(characters: int) -> Callable[[str], str]:
+    """A text that is not longer than a run takes it."""
+
+    def given(text: str) -> str:
+        if len(text) > characters:
+            raise argparse.ArgumentTypeError(
+                f"it has {len(text):,} characters, and {characters:,} are allowed"
+            )
+        return text
+
+    return given
+
+
+who = at_most(LONGEST_BY)
+reason = at_most(LONGEST_WHY)
+name_given = at_most(LONGEST_NAME)
 
 
 def add_target(parser: ArgumentParser) -> None:
@@ -62,11 +81,11 @@ def add_decision(parser: ArgumentParser) -> None:
     """Who decides what."""
     add_run(parser)
     parser.add_argument(
-        "request", nargs="?", metavar="REQUEST",
+        "request", nargs="?", type=name_given, metavar="REQUEST",
         help="which request; not needed when just one waits",
     )  # fmt: skip
-    parser.add_argument("--by", default=None, help="who decides; the login name unless given")
-    parser.add_argument("--comment", default="", help="why")
+    parser.add_argument("--by", type=who, help="who decides; the login name unless given")
+    parser.add_argument("--comment", type=reason, default="", help="why")
     parser.add_argument(
         "--digest", default=None, help="only if this is still what is shown (see `pending --json`)"
     )
@@ -78,6 +97,12 @@ def login_name() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "unknown"
+
+
+def add_who_and_why(parser: ArgumentParser) -> None:
+    """Who says it, and because of what."""
+    parser.add_argument("--by", type=who, help="who says so; the login name unless given")
+    parser.add_argument("--why", type=reason, default="", help="the reason, kept in the trail")
 
 
 def model_name(text: str) -> str:
@@ -141,6 +166,11 @@ def read_updates(values: Sequence[str]) -> Json:
     return updates
 
 
+def _no_number(word: str) -> JsonValue:
+    """NaN and Infinity, which Python's reader takes and nobody else's."""
+    raise ValueError(f"{word} is no number of JSON")
+
+
 def read_value(settings: Settings, option: str, given: str) -> JsonValue:
     """A JSON value from the command line, or of a file as `@FILE`.
 
@@ -151,7 +181,7 @@ def read_value(settings: Settings, option: str, given: str) -> JsonValue:
     if given.startswith("@"):
         text = read_text(settings.cwd / given[1:], given[1:])
     try:
-        value: JsonValue = json.loads(text)
+        value: JsonValue = json.loads(text, parse_constant=_no_number)
     except ValueError as error:
         raise CommandError(f"{option} is not JSON ({error})") from None
     return value

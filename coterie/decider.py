@@ -71,12 +71,12 @@ class Decider:
         for entry in decisions_for(request.id, self._written):
             if entry.decision == "approve" and entry.by in request.approved_by:
                 continue  # before the run was resumed
-            taken = await self._decide(
-                DecideInput(
-                    id=request.id, decision=entry.decision, by=entry.by, comment=entry.comment,
-                    payload=entry.payload,
-                )
-            )  # fmt: skip
+            asked = DecideInput(
+                id=request.id, decision=entry.decision, by=entry.by, comment=entry.comment
+            )
+            if "payload" in entry.model_fields_set:  # null, too, is one
+                asked = asked.model_copy(update={"payload": entry.payload})
+            taken = await self._decide(asked)
             if taken is None or taken.verdict != "counted":
                 return True
         return False

@@ -21,6 +21,7 @@ from pydantic import Field, JsonValue, ValidationError
 from coterie.arguments import read_text
 from coterie.failures import CommandError
 from dsl.errors import InvalidDocument
+from dsl.sizes import LONGEST_BY, LONGEST_WHY
 from dsl.source import Node, read
 from dsl.values import Frozen
 
@@ -31,8 +32,8 @@ class WrittenDecision(Frozen):
     approval: str = Field(default="*", min_length=1)
     """A pattern with `*` and `?` over `team/step#visit`."""
     decision: Literal["approve", "reject"]
-    by: str = Field(min_length=1)
-    comment: str = ""
+    by: str = Field(min_length=1, max_length=LONGEST_BY)
+    comment: str = Field(default="", max_length=LONGEST_WHY)
     payload: JsonValue = None
     """With `approve`, of what is editable: what shall be instead of what was shown."""
 

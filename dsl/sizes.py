@@ -26,6 +26,15 @@ MOST_SHOWN = 500_000
 MOST_SIGNALLED = 1_000_000
 """Bytes of JSON of the signals of one name that nobody has taken yet."""
 
+LONGEST_BY = 200
+"""Characters of who says something to a run, which keeps it and tells it again."""
+
+LONGEST_WHY = 10_000
+"""Of the reason."""
+
+LONGEST_NAME = 500
+"""Of what it is about: a request, a task, a team."""
+
 
 def too_large(value: JsonValue, what: str, most: int = LARGEST) -> str | None:
     """Why a value is too large to travel, or None."""

@@ -61,7 +61,11 @@ def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
             f"{_named(asked.digest)}; look at it again"
         )
         return Refusal(code="RequestChanged", message=told, request=asked.id, digest=request.digest)
-    if asked.decision == "approve" and asked.by in request.approved_by and asked.payload is None:
+    if (
+        asked.decision == "approve"
+        and asked.by in request.approved_by
+        and not _edits(request, asked)
+    ):
         count = len(request.approved_by)
         told = f"{asked.by} has approved {id} already; {count} of {request.quorum} have"
         return Refusal(
@@ -77,8 +81,24 @@ def _named(text: str) -> str:
     return repr(text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}...")
 
 
+def _given(request: Pending, asked: DecideInput) -> bool:
+    """Whether it says what shall be instead of what is shown.
+
+    Null says so only where something may be: many programs write it for whatever they leave out.
+    """
+    may_be = request.editable and asked.decision == "approve"
+    return asked.given and (asked.payload is not None or may_be)
+
+
+def _edits(request: Pending, asked: DecideInput) -> bool:
+    """Whether it makes something else of what is shown; to give the same back changes nothing."""
+    if not _given(request, asked):
+        return False
+    return digest_of("", asked.payload) != digest_of("", request.show)
+
+
 def _wrong_payload(request: Pending, asked: DecideInput) -> str | None:
-    if asked.payload is None:
+    if not _given(request, asked):
         if asked.decision == "reject" or request.payload_schema is None:
             return None
         unfit = fault(request, request.show, "what is shown")
@@ -106,8 +126,7 @@ def refused_as(request: Pending) -> Verdict:
 def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decision:
     """Take a decision that is not refused; the request is closed, unless more have to approve."""
     request = state.pending[asked.id]
-    edited = asked.payload is not None
-    if edited:  # who approved before had not seen this
+    if _edits(request, asked):  # who approved before had not seen this
         show = asked.payload
         made = tuple(f"{one} ({asked.by})" for one in changes(request.show, show))
         request = request.model_copy(

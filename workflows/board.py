@@ -14,15 +14,19 @@ from workflows.views import Activity, RunStatus, Standing
 _MOST = 10
 """Of a kind: a thousand ways at once would each write a thousand lines."""
 
+_LONGEST = 2_000
+"""Characters of a reason; the trail has all of it."""
+
 
 def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
     """The answer of the query `status`."""
     cost, unpriced = total_cost(state)
+    paused = state.paused
     return RunStatus(
         plan=plan.name if plan else "",
         digest=plan.digest if plan else "",
         state=state_of(state, done=done),
-        paused=state.paused,
+        paused=paused and paused.model_copy(update={"why": _cut(paused.why)}),
         team=state.main.team,
         visit=state.main.visit or None,
         doing=tuple(
@@ -39,7 +43,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         cost=cost,
         unpriced=unpriced,
         budgets=uses(plan, state),
-        last_because=state.main.routed.because,
+        last_because=_cut(state.main.routed.because),
         events=state.trail_length,
         trail_digest=state.trail_digest,
     )
@@ -63,7 +67,7 @@ def board(plan: Plan, state: RunState) -> str:
     """
     main, usage = state.main, state.usage
     paused = state.paused
-    held = "" if paused is None else f"- **paused** by {paused.by}: {paused.why}\n"
+    held = "" if paused is None else f"- **paused** by {paused.by}: {_cut(paused.why)}\n"
     doing = "".join([
         f"- doing `{step}` since {_clock(at)}\n" for step, at in islice(state.doing.items(), _MOST)
     ])  # fmt: skip
@@ -84,6 +88,10 @@ def board(plan: Plan, state: RunState) -> str:
         f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
         f"{usage.input_tokens + usage.output_tokens} tokens{_budgets(plan, state)}"
     )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _between(main: Track) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from dsl.context import apply
 from dsl.errors import ContextConflict, listed
-from dsl.paths import overlap
+from dsl.paths import overlap, parse
 from dsl.plan import Plan
 from dsl.sizes import too_large
 from dsl.values import Json
@@ -18,6 +18,13 @@ from workflows.state import RunState
 from workflows.views import Paused, TrailKind
 
 _CANCELLED = "the run is cancelled: what it still does has its time"
+
+MOST_PATHS = 100
+"""That one amendment changes."""
+
+LONGEST_PATH = 300
+MOST_PARTS = 50
+_SHOWN = 60
 
 
 def pause(state: RunState, asked: Control, now: datetime) -> None:
@@ -60,6 +67,14 @@ def refusal(state: RunState, asked: AmendInput) -> str | None:
     """Why the context cannot be changed so, or None."""
     if not asked.updates:
         return "an amendment changes at least one path of the context"
+    if len(asked.updates) > MOST_PATHS:
+        return f"an amendment changes at most {MOST_PATHS} paths, not {len(asked.updates):,}"
+    for path in asked.updates:
+        if len(path) > LONGEST_PATH or len(parse(path)) > MOST_PARTS:
+            return (
+                f"a path has at most {LONGEST_PATH} characters and {MOST_PARTS} parts; this one "
+                f"has {len(path):,} characters: {path[:_SHOWN]!r}"
+            )
     try:
         contexts = _amended(state, asked)
     except ContextConflict as error:

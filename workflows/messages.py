@@ -4,12 +4,18 @@ Payloads of its start, of signals, updates and queries; plain and small, so that
 CLI takes them whole.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from dsl.plan import Plan
+from dsl.sizes import LONGEST_BY, LONGEST_NAME, LONGEST_WHY
 from dsl.values import Frozen, Json
+
+By = Annotated[str, Field(max_length=LONGEST_BY)]
+Why = Annotated[str, Field(max_length=LONGEST_WHY)]
+Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+"""Of a request, a task, a team."""
 
 
 class ForkInput(Frozen):
@@ -22,8 +28,8 @@ class ForkInput(Frozen):
     """The beginning of a visit, `review#2`; where the run failed, unless said."""
     updates: Json = Field(default_factory=dict[str, JsonValue])
     """`{dotted path: value}`: what is otherwise in the context."""
-    by: str = "unknown"
-    why: str = ""
+    by: By = "unknown"
+    why: Why = ""
 
 
 class TeamInput(Frozen):
@@ -45,8 +51,8 @@ class TeamInput(Frozen):
 class Control(Frozen):
     """The payload of the signals `pause` and `resume`."""
 
-    by: str = "unknown"
-    why: str = ""
+    by: By = "unknown"
+    why: Why = ""
 
 
 class AmendInput(Frozen):
@@ -54,50 +60,61 @@ class AmendInput(Frozen):
 
     updates: Json
     """`{dotted path: value}`."""
-    by: str = "unknown"
-    why: str = ""
+    by: By = "unknown"
+    why: Why = ""
 
 
 class RedirectInput(Frozen):
     """The payload of the update `redirect`: the team that comes next, whatever the routes say."""
 
-    team: str
-    by: str = "unknown"
-    why: str = ""
+    team: Name
+    by: By = "unknown"
+    why: Why = ""
 
 
 class RetryInput(Frozen):
     """The payload of the update `retry`: a failed task that waits is tried again."""
 
-    task: str | None = None
+    task: Name | None = None
     """`team/task`, or its end; not needed when just one waits."""
-    by: str = "unknown"
-    why: str = ""
+    by: By = "unknown"
+    why: Why = ""
 
 
 class SkipInput(Frozen):
     """The payload of the update `skip`: a task is left out, now or when it begins."""
 
-    task: str
+    task: Name
     """`team/task`, or its end."""
     value: JsonValue = None
     """What counts as its data from then on."""
-    by: str = "unknown"
-    why: str = ""
+    by: By = "unknown"
+    why: Why = ""
 
 
 class Answer(Frozen):
     """The payload of the signals `approve` and `reject`."""
 
-    id: str = Field(max_length=500)
+    id: Name
     """Which request: as the query `pending` gives it, `team/step#visit`."""
-    by: str = Field(default="unknown", max_length=200)
-    comment: str = Field(default="", max_length=10_000)
+    by: By = "unknown"
+    comment: Why = ""
     digest: str | None = None
     """Of what was shown, as `pending` gives it: a request that shows something else by now is not
     decided by it."""
     payload: JsonValue = None
-    """What shall be instead of what was shown, where the request is `editable`."""
+    """What shall be instead of what was shown, where the request is `editable`; null too, where it
+    is given."""
+
+    @property
+    def given(self) -> bool:
+        """Whether it says what shall be instead."""
+        return "payload" in self.model_fields_set
+
+    @model_serializer(mode="wrap")
+    def _with_null(self, told: SerializerFunctionWrapHandler) -> Json:
+        """A payload that is given travels also when it is null, which is the default."""
+        return {**told(self), "payload": self.payload} if self.given else told(self)
 
 
 class DecideInput(Answer):
@@ -119,10 +136,14 @@ class EventsAsked(Frozen):
     """Entries after this number."""
 
 
+_Segment = Annotated[str, Field(max_length=2000)]
+_Path = _Segment | Annotated[tuple[_Segment, ...], Field(max_length=200)]
+
+
 class StateAsked(Frozen):
     """The argument of the query `state`."""
 
-    path: str | tuple[str, ...] = ""
+    path: _Path = ""
     """Dotted; a list of names where one of them has a dot itself."""
     start: int = Field(default=0, ge=0)
     """The character, item or key with which the page begins."""

@@ -256,9 +256,8 @@ class People:
         """Take a signalled decision; a refusal stays readable in the trail."""
         try:
             answer = message(given, Answer)
-            asked = DecideInput(
-                **answer.model_dump(), decision="approve" if approve else "reject",
-            )  # fmt: skip
+            said = answer.model_dump(exclude_unset=True)
+            asked = DecideInput(**said, decision="approve" if approve else "reject")
             refusal = approvals.refusal(self.state, asked)
         except RunRefused as error:
             refused = approvals.malformed(error)

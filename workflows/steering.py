@@ -10,6 +10,7 @@ from datetime import datetime
 from dsl.approvers import approvers_within
 from dsl.errors import listed, nearest
 from dsl.plan import Plan
+from dsl.sizes import MOST_SHOWN, too_large
 from dsl.step_paths import step_paths, within_rounds
 from workflows.control import note
 from workflows.messages import RetryInput, SkipInput
@@ -45,6 +46,9 @@ def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decisio
 
 def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> str | None:
     """Why the task cannot be skipped, or None."""
+    large = too_large(asked.value, "`value`", MOST_SHOWN)
+    if large is not None:
+        return large
     found = _place(plan, state, asked.task)
     if isinstance(found, tuple):
         request = _waiting(state, found[0])

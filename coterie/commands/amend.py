@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_run, login_name, read_updates
+from coterie.arguments import add_run, add_who_and_why, login_name, read_updates
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 
@@ -14,8 +14,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--set", dest="settings", action="append", required=True, metavar="KEY=VALUE",
         help="one change; the key may be dotted, the value is JSON or a text",
     )  # fmt: skip
-    parser.add_argument("--by", default=None, help="who says so; the login name unless given")
-    parser.add_argument("--why", default="", help="the reason, kept in the trail")
+    add_who_and_why(parser)
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

@@ -22,9 +22,11 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     from coterie.interrupts import run_async
     from workflows.messages import DecideInput
 
-    payload = None if args.payload is None else read_value(settings, "--payload", args.payload)
     asked = DecideInput(
         id="", decision="approve", by=args.by or login_name(), comment=args.comment,
-        digest=args.digest, payload=payload,
+        digest=args.digest,
     )  # fmt: skip
+    if args.payload is not None:
+        payload = read_value(settings, "--payload", args.payload)
+        asked = asked.model_copy(update={"payload": payload})
     return run_async(decide(settings, args.run, args.request, asked))

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_fork, add_run, login_name, read_updates
+from coterie.arguments import add_fork, add_run, add_who_and_why, login_name, read_updates
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 
@@ -15,8 +15,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="where it begins: a visit as `coterie why` and the trail name it, like review#2",
     )  # fmt: skip
     add_fork(parser)
-    parser.add_argument("--by", default=None, help="who says so; the login name unless given")
-    parser.add_argument("--why", default="", help="the reason, kept in the trail")
+    add_who_and_why(parser)
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_run, login_name
+from coterie.arguments import add_run, add_who_and_why, login_name
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 
@@ -10,8 +10,7 @@ from coterie.settings import Settings
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
-    parser.add_argument("--by", default=None, help="who says so; the login name unless given")
-    parser.add_argument("--why", default="", help="the reason, kept in the trail")
+    add_who_and_why(parser)
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

@@ -2,7 +2,14 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_fork, add_run, login_name, read_updates
+from coterie.arguments import (
+    add_fork,
+    add_run,
+    add_who_and_why,
+    login_name,
+    name_given,
+    read_updates,
+)
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 
@@ -11,11 +18,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
     parser.add_argument(
-        "task", nargs="?", metavar="TASK", help="which one; not needed when just one waits"
+        "task",
+        nargs="?",
+        type=name_given,
+        metavar="TASK",
+        help="which one; not needed when just one waits",
     )
     add_fork(parser)
-    parser.add_argument("--by", default=None, help="who says so; the login name unless given")
-    parser.add_argument("--why", default="", help="the reason, kept in the trail")
+    add_who_and_why(parser)
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

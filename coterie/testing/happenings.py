@@ -64,12 +64,10 @@ async def _decide(run: Run, request: str, entry: DecisionDocument) -> None:
             task = request if place.endswith(f"/{FAILED}") else place
             await run.skip(SkipInput(task=task, value=entry.value, by=entry.by, why=entry.comment))
         case decision:
-            await run.decide(
-                DecideInput(
-                    id=request, decision=decision, by=entry.by, comment=entry.comment,
-                    payload=entry.payload,
-                )
-            )  # fmt: skip
+            asked = DecideInput(id=request, decision=decision, by=entry.by, comment=entry.comment)
+            if "payload" in entry.model_fields_set:  # null, too, is one
+                asked = asked.model_copy(update={"payload": entry.payload})
+            await run.decide(asked)
 
 
 @dataclass

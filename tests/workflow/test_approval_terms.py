@@ -9,6 +9,7 @@ from temporalio.testing import WorkflowEnvironment
 from dsl.values import Json
 from tests.support.engine import engine, path_of, trail
 from tests.support.runs import Handle, asked, decide, failure, refused
+from workflows.messages import DecideInput
 
 ASKING = """
 orchestration:
@@ -165,6 +166,61 @@ async def test_an_approver_may_change_what_is_shown_and_the_change_is_on_record(
         result = await handle.result()
         assert result["context"]["signed"]["payload"] == {"notes": ["a"], "pages": 4}
         assert result["decisions"][0]["payload"] == {"notes": ["a"], "pages": 4}
+
+
+async def test_who_gives_back_what_is_shown_approves_it_and_wipes_nothing(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    async with engine(env, tmp_path, []) as running:
+        handle: Handle = await running.start(document(editable="true", quorum="3"), CONTEXT)
+        request = await asked(handle)
+        same: Json = {"pages": 3, "notes": ["a", "b"]}
+        given: Json = {"id": request["id"], "decision": "approve"}
+        await decide(handle, request["id"], by="ann")
+        taken = await handle.execute_update("decide", {**given, "by": "ben", "payload": same})
+        assert taken["verdict"] == "counted"
+        waiting = await asked(handle)
+        assert (waiting["approved_by"], waiting["digest"]) == (["ann", "ben"], request["digest"])
+        assert "changes" not in waiting
+        again = {**given, "by": "ann", "payload": same}
+        assert "ann has approved 'review/sign#1' already; 2 of 3" in await refused(handle, again)
+        edited = {**given, "by": "ann", "payload": {"pages": 3.5, "notes": ["a", "b"]}}
+        await handle.execute_update("decide", edited)
+        assert (await asked(handle))["approved_by"] == ["ann"], "nobody else has seen this"
+
+
+@pytest.mark.parametrize("way", ["update", "signal"])
+async def test_null_is_a_change_where_the_schema_lets_it(
+    env: WorkflowEnvironment, tmp_path: Path, way: str
+) -> None:
+    nullable = document(editable="true", schema="{type: [object, 'null']}")
+    strict = document(editable="true", schema="{type: object}")
+    async with engine(env, tmp_path, []) as running:
+        handle: Handle = await running.start(nullable, CONTEXT)
+        request = await asked(handle)
+        asked_null = DecideInput(id=request["id"], decision="approve", by="ann", payload=None)
+        if way == "update":
+            await handle.execute_update("decide", asked_null)
+        else:
+            await handle.signal("approve", {"id": request["id"], "by": "ann", "payload": None})
+        [taken] = (await handle.result())["decisions"]
+        assert taken.get("payload") is None
+        assert len(taken["changes"]) == 1
+        other: Handle = await running.start(strict, CONTEXT)
+        await asked(other)
+        assert "payload" in await refused(other, asked_null)
+        await decide(other, request["id"])  # without a payload: as it is shown
+        assert (await other.result())["context"]["signed"]["payload"]["pages"] == 3
+
+
+async def test_a_program_that_writes_null_for_what_it_leaves_out_may_decide(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    async with engine(env, tmp_path, []) as running:
+        handle: Handle = await running.start(document(), CONTEXT)
+        request = await asked(handle)
+        given = {"id": request["id"], "decision": "approve", "by": "ann", "payload": None}
+        assert (await handle.execute_update("decide", given))["verdict"] == "approved"
 
 
 @pytest.mark.parametrize(

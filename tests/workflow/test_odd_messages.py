@@ -45,8 +45,8 @@ ODD: dict[str, tuple[list[Any], str]] = {
 
 @pytest.fixture
 async def here(env: WorkflowEnvironment, tmp_path: Path) -> AsyncGenerator[Engine]:
-    async with engine(env, tmp_path, [], cached_runs=0) as made:
-        yield made  # every message finds a run that is replayed
+    async with engine(env, tmp_path, []) as made:
+        yield made
 
 
 async def _approved(handle: Handle) -> None:
@@ -123,3 +123,53 @@ async def test_a_named_signal_without_an_argument_brings_null(here: Engine) -> N
     await handle.signal("word")
     await handle.execute_update("decide", {"id": request["id"], "decision": "approve"})
     assert (await asyncio.wait_for(handle.result(), 30))["output"]["word"] is None
+
+
+LONG = "q" * 1_900_000
+LONGEST_ANSWER = 1_100
+"""Characters: a sentence, and that it goes on."""
+
+
+@pytest.mark.parametrize(
+    ("update", "given", "said"),
+    [
+        ("redirect", {"team": LONG}, "team: String should have at most 500 characters"),
+        ("retry", {"task": LONG}, "task: String should have at most 500 characters"),
+        ("skip", {"task": LONG}, "task: String should have at most 500 characters"),
+        ("skip", {"task": "sign", "why": LONG}, "why: String should have at most 10000"),
+        ("skip", {"task": "sign", "value": LONG}, "`value` has 1,900,002 bytes, and 500,000 are"),
+        ("amend", {"updates": {"q." * 400_000: 1}}, "a path has at most 300 characters and 50"),
+        ("amend", {"updates": {"a." * 60 + "b": 1}}, "a path has at most 300 characters and 50"),
+        ("amend", {"updates": {f"a{n}": 1 for n in range(101)}}, "at most 100 paths, not 101"),
+        ("amend", {"updates": {"a": 1}, "by": LONG}, "by: String should have at most 200"),
+        ("amend", {LONG: 1}, "not a AmendInput: updates: Field required; qqq"),
+        ("decide", {LONG: 1, "id": "x"}, "qqq"),
+    ],
+)
+async def test_what_is_too_long_is_refused_with_a_sentence_that_is_not(
+    here: Engine, update: str, given: Any, said: str
+) -> None:
+    handle: Any = await here.start(WAITING)
+    await asked(handle)
+    refusal = await _refusal(handle, update, [given])
+    assert said in refusal.message
+    assert len(refusal.message) < LONGEST_ANSWER
+    assert len(str(refusal.details)) < 2 * LONGEST_ANSWER
+    await _approved(handle)
+
+
+async def test_a_pause_is_told_briefly_and_a_question_may_be_refused(here: Engine) -> None:
+    handle: Any = await here.start(WAITING)
+    await asked(handle)
+    await handle.signal("pause", {"why": LONG})
+    assert "paused" not in await handle.query("status")
+    await handle.signal("pause", {"why": "q" * 10_000})
+    assert len((await handle.query("status"))["paused"]["why"]) == 2_003
+    for path in ("a." * 400_000, ["a"] * 400_000):
+        with pytest.raises(WorkflowQueryFailedError, match="this is no question"):
+            await handle.query("state", {"path": path})
+    await handle.signal("resume")
+    refusals = [entry for entry in await trail(handle) if entry.kind == "refused"]
+    assert [entry.status for entry in refusals] == ["Malformed"]
+    assert len(refusals[0].because) < LONGEST_ANSWER
+    await _approved(handle)

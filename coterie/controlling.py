@@ -1,8 +1,7 @@
 """Commands that hold a run, let it go on, change its context, and stop it."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, Literal, cast
+from typing import Literal
 
 from pydantic import BaseModel
 from temporalio.client import (
@@ -16,7 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
 from coterie.rendering.run import decision_text, end_text
-from coterie.runs import Run
+from coterie.runs import Run, updated
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.values import Json
@@ -92,10 +91,8 @@ async def _update(settings: Settings, id: str, name: str, asked: BaseModel) -> N
     """
     run = Run((await open_connection(settings)).client, id)
     await run.describe()
-    # The SDK's own overloads are partly untyped.
-    update: Callable[..., Awaitable[object]] = cast("Any", run.handle).execute_update
     try:
-        await update(name, asked, rpc_timeout=_ANSWER_SECONDS)
+        await updated(run, name, asked, object)
     except WorkflowUpdateFailedError as error:
         cause = error.cause
         said = cause.message if isinstance(cause, ApplicationError) else str(cause)

@@ -31,7 +31,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from coterie.failures import AT_LIMIT, CommandError, ExitCode
 from coterie.histories import whole
 from workflows.messages import AmendInput, DecideInput, RetryInput, SkipInput
-from workflows.requests import Decision, Pending, RequestView
+from workflows.requests import NOT_YET, Decision, Pending, RequestView
 from workflows.views import CostReport, RunStatus, TeamResult, TrailEntry, TrailPage
 
 _ANSWER_SECONDS = timedelta(seconds=8)
@@ -146,10 +146,8 @@ class Run:
         await self._told_to("amend", asked, int)
 
     async def _told_to(self, name: str, asked: BaseModel, answer: type[T]) -> T:
-        # The SDK's own overloads are partly untyped.
-        update: Callable[..., Awaitable[T]] = cast("Any", self.handle).execute_update
         try:
-            return await update(name, asked, result_type=answer, rpc_timeout=_ANSWER_SECONDS)
+            return await updated(self, name, asked, answer)
         except WorkflowUpdateFailedError as error:
             cause = error.cause
             said = cause.message if isinstance(cause, ApplicationError) else str(cause)
@@ -264,6 +262,22 @@ class Run:
 def _waits_its_turn(error: RPCError) -> bool:
     """A server keeps one question of a run until its worker answers, and refuses a second."""
     return error.status == RPCStatusCode.RESOURCE_EXHAUSTED and "query buffer" in error.message
+
+
+async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
+    """The answer of a run to an update; again, while a worker only takes up the run."""
+    # The SDK's own overloads are partly untyped.
+    update: Callable[..., Awaitable[T]] = cast("Any", run.handle).execute_update
+    until = monotonic() + _ANSWER_SECONDS.total_seconds()
+    while True:
+        try:
+            return await update(name, asked, result_type=answer, rpc_timeout=_ANSWER_SECONDS)
+        except WorkflowUpdateFailedError as error:
+            cause = error.cause
+            early = isinstance(cause, ApplicationError) and cause.type == NOT_YET
+            if not early or monotonic() > until:
+                raise
+        await asyncio.sleep(_AGAIN_SECONDS)
 
 
 def _failed(error: WorkflowFailureError) -> RunEnd:

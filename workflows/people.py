@@ -4,7 +4,8 @@ An update is refused at once, by its validator; a signal has no answer, so its r
 readable in the trail. Part of TeamWorkflow.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 
@@ -27,7 +28,7 @@ from workflows.messages import (
     RetryInput,
     SkipInput,
 )
-from workflows.requests import MALFORMED, Decision, How, Refusal
+from workflows.requests import MALFORMED, NOT_YET, Decision, How, Refusal
 from workflows.state import RunState
 
 _MOST_SIGNALS = 100
@@ -67,6 +68,22 @@ class People:
     done: bool
     cut: Callable[[str], None]
     """Ends the call that a step waits for."""
+    listens: bool
+    """Messages find the run where they found it when they came."""
+
+    @contextmanager
+    def _perhaps_too_early(self) -> Generator[None]:
+        """What a run refuses that a worker only takes up again, it may take a moment later.
+
+        A validator cannot wait until the run has come to where it was.
+        """
+        try:
+            yield
+        except ApplicationError as refusal:
+            if self.listens or refusal.type == MALFORMED:
+                raise
+            told = "a worker takes up the run just now; say it again"
+            raise _refused(Refusal(code=NOT_YET, message=told)) from None
 
     async def listening(self) -> None:
         """Wait until messages find the run where they found it when they came."""
@@ -85,7 +102,8 @@ class People:
     @decide.validator
     @takes_any_arguments
     def _decide_validator(self, *given: RawValue) -> None:
-        self._decidable(given)
+        with self._perhaps_too_early():
+            self._decidable(given)
 
     def _decidable(self, given: Sequence[RawValue]) -> DecideInput:
         try:
@@ -170,7 +188,8 @@ class People:
     @amend.validator
     @takes_any_arguments
     def _amend_validator(self, *given: RawValue) -> None:
-        self._amendable(given)
+        with self._perhaps_too_early():
+            self._amendable(given)
 
     def _amendable(self, given: Sequence[RawValue]) -> AmendInput:
         over = control.over(self.state, done=self.done)
@@ -190,7 +209,8 @@ class People:
     @redirect.validator
     @takes_any_arguments
     def _redirect_validator(self, *given: RawValue) -> None:
-        self._redirectable(given)
+        with self._perhaps_too_early():
+            self._redirectable(given)
 
     def _redirectable(self, given: Sequence[RawValue]) -> RedirectInput:
         over = control.over(self.state, done=self.done)
@@ -208,7 +228,8 @@ class People:
     @retry.validator
     @takes_any_arguments
     def _retry_validator(self, *given: RawValue) -> None:
-        _accepted(given, RetryInput, partial(steering.retry_refusal, self.state))
+        with self._perhaps_too_early():
+            _accepted(given, RetryInput, partial(steering.retry_refusal, self.state))
 
     @workflow.signal(name="retry", description="Try a failed task again: {task, by, why}")
     @takes_any_arguments
@@ -233,7 +254,8 @@ class People:
     @skip.validator
     @takes_any_arguments
     def _skip_validator(self, *given: RawValue) -> None:
-        _accepted(given, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
+        with self._perhaps_too_early():
+            _accepted(given, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
 
     @workflow.signal(name="skip", description="Leave a task out: {task, value, by, why}")
     @takes_any_arguments

@@ -81,12 +81,14 @@ class RequestView(Frozen):
 
 RefusalCode = Literal[
     "Malformed", "UnknownRequest", "RequestClosed", "NotAllowed", "RequestChanged",
-    "AlreadyApproved", "BadPayload", "NoApproval",
+    "AlreadyApproved", "BadPayload", "NoApproval", "NotYet",
 ]  # fmt: skip
 
 
 MALFORMED: Final = "Malformed"
 """No decision, or no other message, at all."""
+NOT_YET: Final = "NotYet"
+"""The run is where it was only in a moment: what was said may be right."""
 
 
 class Refusal(Frozen):

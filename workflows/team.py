@@ -84,7 +84,7 @@ class TeamWorkflow(People, Questions):
         self.done = False
         self.came_to: TeamResult | None = None
         self.cut = _nothing_to_cut
-        self._listening = False
+        self.listens = False
         self._first_stretch: asyncio.Task[None] | None = None
         try:
             if len(raw.payload.data) > LARGEST:
@@ -109,7 +109,7 @@ class TeamWorkflow(People, Questions):
         """Run the plan to its end; the argument was taken by init."""
         self._first_stretch = asyncio.create_task(self._listen())
         if self.refused is not None:
-            await workflow.wait_condition(lambda: self._listening)
+            await workflow.wait_condition(lambda: self.listens)
             await workflow.wait_condition(workflow.all_handlers_finished)
             raise self.refused
         fork = self.input.fork
@@ -135,12 +135,12 @@ class TeamWorkflow(People, Questions):
         has opened no request yet, a decision that was taken once would be one of nothing.
         """
         await workflow.wait_condition(lambda: True)  # looked at once nothing else can go on
-        self._listening = True
+        self.listens = True
 
     async def listening(self) -> None:
         """Wait until messages find the run where they found it when they came."""
-        if not self._listening:
-            await workflow.wait_condition(lambda: self._listening)
+        if not self.listens:
+            await workflow.wait_condition(lambda: self.listens)
 
     async def _played(self, plan: Plan, scope: DurableScope) -> TeamResult:
         """The run from where its state stands."""

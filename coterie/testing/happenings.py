@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from temporalio.client import WorkflowUpdateFailedError
 
 from coterie.failures import CommandError
-from coterie.runs import Run
+from coterie.runs import Run, updated
 from coterie.testing.document import CaseDocument, DecisionDocument
 from workflows.messages import AmendInput, Control, DecideInput, RetryInput, SkipInput
 from workflows.requests import Pending
@@ -184,9 +184,8 @@ async def _signal(name: str, payload: JsonValue, run: Run) -> None:
 
 
 async def _amend(asked: AmendInput, run: Run) -> None:
-    update: Callable[..., Awaitable[int]] = cast("Any", run.handle).execute_update
     try:
-        await update("amend", asked, result_type=int)
+        await updated(run, "amend", asked, int)
     except WorkflowUpdateFailedError as error:
         raise CommandError(f"the run refuses the amendment: {error.cause}") from None
 

@@ -10,7 +10,7 @@ from coterie.wire import data_converter
 from tests.law.sources import ROOMS, imports, modules, tops
 
 HARMLESS = {
-    "collections", "copy", "dataclasses", "datetime", "enum", "functools", "hashlib",
+    "collections", "contextlib", "copy", "dataclasses", "datetime", "enum", "functools", "hashlib",
     "inspect", "itertools", "json", "typing",
 }  # fmt: skip
 """Of the standard library; `datetime.now` is refused by ruff."""

@@ -107,3 +107,22 @@ def test_pause_amend_and_resume(tmp_path: Path) -> None:
         told = shop.coterie("pause", "left")
         assert (told.returncode, told.stdout) == (1, "")
         assert "the run 'left' is cancelled: what it still does has its time" in told.stderr
+
+
+def test_a_run_that_begins_with_a_request_is_decided_at_once_after_its_worker_came_back(
+    tmp_path: Path,
+) -> None:
+    """Nothing is in its history by which a worker would find it where it was."""
+    with project(tmp_path / "shop") as shop:
+        (shop.folder / "team.yml").write_text(TEAM.replace(", deadline: 1h", ""))
+        assert shop.coterie("server").returncode == 0
+        worker = shop.begin("worker")
+        begun = shop.coterie("start", "team.yml", "--id", "early", "--set", "word=hi")
+        assert begun.returncode == 0, begun.stderr
+        until(lambda: "first/sign#1" in shop.coterie("pending", "early").stdout, "the approval")
+        worker.terminate()
+        worker.wait()
+        shop.begin("worker")
+        approved = shop.coterie("approve", "early", "first/sign#1", "--by", "ann")
+        assert approved.returncode == 0, approved.stderr
+        assert "said: hi" in shop.coterie("result", "early").stdout

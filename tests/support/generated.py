@@ -3,7 +3,7 @@
 Most of them make sense; some name what is not there or ask what cannot be.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import yaml
@@ -20,6 +20,27 @@ CONTEXT: Json = {
 """What every generated run begins with."""
 SKILLS = ("Discovery.collect", "CommandRunner.run", "AssetManager.process_action")
 SIGNALS = ("go", "stop")
+
+
+def _set_in(part: JsonValue) -> Iterator[str]:
+    """The variables that steps set, anywhere in a part of a document."""
+    match part:
+        case list():
+            for one in part:
+                yield from _set_in(one)
+        case dict():
+            yield from (
+                str(part[key]) for key in ("output_variable", "loop_variable") if key in part
+            )
+            if part.get("catch"):
+                yield "error"
+            values = part.get("values")
+            if isinstance(values, dict):
+                yield from values
+            for one in part.values():
+                yield from _set_in(one)
+        case _:
+            pass
 
 
 class Pen(Asking):
@@ -275,8 +296,10 @@ class Pen(Asking):
         if self.chance(30):
             step["losers"] = "finish"
         if self.chance(60):
-            step["merge"] = {name: self.one(("replace", "append", "merge"))
-                             for name in ("v0", "v1", "v2", "error")}  # fmt: skip
+            names = sorted(set(_set_in(ways)))
+            if self.chance(5):  # one that no way sets
+                names.append("nobody_sets_this")
+            step["merge"] = {name: self.one(("replace", "append", "merge")) for name in names}
         return step
 
     def _try(self, depth: int) -> Json:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from temporalio.converter import WorkflowSerializationContext
 
-from coterie.sandbox import ANSWERING, DATA, DECIDING, LANGUAGE, LIBRARIES
+from coterie.sandbox import ACTING, ANSWERING, DATA, DECIDING, LANGUAGE, LIBRARIES
 from coterie.wire import data_converter
 from tests.law.sources import ROOMS, imports, modules, tops
 
@@ -15,33 +15,33 @@ HARMLESS = {
 }  # fmt: skip
 """Of the standard library; `datetime.now` is refused by ruff."""
 
-INSIDE = {
-    "workflows", "workflows.team", "workflows.calls", "workflows.durable", "workflows.notifier",
-    "workflows.ways",
-}  # fmt: skip
-"""What acts through Temporal."""
+INSIDE = {"workflows", "workflows.team"}
+"""What a run has for itself alone."""
+
+TASKS = {"CancelledError", "Task", "create_task", "current_task", "get_running_loop"}
+"""Of asyncio what Temporal's own event loop does: neither clocks nor threads nor files."""
 
 MESSAGES = {"now", "payload_converter", "query", "signal", "update"}
 """Of Temporal's API what takes a message: it starts nothing and waits for nothing."""
 
 
 def passed(name: str) -> bool:
-    every = (*DATA, *DECIDING, *ANSWERING)
+    every = (*DATA, *DECIDING, *ANSWERING, *ACTING)
     return any(name == one or name.startswith(f"{one}.") for one in every)
 
 
-def used(file: Path) -> set[str]:
-    """What a file takes of `temporalio.workflow`."""
+def used(file: Path, module: str = "workflow") -> set[str]:
+    """What a file takes of `temporalio.workflow`, or of another module."""
     return {
         node.attr
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
-        and node.value.id == "workflow"
+        and node.value.id == module
     }
 
 
-def test_whatever_acts_through_temporal_stays_inside_the_sandbox() -> None:
+def test_the_workflow_itself_stays_inside_the_sandbox() -> None:
     assert {name for name, _ in modules("workflows") if not passed(name)} == INSIDE
     assert not tops({*LIBRARIES, *LANGUAGE}) & {"workflows", "coterie"}
 
@@ -54,7 +54,8 @@ def test_what_passes_through_imports_the_language_the_contracts_and_itself() -> 
             pure = ("dsl", "activities.contracts")
             assert all(other.startswith(pure) or passed(other) for other in ours), name
             known = HARMLESS | {"pydantic", "workflows"}
-            known |= {"temporalio"} if name in ANSWERING else set()
+            known |= {"temporalio"} if name in (*ANSWERING, *ACTING) else set()
+            known |= {"asyncio"} if name in ACTING else set()
             assert tops(imported - ours) <= known, name
 
 
@@ -68,6 +69,14 @@ def test_what_answers_messages_takes_of_temporal_only_what_starts_and_waits_for_
     for name in ANSWERING:
         assert {one for one in imports(files[name]) if tops({one}) == {"temporalio"}} <= allowed
         assert used(files[name]) <= MESSAGES, name
+
+
+def test_what_acts_through_temporal_takes_of_asyncio_the_tasks_alone() -> None:
+    files = dict(modules("workflows"))
+    for name in ACTING:
+        assert used(files[name], "asyncio") <= TASKS, name
+        assert "asyncio" not in {one.rpartition(".")[0] for one in imports(files[name])}, name
+        assert not used(files[name]) & {"unsafe", "random", "uuid4"}, name
 
 
 def test_a_value_is_encoded_the_same_wherever_it_is() -> None:

@@ -20,7 +20,7 @@ from temporalio.client import Client, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-import workflows.queues
+import workflows.calls
 from activities.agent_activity import AgentActivities
 from activities.contracts import OwnQueue
 from activities.providers.base import ProviderSettings
@@ -223,7 +223,7 @@ async def test_a_call_comes_back_when_nobody_serves_its_queue_any_more(
     here: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A limit that was lifted leaves no run waiting for ever."""
-    monkeypatch.setattr(workflows.queues, "LONGEST_WAIT", timedelta(seconds=1))
+    monkeypatch.setattr(workflows.calls, "LONGEST_WAIT", timedelta(seconds=1))
     (tmp_path / "answers.yml").write_text("answers: [{task: ask, answer: noted}]")
     given = ProviderSettings(
         name="scripted", kind="scripted", answers=str(tmp_path / "answers.yml")

@@ -47,6 +47,22 @@ def within_rounds(plan: Plan, path: str) -> bool:
     return False
 
 
+def names_a_way(plan: Plan, path: str) -> bool:
+    """Whether it is a way of a parallel step, and no step: what is in it runs, itself does not."""
+    team, *names = without_rounds(path).split("/")
+    steps: Sequence[Step] = plan.teams[team].steps if team in plan.teams else ()
+    step: Step | None = None
+    way = False
+    for name in names:
+        way = isinstance(step, ParallelStep) and name in step.branches
+        if isinstance(step, ParallelStep) and way:
+            step, steps = None, step.branches[name]
+            continue
+        step = next((one for one in steps if one.name == name), None)
+        steps = [one for _, inner in inside(step, plan) for one in inner] if step else ()
+    return way
+
+
 def without_rounds(path: str) -> str:
     """A path without the numbers of the rounds that a loop runs at once."""
     return _ROUND.sub("", path)

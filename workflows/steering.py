@@ -11,7 +11,7 @@ from dsl.approvers import approvers_within
 from dsl.errors import listed, nearest
 from dsl.plan import Plan
 from dsl.sizes import MOST_SHOWN, too_large
-from dsl.step_paths import step_paths, within_rounds
+from dsl.step_paths import names_a_way, step_paths, within_rounds
 from workflows.control import note
 from workflows.messages import RetryInput, SkipInput
 from workflows.requests import Decision, How, Pending
@@ -167,6 +167,8 @@ def _not_skippable(plan: Plan | None, state: RunState, key: str, asked: SkipInpu
     within = [other for other in state.doing if other.startswith(f"{key}/")]
     if within:
         return f"{key!r} is made of steps; skip the one in progress: {within[-1]!r}"
+    if plan is not None and names_a_way(plan, key):
+        return f"{key!r} is a way of a parallel step; skip a step in it, or the whole step"
     team, _, name = key.partition("/")
     main = state.main
     frame = state.frames.get(f"{MAIN}:{main.team}#{main.visit}")

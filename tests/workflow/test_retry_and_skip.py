@@ -15,6 +15,9 @@ from dsl.steps import LoopStep
 from dsl.values import Json
 from tests.support.engine import Engine, engine, plan_of, trail
 from tests.support.runs import asked, decide, failure, refused
+from workflows import steering
+from workflows.messages import SkipInput
+from workflows.state import RunState
 
 Handle = Any
 TEAM = """
@@ -204,6 +207,25 @@ async def test_nobody_skips_an_approval_by_skipping_what_is_around_it(here: Engi
     await asked(handle)
     await decide(handle, "a/sign2#1", by="ada")
     assert (await handle.result())["context"]["plain"] == "skipped"
+
+
+@pytest.mark.parametrize("task", ["a/both/left", "a/each/3/both/left"])
+def test_a_way_of_a_parallel_step_is_no_task_to_skip(task: str) -> None:
+    inner = """{name: both, type: parallel, branches: {
+                left: [{name: left, type: set, values: {x: 1}}],
+                right: [{name: one, type: set, values: {y: 1}}]}}"""
+    each = f"{{name: each, iterate_on: [1], loop_variable: n, concurrency: 2, body: [{inner}]}}"
+    plan = plan_of(f"""
+orchestration:
+  entry_team: a
+  teams: {{a: {{tasks: [{each if "each" in task else inner}]}}}}
+""")
+    state = RunState(doing={task: 0.0})
+    told = steering.skip_refusal(plan, state, SkipInput(task=task))
+    assert told is not None
+    assert "is a way of a parallel step; skip a step in it" in told
+    step = f"{task}/left"
+    assert steering.skip_refusal(plan, RunState(doing={step: 0.0}), SkipInput(task=step)) is None
 
 
 def test_a_team_or_all_teams_may_ask_for_the_tasks_that_say_nothing() -> None:

@@ -10,6 +10,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note
 from coterie.version import versions
+from dsl.visible import visible
 
 
 def report(error: Exception, words: Sequence[str], settings: Settings | None) -> ExitCode:
@@ -27,7 +28,7 @@ def report(error: Exception, words: Sequence[str], settings: Settings | None) ->
         *traceback.format_exception(error),
     ]
     file = _log_file(settings)
-    file.write_text("\n".join(lines), encoding="utf-8")
+    file.write_text(visible("\n".join(lines)), encoding="utf-8")
     note(f"coterie: a bug: {type(error).__name__}. What happened is in {file}; please report it")
     return ExitCode.BUG
 

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
 from coterie.failures import CommandError, ExitCode
+from coterie.rendering.lines import one_entry
 from coterie.settings import Settings, load
 from coterie.terminal import note
 from dsl.errors import InvalidDocument
+from dsl.visible import visible
 
 VERBS = {
     "run": "run a team here and watch it",
@@ -101,7 +103,7 @@ def _outcome(words: Sequence[str]) -> int:
             gc.enable()
         return _command(verb).run(args, settings)
     except CommandError as error:
-        note(f"coterie: {error}")
+        note(one_entry(f"coterie: {error}"))
         return error.exit_code
     except InvalidDocument as error:
         return _refused(error, settings)
@@ -126,7 +128,15 @@ def _refused(error: InvalidDocument, settings: Settings | None) -> ExitCode:
     return ExitCode.CALL_WRONG
 
 
-class _Verb(ArgumentParser):
+class _Parser(ArgumentParser):
+    """Repeats what was given in its errors, with control characters visible."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """End the command."""
+        super().exit(status, None if message is None else visible(message))
+
+
+class _Verb(_Parser):
     """Takes options between positional words too: `approve RUN --by ada REQUEST`."""
 
     _mixing = False
@@ -145,7 +155,7 @@ class _Verb(ArgumentParser):
 
 
 def _parsed(words: Sequence[str]) -> tuple[str, Namespace]:
-    parser = ArgumentParser(
+    parser = _Parser(
         prog="coterie",
         description="Runs teams of LLM agents, written in YAML, as durable Temporal workflows.",
         epilog="Exit codes: 0 done, 1 the run failed or was refused, 2 the document or the call "

@@ -7,6 +7,7 @@ from coterie.arguments import login_name
 from coterie.decisions import WrittenDecision, decisions_for
 from coterie.failures import CommandError
 from coterie.keyboard import ask, ask_one_of, ask_yes_no
+from coterie.rendering.lines import prompt_lines, quoted, text_of
 from coterie.rendering.run import decision_text, show_lines, words_for
 from coterie.runs import Run
 from coterie.views import View
@@ -95,7 +96,8 @@ class Decider:
         if request.cut:
             request = (await self._run.request(request.id)).pending or request
         with self._view.suspended():
-            self._view.say("\n".join(["", request.id, request.prompt, *show_lines(request.show)]))
+            shown = ["", request.id, *prompt_lines(request.prompt), *show_lines(request.show)]
+            self._view.say(text_of(shown))
             by = login_name()
             if request.approvers and by not in request.approvers:
                 by = await ask(f"who are you ({', '.join(request.approvers)})? ") or by
@@ -138,4 +140,5 @@ class Decider:
 
     def _how_to(self, request: Pending) -> str:
         answers = words_for(self._run.id, request)
-        return f"waits for a person: {request.id}: {request.prompt}\n  decide it with {answers}"
+        asked = f"{request.id}: {quoted(request.prompt)}"
+        return f"waits for a person: {asked}\n  decide it with {answers}"

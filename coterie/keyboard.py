@@ -4,14 +4,15 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
+from coterie.terminal import note, prompt
+
 
 async def ask(question: str) -> str | None:
     """A line from the person; None when they close the input (Ctrl-D).
 
     Waiting for it can be cancelled, unlike `input()`, which would hold a thread for ever.
     """
-    sys.stderr.write(question)
-    sys.stderr.flush()
+    prompt(question)
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     loop.add_reader(sys.stdin, ready.set)
@@ -21,7 +22,7 @@ async def ask(question: str) -> str | None:
         loop.remove_reader(sys.stdin)
     line = sys.stdin.readline()
     if not line:
-        sys.stderr.write("\n")
+        note("")
         return None
     return line.strip()
 

@@ -6,16 +6,18 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from coterie.console import SafeConsole
 from coterie.rendering.cost import budget_lines, money_text
 from coterie.rendering.durations import duration
 from coterie.rendering.problems import counted
 from coterie.rendering.run import day_and_clock, trail_line
+from dsl.visible import one_line, visible
 from workflows.requests import Pending
 from workflows.views import RunStatus, TrailEntry
 
@@ -38,7 +40,7 @@ class LiveView:
             asks: the person is asked; else told how to decide.
         """
         self._run = run
-        self._console = Console(stderr=True, no_color=not color, highlight=False)
+        self._console = SafeConsole(stderr=True, no_color=not color, highlight=False)
         self._began = time.monotonic() - seconds
         self._asks = asks
         self._status: RunStatus | None = None
@@ -57,7 +59,7 @@ class LiveView:
 
     def say(self, text: str) -> None:
         """A line above the display, which stays."""
-        self._console.print(Text(text))
+        self._console.print(Text(visible(text)))
 
     @contextmanager
     def suspended(self) -> Generator[None]:
@@ -91,7 +93,7 @@ class LiveView:
         return Group(*lines, *events[-room:], *below)
 
     def _head(self) -> Text:
-        head = Text.assemble((self._run, "bold"), "  ")
+        head = Text.assemble((one_line(self._run), "bold"), "  ")
         status = self._status
         if status is None:
             return head.append("starting")
@@ -115,7 +117,7 @@ class LiveView:
             passed = (now - datetime.fromisoformat(one.since)).total_seconds()
             row = Table.grid(padding=(0, 1))
             mark = Text("  ") if stands or number else self._spinner
-            row.add_row(mark, Text(one.step), Text(duration(max(0.0, passed)), "dim"))
+            row.add_row(mark, Text(one_line(one.step)), Text(duration(max(0.0, passed)), "dim"))
             yield row
 
     def _waiting(self) -> Iterator[RenderableType]:
@@ -143,4 +145,4 @@ def _event(entry: TrailEntry) -> Iterator[Text]:
 
 
 def _line(text: str, style: str) -> Text:
-    return Text(" ".join(text.splitlines()), style, no_wrap=True, overflow="ellipsis")
+    return Text(one_line(text), style, no_wrap=True, overflow="ellipsis")

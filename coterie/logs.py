@@ -13,8 +13,18 @@ from temporalio.runtime import (
 )
 
 from coterie.settings import Settings, state_folder
+from dsl.visible import hanging
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+_MARGIN = "    "
+
+
+class VisibleFormatter(logging.Formatter):
+    """Makes control characters visible; further lines of a record cannot pass for another one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as text, its further lines indented."""
+        return hanging(super().format(record), _MARGIN)
 
 
 def to_file(settings: Settings) -> None:
@@ -38,7 +48,7 @@ def to_stderr() -> None:
 
 def _configure(handler: logging.Handler) -> None:
     """Our handler for everything, Temporal's core included; once per process, before a client."""
-    handler.setFormatter(logging.Formatter(_FORMAT))
+    handler.setFormatter(VisibleFormatter(_FORMAT))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)

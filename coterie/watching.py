@@ -13,6 +13,7 @@ from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
 from coterie.histories import WORKFLOW
 from coterie.logs import quietly
+from coterie.rendering.lines import quoted
 from coterie.rendering.run import end_text, trail_text
 from coterie.runs import Run, RunEnd
 from coterie.settings import Settings
@@ -103,8 +104,8 @@ class _Onlooker:
                 self._told.add(request.id)
                 whom = " or ".join(request.approvers) or "a person"
                 self._view.say(
-                    f"waits for {whom}: {request.id}: {request.prompt}\n  decide it with `coterie "
-                    f"approve {self._run.id} '{request.id}'` or `coterie reject ...`"
+                    f"waits for {whom}: {request.id}: {quoted(request.prompt)}\n  decide it with "
+                    f"`coterie approve {self._run.id} '{request.id}'` or `coterie reject ...`"
                 )
 
     async def close(self) -> None:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from itertools import islice
 
+from dsl.markdown import code, plain
 from dsl.plan import Plan
 from workflows.budgets import limit_of
 from workflows.costs import uses
@@ -67,24 +68,27 @@ def board(plan: Plan, state: RunState) -> str:
     """
     main, usage = state.main, state.usage
     paused = state.paused
-    held = "" if paused is None else f"- **paused** by {paused.by}: {_cut(paused.why)}\n"
+    held = ""
+    if paused is not None:
+        held = f"- **paused** by {plain(paused.by)}: {plain(_cut(paused.why))}\n"
     doing = "".join([
-        f"- doing `{step}` since {_clock(at)}\n" for step, at in islice(state.doing.items(), _MOST)
+        f"- doing {code(step)} since {_clock(at)}\n"
+        for step, at in islice(state.doing.items(), _MOST)
     ])  # fmt: skip
     waits = "".join([
-        f"- **waits for a person**: `{request.id}`: {request.prompt}\n"
+        f"- **waits for a person**: {code(request.id)}: {plain(_cut(request.prompt))}\n"
         for request in islice(state.pending.values(), _MOST)
     ]) if state.pending else ""  # fmt: skip
     if len(state.doing) > _MOST:
         doing += f"- and {len(state.doing) - _MOST} more steps\n"
     if len(state.pending) > _MOST:
         waits += f"- and for {len(state.pending) - _MOST} more decisions\n"
-    at = f"team **{main.team}**, visit {main.visit}" if main.visit else _between(main)
+    at = f"team **{plain(main.team or '')}**, visit {main.visit}" if main.visit else _between(main)
     return (
-        f"**{plan.name}**: {at} "
+        f"**{plain(plan.name)}**: {at} "
         f"({state.teams_run} of {plan.limits.max_total_teams} team visits)\n\n"
         f"{held}{doing}{waits}"
-        f"- came here because: {main.routed.because}\n"
+        f"- came here because: {plain(_cut(main.routed.because))}\n"
         f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
         f"{usage.input_tokens + usage.output_tokens} tokens{_budgets(plan, state)}"
     )
@@ -97,8 +101,8 @@ def _cut(text: str) -> str:
 def _between(main: Track) -> str:
     """Where a run is that is at no team."""
     if main.fork is not None:
-        return f"ways **{'**, **'.join(main.fork.branches)}**"
-    return "at its end" if main.team is None else f"team **{main.team}** is next"
+        return f"ways {', '.join(f'**{plain(name)}**' for name in main.fork.branches)}"
+    return "at its end" if main.team is None else f"team **{plain(main.team)}** is next"
 
 
 def _budgets(plan: Plan, state: RunState) -> str:
@@ -106,7 +110,7 @@ def _budgets(plan: Plan, state: RunState) -> str:
     if not plan.budgets:
         return ""
     return "".join([
-        f"\n- {budget.told}: {budget.share(pot.used, limit_of(budget, pot))}"
+        f"\n- {plain(budget.told)}: {budget.share(pot.used, limit_of(budget, pot))}"
         f"{' (nearly used up)' if pot.warned else ''}"
         for budget in plan.budgets
         if (pot := state.pots.get(budget.id)) is not None

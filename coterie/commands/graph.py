@@ -12,6 +12,7 @@ from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.errors import InvalidDocument
 from dsl.plan import Plan
+from dsl.visible import visible
 
 if TYPE_CHECKING:  # these load Temporal's library, which the picture of a file does not need
     from coterie.graph.seen import SeenRun
@@ -40,7 +41,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     output: str | None = args.output
     chosen = _format(args.format, output)
     plan, walk = _drawn(args.target, args.model, settings)
-    text = _text(plan, walk, chosen)
+    text = visible(_text(plan, walk, chosen))
     if output is None:
         say(text.rstrip("\n"))
         return ExitCode.DONE

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from coterie.explaining.limits import Limit
 from coterie.explaining.origins import Effective
+from coterie.rendering.lines import text_of
 from coterie.rendering.problems import counted
 from dsl.compiler import SourceText
 from dsl.personas import ORCHESTRATING
@@ -175,4 +176,4 @@ def _block(title: str, rows: Sequence[Row]) -> str:
     lines = (
         "  ".join(f"{cell:<{widths[at]}}" for at, cell in enumerate(row)).rstrip() for row in rows
     )
-    return "\n".join([title, *(f"  {line}" for line in lines)])
+    return text_of([title, *(f"  {line}" for line in lines)])

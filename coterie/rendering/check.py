@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from coterie.prices import Priced
+from coterie.rendering.lines import text_of
 from coterie.rendering.problems import counted
 from dsl.analysis.dataflow import Input
 from dsl.analysis.loads import LEGACY, Unbounded
@@ -23,7 +24,7 @@ def inputs_text(inputs: Sequence[Input]) -> str:
          f"read first by {one.place}")
         for one in inputs
     ]  # fmt: skip
-    return "\n".join(["inputs, given with --context or --set", *_table(rows)])
+    return text_of(["inputs, given with --context or --set", *_table(rows)])
 
 
 def worst_text(worst: WorstCase, limit: int) -> str:
@@ -39,7 +40,7 @@ def worst_text(worst: WorstCase, limit: int) -> str:
     lines += _table(rows, numbers=True)
     if sum(figures.visits for figures in worst.teams.values()) > worst.total.visits:
         lines.append(f"{_INDENT}(each team on its own; together they stay within the last line)")
-    return "\n".join(lines)
+    return text_of(lines)
 
 
 def basis_text(worst: WorstCase, priced: Priced, budgets: Sequence[Budget] = ()) -> str:
@@ -48,7 +49,7 @@ def basis_text(worst: WorstCase, priced: Priced, budgets: Sequence[Budget] = ())
     if budgets:
         told = "; ".join(f"{one.told}, {one.amount(one.limit)}" for one in budgets)
         lines.append(f"left out: budgets, which end or turn a run earlier: {told}")
-    return "\n".join(f"{_INDENT}{line}" for line in lines)
+    return text_of(f"{_INDENT}{line}" for line in lines)
 
 
 def _basis(worst: WorstCase, priced: Priced) -> Iterator[str]:

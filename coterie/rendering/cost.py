@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from coterie.rendering.durations import duration
+from coterie.rendering.lines import text_of
 from coterie.rendering.problems import counted
 from dsl.budgets import amount, kind_of
 from workflows.views import BudgetUse, CostReport, CostRow
@@ -34,7 +35,7 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
     if total.untold:
         lines.append(f"  {counted(total.untold, 'turn')} of agents that do not tell what they use")
     lines += budget_lines(report.budgets)
-    return "\n".join(lines)
+    return text_of(lines)
 
 
 def money_text(cost: float | None, *, unpriced: bool) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from coterie.rendering.lines import text_of
 from coterie.rendering.problems import counted
 from coterie.rendering.steps import step_lines
 from dsl.limits import depth_allowed
@@ -24,7 +25,7 @@ def plan_text(plan: Plan) -> str:
     for budget in plan.budgets:
         then = budget.next_team or budget.on_exceeded
         head.append(f"{budget.told}: {budget.amount(budget.limit)}, then: {then}")
-    return "\n".join(head + [line for team in plan.teams.values() for line in _team(team, plan)])
+    return text_of(head + [line for team in plan.teams.values() for line in _team(team, plan)])
 
 
 def _team(team: Team, plan: Plan) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from coterie.rendering.lines import text_of
 from dsl.errors import Problem
 from dsl.redaction import redacted_line
 
@@ -73,7 +74,7 @@ def _problem(problem: Problem, lines: Sequence[str]) -> str:
         told.append(f"{_INDENT}allowed: {problem.allowed}")
     if problem.fix:
         told.append(f"{_INDENT}fix: {problem.fix}")
-    return "\n".join(told)
+    return text_of(told)
 
 
 def _excerpt(problem: Problem, lines: Sequence[str]) -> list[str]:

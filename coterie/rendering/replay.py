@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from coterie.rendering.lines import one_entry, text_of
 from coterie.replaying.runs import RunReplayed
 
 
@@ -12,15 +13,15 @@ def same_text(done: RunReplayed) -> str:
 
 def differences_text(done: RunReplayed) -> str:
     """Each difference in a line, the first first."""
-    return "\n".join(f"  {difference}" for difference in done.differences)
+    return text_of(f"  {difference}" for difference in done.differences)
 
 
 def row(done: RunReplayed) -> str:
     """A run among others, in a line; of what differs, the first."""
     if done.problem:
-        return f"cannot   {done.run}  {done.problem}"
+        return one_entry(f"cannot   {done.run}  {done.problem}")
     if done.differences:
-        return f"differs  {done.run}  {done.differences[0]}"
+        return one_entry(f"differs  {done.run}  {done.differences[0]}")
     return f"same     {done.run}  {_size(done)}: {_compared(done)}{_more(done)}"
 
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from activities.contracts import TokenUsage
 from coterie.rendering.cost import budget_lines, money_text
 from coterie.rendering.durations import duration
+from coterie.rendering.lines import one_entry, prompt_lines, text_of
 from coterie.rendering.problems import counted
 from coterie.runs import RunEnd
 from workflows.requests import Decision, Pending, RequestView
@@ -68,15 +69,16 @@ def status_text(run: str, status: RunStatus) -> str:
     lines += budget_lines(status.budgets)
     if status.last_because:
         lines.append(f"  because  {status.last_because}")
-    return "\n".join(lines)
+    return text_of(lines)
 
 
 def decision_text(taken: Decision) -> str:
     """What became of a decision."""
     why = f": {taken.comment}" if taken.comment else ""
     if taken.verdict == "counted":
-        return f"{taken.id}: the approval of {taken.by} counts; more people have to approve{why}"
-    return f"{taken.id} {taken.verdict} by {taken.by}{why}"
+        told = f"the approval of {taken.by} counts; more people have to approve"
+        return one_entry(f"{taken.id}: {told}{why}")
+    return one_entry(f"{taken.id} {taken.verdict} by {taken.by}{why}")
 
 
 def pending_text(requests: Iterable[PendingOfRun]) -> str:
@@ -85,7 +87,7 @@ def pending_text(requests: Iterable[PendingOfRun]) -> str:
 
 
 def _request(run: str, request: Pending) -> str:
-    lines = [f"{run}  {request.id}", f"  {request.prompt}", *show_lines(request.show)]
+    lines = [f"{run}  {request.id}", *prompt_lines(request.prompt), *show_lines(request.show)]
     if request.cut:
         lines.append(f"    [shortened; whole: coterie show {run} '{request.id}']")
     lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
@@ -96,14 +98,14 @@ def _request(run: str, request: Pending) -> str:
         lines.append(f"  approved by {len(request.approved_by)} of {request.quorum}{so_far}")
     if request.editable:
         lines.append("  what is shown may be changed: --payload JSON")
-    return "\n".join([*lines, f"  {words_for(run, request)}"])
+    return text_of([*lines, f"  {words_for(run, request)}"])
 
 
 def request_text(run: str, view: RequestView) -> str:
     """One request, whole: what is shown, the terms, what happened so far, how to decide."""
     request = view.pending
     if request is None:
-        return "\n".join(_decided(run, view.decision)) if view.decision is not None else run
+        return text_of(_decided(run, view.decision)) if view.decision is not None else run
     who = ", ".join(request.approvers) or "anyone"
     told = [
         ("since", f"{day_and_clock(request.since)}{_deadline(request)}"),
@@ -115,13 +117,14 @@ def request_text(run: str, view: RequestView) -> str:
     ]
     if request.quorum > 1:
         told[1] = ("may decide", f"{who}; {request.quorum} have to approve")
-    lines = [f"{run}  {request.id}", f"  {request.prompt}", *show_lines(request.show, cut=False)]
+    lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
+    lines += show_lines(request.show, cut=False)
     lines += [f"  {name:<12} {value}" for name, value in told if value]
     if request.editable:
         lines.append("  what is shown may be changed: --payload JSON")
     if request.payload_schema is not None:
         lines += ["  its JSON Schema:", *show_lines(request.payload_schema, cut=False)]
-    return "\n".join([*lines, f"  {words_for(run, request)}   with --digest {request.digest}"])
+    return text_of([*lines, f"  {words_for(run, request)}   with --digest {request.digest}"])
 
 
 def _meanwhile(request: Pending) -> str:
@@ -167,7 +170,7 @@ def show_lines(show: JsonValue, *, cut: bool = True) -> Iterator[str]:
     if isinstance(show, Mapping):
         text = "\n".join(_field(key, value) for key, value in show.items())
     more = len(text) - _LONGEST_SHOW if cut else 0
-    for line in (text[:_LONGEST_SHOW] if cut else text).splitlines():
+    for line in (text[:_LONGEST_SHOW] if cut else text).removesuffix("\n").split("\n"):
         yield f"    {line}"
     if more > 0:
         yield f"    [{counted(more, 'character')} more: coterie show RUN REQUEST]"
@@ -179,7 +182,7 @@ def _field(key: str, value: JsonValue) -> str:
 
 
 def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines())
+    return "\n".join(f"  {line}" for line in text.removesuffix("\n").split("\n"))
 
 
 def trail_text(entries: Iterable[TrailEntry]) -> str:
@@ -189,7 +192,7 @@ def trail_text(entries: Iterable[TrailEntry]) -> str:
 
 def trail_line(entry: TrailEntry, *, because: bool = True) -> str:
     """One event: with its whole reason, or short and without it."""
-    line = f"{entry.number:>4}  {clock(entry.at)}  {_event(entry, because)}"
+    line = one_entry(f"{entry.number:>4}  {clock(entry.at)}  {_event(entry, because)}")
     if because or len(line) <= _LONGEST_LINE:
         return line
     return f"{line[: _LONGEST_LINE - 3]}..."
@@ -235,7 +238,7 @@ def end_text(run: str, end: RunEnd) -> str:
     """How a run ended, by whose decisions, at what cost."""
     result = end.result
     if result is None:
-        return f"{run}: {end.message}"
+        return one_entry(f"{run}: {end.message}")
     lines = [f"{run}: {_how(result)}"]
     if result.error is not None:
         lines.append(f"  error      {result.error.type}: {result.error.message}")
@@ -250,7 +253,7 @@ def end_text(run: str, end: RunEnd) -> str:
     for name, data in result.output.items():
         lines.append(f"  {name}:")
         lines += show_lines(data)
-    return "\n".join(lines)
+    return text_of(lines)
 
 
 def _how(result: TeamResult) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import TypeAdapter
 
 from coterie.decided import Happened, Visit
+from coterie.rendering.lines import text_of
 from coterie.rendering.run import clock, trail_line
 from coterie.tracing import LEFT, Trace
 from dsl.context import Difference
@@ -35,7 +36,7 @@ def run_text(trace: Trace, source: str) -> str:
     if trace.visits:
         example = next((visit.name for visit in trace.visits if visit.visit), "TEAM#VISIT")
         lines.append(f"every rule with what it found: coterie why {source} {example}")
-    return "\n".join(lines)
+    return text_of(lines)
 
 
 def _decides(entry: TrailEntry) -> bool:
@@ -44,7 +45,7 @@ def _decides(entry: TrailEntry) -> bool:
 
 def visits_text(visits: Iterable[Visit]) -> str:
     """Each visit with everything that it looked at."""
-    return "\n\n".join("\n".join(_visit(visit)) for visit in visits)
+    return "\n\n".join(text_of(_visit(visit)) for visit in visits)
 
 
 def _visit(visit: Visit) -> Iterator[str]:

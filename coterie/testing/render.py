@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
+from coterie.rendering.lines import text_of
 from coterie.rendering.problems import counted
 from coterie.rendering.run import trail_line
 from coterie.testing.running import CaseResult
@@ -16,7 +17,7 @@ def result_text(result: CaseResult, *, trail: bool = False) -> str:
     lines += _differences(result)
     if trail and not result.passed:
         lines += [f"      {trail_line(entry)}" for entry in result.trail]
-    return "\n".join(lines)
+    return text_of(lines)
 
 
 def _differences(result: CaseResult) -> Iterator[str]:

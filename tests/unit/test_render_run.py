@@ -67,7 +67,7 @@ def test_a_request_is_shown_with_what_to_look_at_and_how_to_answer() -> None:
                       show={"text": "two\nlines", "score": 3}, deadline=AT,
                       on_timeout="reject")  # fmt: skip
     text = pending_text([PendingOfRun("r1", request)])
-    assert "r1  review/sign#1\n  Publish?" in text
+    assert "r1  review/sign#1\n  > Publish?\n    text:" in text
     assert "    text:\n      two\n      lines\n    score: 3" in text
     assert "may decide: ann, bob" in text
     assert "then: reject" in text

@@ -1,0 +1,22 @@
+"""A console for drawn output that no text can control: the twin of `coterie.terminal`."""
+
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from dsl.visible import visible
+
+
+class SafeConsole(Console):
+    """Makes control characters visible in everything that is drawn; its own codes pass."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield what the console draws, with every text visible."""
+        for segment in super().render(renderable, options):
+            if segment.control is None:
+                yield Segment(visible(segment.text), segment.style)
+            else:
+                yield segment

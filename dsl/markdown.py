@@ -1,0 +1,18 @@
+"""Text of others within Markdown that we write: it stays text, and within its line."""
+
+import re
+
+from dsl.visible import one_line
+
+_ACTIVE = re.compile(r"[\\`*~|\[\]<&]|(?<!\w)_|_(?!\w)")
+"""What Markdown or HTML takes as its own within a line; an underscore within a word is none."""
+
+
+def plain(text: str) -> str:
+    """Return the text so that Markdown shows it as it is."""
+    return _ACTIVE.sub(r"\\\g<0>", one_line(text))
+
+
+def code(text: str) -> str:
+    """Return the text as a span of code; one that holds a backtick would end it, and is plain."""
+    return plain(text) if "`" in text else f"`{one_line(text)}`"

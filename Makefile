@@ -1,6 +1,6 @@
 # One command per chore, the same for people and for CI. Needs Python 3.11+, git and make.
 # `make` lists the targets. ARGS passes through: make test ARGS="tests/unit -k merge";
-# make chaos ARGS="--runs 200"; N is the lengths of the bench's runs: make bench N=10,100
+# make chaos ARGS="--runs 200"; make mutants ARGS="--number 150 --seed 7"; N is the lengths of the bench's runs: make bench N=10,100
 
 PYTHON ?= python3
 UV_VERSION := 0.13.9
@@ -20,7 +20,7 @@ export UV_PROJECT_ENVIRONMENT := .venv
 unexport VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock bench chaos clean
+.PHONY: help setup demo test check format lock bench chaos mutants clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ bench: $(DEV_READY) ## measure against a hand-written workflow, write bench/resu
 
 chaos: $(DEV_READY) ## kill the worker and the server of many runs, check what is promised
 	@$(BIN)/python -m tests.chaos $(ARGS)
+
+mutants: $(DEV_READY) ## break deciding code on purpose, count how often a test notices
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 clean: ## remove the environment, caches and builds; runs in .coterie stay
 	rm -rf .venv .uv dist build tests/stand_in/node_modules .pytest_cache .ruff_cache .hypothesis \

@@ -1,0 +1,58 @@
+"""Which mutants are tried: a sample with a seed, spread over the deciding modules of each room."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.mutants.execution_map import ExecutionMap
+from tests.mutants.mutations import Mutant, compiles, mutants_of, relative
+
+# What decides; what only shows, reaches the world or holds data is proved in other ways.
+DECIDING = {
+    "dsl": ("dsl/**/*.py",),
+    "workflows": ("workflows/**/*.py",),
+    "activities": (
+        "activities/*.py",
+        "activities/agents/*.py",
+        "activities/providers/*.py",
+        "activities/skills/*.py",
+    ),
+    "coterie": (
+        "coterie/decided.py",
+        "coterie/decisions.py",
+        "coterie/fork*.py",
+        "coterie/prices.py",
+        "coterie/provider_queues.py",
+        "coterie/replaying/*.py",
+        "coterie/runs.py",
+        "coterie/testing/*.py",
+        "coterie/trusted*.py",
+    ),
+}
+SHARES = {"dsl": 0.28, "workflows": 0.36, "activities": 0.24, "coterie": 0.12}
+
+
+def candidates(root: Path, room: str, executed: ExecutionMap) -> list[Mutant]:
+    """Every mutant of a room's deciding modules on a line that a test executes."""
+    found: list[Mutant] = []
+    for path in sorted({path for pattern in DECIDING[room] for path in root.glob(pattern)}):
+        source = path.read_text()
+        found += [
+            relative(mutant, root)
+            for mutant in mutants_of(path, source)
+            if executed.tests_of(path, mutant.line) and compiles(mutant, source)
+        ]
+    return found
+
+
+def draw(candidates: Sequence[Mutant], number: int, chance: random.Random) -> list[Mutant]:
+    """A sample with at most one mutant of a line."""
+    lines: set[tuple[Path, int]] = set()
+    drawn: list[Mutant] = []
+    for mutant in chance.sample(candidates, len(candidates)):
+        if len(drawn) == number:
+            break
+        if (mutant.path, mutant.line) not in lines:
+            lines.add((mutant.path, mutant.line))
+            drawn.append(mutant)
+    return drawn

@@ -1,0 +1,80 @@
+"""Tries mutants in copies of the project: a mutant is killed when a test of its line fails."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+
+from tests.mutants.mutations import Mutant
+
+COPIED = (
+    "dsl",
+    "workflows",
+    "activities",
+    "coterie",
+    "config",
+    "tests",
+    "docs",
+    "examples",
+    "bench",
+)
+ROUNDS = (12, 60, 300)  # a mutant that survives some tests of its line meets more of them
+MAX_SECONDS = 240  # a round that takes longer counts as killed: the mutant hangs
+
+
+class Verdict(Enum):
+    """What the tests made of a mutant."""
+
+    KILLED = "killed"
+    SURVIVED = "survived"
+
+
+def copy_project(root: Path, target: Path) -> None:
+    """Copy what tests need, with `shared` beside it as in a checkout."""
+    target.mkdir(parents=True)
+    for entry in root.iterdir():
+        if entry.is_file():
+            shutil.copy2(entry, target / entry.name)
+        elif entry.name in COPIED:
+            shutil.copytree(
+                entry, target / entry.name, ignore=shutil.ignore_patterns("__pycache__")
+            )
+    shared = root.parent / "shared"
+    if shared.exists():
+        (target.parent / "shared").symlink_to(shared)
+
+
+def try_mutant(mutant: Mutant, tests: Sequence[str], copy: Path) -> Verdict:
+    """Run the tests of the mutant's line against it, the best first, until one fails."""
+    path = copy / mutant.path
+    original = path.read_text()
+    path.write_text(mutant.applied(original))
+    try:
+        begin = 0
+        for end in ROUNDS:
+            chosen = tests[begin:end]
+            if chosen and not _pass(chosen, copy):
+                return Verdict.KILLED
+            begin = end
+        return Verdict.SURVIVED
+    finally:
+        path.write_text(original)
+
+
+def _pass(tests: Sequence[str], copy: Path) -> bool:
+    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [
+        sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist",
+        "--timeout", "90", "--no-header", *tests,
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=environment, timeout=MAX_SECONDS, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0

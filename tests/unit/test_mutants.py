@@ -1,0 +1,70 @@
+"""The mutants that `make mutants` tries: each is one wrong place, and everything else stays."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.execution_map import ExecutionMap
+from tests.mutants.mutations import Mutant, mutants_of
+from tests.mutants.report import Equivalent, Tried, score
+from tests.mutants.sample import candidates, draw
+from tests.mutants.trial import Verdict
+
+HERE = Path("module.py")
+
+
+def wrong_versions(body: str) -> set[str]:
+    source = f"def decide(a, b, c):\n    {body}\n"
+    return {mutant.applied(source).splitlines()[1].strip() for mutant in mutants_of(HERE, source)}
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ("return a < b", {"return a <= b", "return None"}),
+        ("return a in b", {"return a not in b", "return None"}),
+        ("return a and b", {"return (a) or (b)", "return None"}),
+        ("return not a", {"return (a)", "return None"}),
+        ("return min(a, b)", {"return max(a, b)", "return None"}),
+        ("return a + 1", {"return a - 1", "return a + 2", "return None"}),
+        ("return True", {"return False", "return None"}),
+        ("keep(a)", {"pass"}),
+        ("if a: b()", {"if (not (a)): b()", "if a: pass"}),
+        ("name = 'ä' if a else b", {"name = 'ä' if (not (a)) else b"}),
+    ],
+)
+def test_mutants_are_every_wrong_version_of_a_statement(body: str, wrong: set[str]) -> None:
+    assert wrong_versions(body) == wrong
+
+
+@pytest.mark.parametrize(
+    "body", ["raise Error(1)", "x: Final[1] = b", "'''Returns 1.'''", "assert a < b", "return None"]
+)
+def test_what_decides_nothing_has_no_mutants(body: str) -> None:
+    assert wrong_versions(body) == set()
+
+
+def test_a_sample_takes_executed_lines_only_and_one_mutant_a_line(tmp_path: Path) -> None:
+    module = tmp_path / "dsl" / "module.py"
+    module.parent.mkdir()
+    module.write_text("def f(a, b):\n    if a < b and b < 3:\n        return a\n    return b\n")
+    executed = ExecutionMap({module: {2: ("t::one",), 4: ()}})
+    found = candidates(tmp_path, "dsl", executed)
+    assert {mutant.line for mutant in found} == {2}
+    assert len(draw(found, 5, random.Random(1))) == 1
+
+
+def test_an_equivalent_mutant_does_not_count_and_a_survivor_does() -> None:
+    def tried(kind: str, verdict: Verdict) -> Tried:
+        return Tried(Mutant(HERE, 2, kind, 0, 1, "a <  b", "a <= b"), verdict)
+
+    known = Equivalent(
+        path="module.py", kind="comparison", before="a < b", after="a <= b", because="a is never b"
+    )
+    everything = [
+        tried("comparison", Verdict.SURVIVED),
+        tried("condition", Verdict.SURVIVED),
+        tried("constant", Verdict.KILLED),
+    ]
+    assert score(everything, [known]) == (1, 2)

@@ -1,7 +1,6 @@
 """Commands: only named ones, in the project, bounded, and nothing of them is left running."""
 
 import asyncio
-import fcntl
 import os
 import signal
 import sys
@@ -13,7 +12,7 @@ from pydantic import TypeAdapter
 from activities.contracts import FailureType
 from activities.skills.base import Command, Workspace
 from activities.skills.command_runner import CommandResult
-from tests.support.skills import call, environment, refusal, said
+from tests.support.skills import call, environment, refusal, said, unlocked
 
 # A command whose child ignores SIGTERM. Both hold their locks until they are dead, and the
 # command says so through a named pipe once both are at work.
@@ -53,10 +52,9 @@ async def run(workspace: Workspace, name: str = "it") -> CommandResult:
 
 
 async def all_dead(root: Path) -> None:
-    """Both locks can be had, which is when their holders are dead; blocks as long as not."""
+    """Both locks can be had, which is when their holders are dead."""
     for name in ("parent.lock", "child.lock"):
-        with (root / name).open("w") as lock:
-            await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
+        await unlocked(root / name)
 
 
 async def test_a_command_tells_what_it_wrote_and_how_it_ended(tmp_path: Path) -> None:

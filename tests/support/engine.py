@@ -43,6 +43,10 @@ CAPABILITIES = Capabilities(
     skills=contracts(),
     providers=("scripted",),
 )
+DEFECTS = (Exception,)
+"""A defect of the interpreter ends the run of a test with its message.
+
+In production it stays a workflow task that is tried again, and a test would wait for ever."""
 HEAD = """
 llm_config:
   default_provider: scripted
@@ -171,6 +175,7 @@ async def engine(
             notices.notify,
         ],
         workflow_runner=sandbox(everything=everything),
+        workflow_failure_exception_types=DEFECTS,
         build_id="test",
         max_cached_workflows=cached_runs,
         max_heartbeat_throttle_interval=HEARTBEAT_EVERY * 0.8,

@@ -1,11 +1,16 @@
 """A workspace, and skills called as Temporal calls them."""
 
 import asyncio
+import fcntl
+import os
+import select
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
@@ -14,6 +19,9 @@ from activities.contracts import SkillRequest
 from activities.skills.activity import SkillActivities
 from activities.skills.base import Workspace
 from activities.skills.registry import SKILLS, AnySkill
+
+MAX_WAIT = 60
+"""Seconds for what a test waits for; a busy machine takes a few."""
 
 
 def environment(attempt: int = 1, heartbeat_timeout: float = 30.0) -> ActivityEnvironment:
@@ -51,8 +59,31 @@ async def refusal(workspace: Workspace, skill: str, input: JsonValue = None) -> 
 
 
 async def said(fifo: Path) -> str:
-    """Wait until somebody writes into a named pipe; the test's own timeout bounds it."""
-    return await asyncio.to_thread(fifo.read_text)
+    """Wait until somebody has written into a named pipe; fail when nobody does."""
+    return await asyncio.to_thread(_read_pipe, fifo)
+
+
+def _read_pipe(fifo: Path) -> str:
+    text = b""
+    with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        while True:
+            ready, _, _ = select.select([pipe], [], [], MAX_WAIT)
+            assert ready, f"nobody wrote into {fifo.name} within {MAX_WAIT} s"
+            part = pipe.read(4096)
+            if part == b"":
+                return text.decode()
+            text += part or b""
+
+
+async def unlocked(path: Path) -> None:
+    """Wait until nobody holds the lock of a file; fail when its holder lives on."""
+    with path.open("w") as lock:
+        for _ in range(20 * MAX_WAIT):
+            with suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            await asyncio.sleep(0.05)  # between two looks
+    pytest.fail(f"the holder of {path.name} still runs after {MAX_WAIT} s")
 
 
 def files(root: Path) -> dict[str, str]:

@@ -24,7 +24,7 @@ from coterie.sandbox import sandbox
 from dsl.errors import InvalidDocument
 from dsl.plan import Plan
 from dsl.values import Json
-from tests.support.engine import plan_of, trail
+from tests.support.engine import DEFECTS, plan_of, trail
 from tests.support.generated import CONTEXT, documents, written
 from tests.support.skipping import World, skipped_run
 from workflows.messages import TeamInput
@@ -79,7 +79,8 @@ async def worker(env: WorkflowEnvironment) -> AsyncGenerator[str]:
     queue = f"generated-{uuid.uuid4()}"
     async with Worker(
         env.client, task_queue=queue, workflows=[TeamWorkflow],
-        activities=[run_agent, call_skill], workflow_runner=sandbox(), build_id="test",
+        activities=[run_agent, call_skill], workflow_runner=sandbox(),
+        workflow_failure_exception_types=DEFECTS, build_id="test",
     ):  # fmt: skip
         yield queue
 

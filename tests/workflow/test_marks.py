@@ -3,6 +3,7 @@
 import logging
 import uuid
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from coterie.settings import load
 from coterie.trusted import TrustedConfig
 from coterie.wire import data_converter
 from dsl.plan import Plan
-from tests.support.engine import plan_of
+from tests.support.engine import DEFECTS, plan_of
 from tests.support.project import BIN
 from tests.support.runs import asked, decide
 from workflows.attributes import KINDS, attributes
@@ -48,12 +49,37 @@ SWITCHED_ON = TrustedConfig(workspace="/", search_attributes=True, event_groups=
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def client() -> AsyncGenerator[Client]:
-    """Of a server that knows no attribute of ours at first."""
+    """Of a server that knows every attribute of ours."""
+    async with a_server() as client:
+        await register(client)
+        yield client
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def bare_client() -> AsyncGenerator[Client]:
+    """Of a server that knows no attribute of ours."""
+    async with a_server() as client:
+        yield client
+
+
+@asynccontextmanager
+async def a_server() -> AsyncGenerator[Client]:
     start: Any = WorkflowEnvironment.start_local  # pyright: ignore
     async with await start(
         dev_server_existing_path=str(BIN / "temporal"), data_converter=data_converter
     ) as env:
         yield env.client
+
+
+async def register(client: Client) -> None:
+    """Have the server know every attribute of ours."""
+    types = {"Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+             "KeywordList": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST}  # fmt: skip
+    await client.operator_service.add_search_attributes(
+        AddSearchAttributesRequest(
+            namespace="default", search_attributes={n: types[k] for n, k in KINDS.items()}
+        )
+    )
 
 
 async def ended(
@@ -65,7 +91,8 @@ async def ended(
     async with Worker(
         client, task_queue=queue, workflows=[TeamWorkflow],
         activities=[compiling.compile_team] if activities is None else activities,
-        workflow_runner=sandbox(everything=True), build_id="test",
+        workflow_runner=sandbox(everything=True), workflow_failure_exception_types=DEFECTS,
+        build_id="test",
     ):  # fmt: skip
         given = TeamInput(plan=plan_of(TWO_TEAMS), marked=True)
         handle: Any = await client.start_workflow("TeamWorkflow", given, id=queue, task_queue=queue)
@@ -85,29 +112,22 @@ async def upserts(handle: Any) -> list[list[str]]:
 
 
 async def test_an_attribute_that_is_not_registered_is_left_off_with_one_clear_line(
-    client: Client, caplog: pytest.LogCaptureFixture
+    bare_client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="coterie"):
-        marks = await marks_of(client, SWITCHED_ON)
+        marks = await marks_of(bare_client, SWITCHED_ON)
     assert marks == Marks(search_attributes=False, event_groups=True)
     [line] = [record.getMessage() for record in caplog.records]
     assert "search attributes are left off" in line
     assert "temporal operator search-attribute create --namespace default" in line
     for name, kind in KINDS.items():
         assert f"--name {name} --type {kind}" in line
-    assert await upserts(await ended(client, marks)) == []
+    assert await upserts(await ended(bare_client, marks)) == []
 
 
 async def test_a_registered_one_tells_each_change_once_and_what_is_called_is_grouped(
     client: Client,
 ) -> None:
-    types = {"Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
-             "KeywordList": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST}  # fmt: skip
-    await client.operator_service.add_search_attributes(
-        AddSearchAttributesRequest(
-            namespace="default", search_attributes={n: types[k] for n, k in KINDS.items()}
-        )
-    )
     marks = await marks_of(client, SWITCHED_ON)
     assert marks == Marks(search_attributes=True, event_groups=True)
     handle = await ended(client, marks)

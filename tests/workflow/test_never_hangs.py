@@ -10,6 +10,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
+import workflows.board
 from dsl.values import LONGEST, Json
 from tests.support.engine import Engine, engine, plan_of, time_skipping
 from tests.support.runs import failure, scheduled
@@ -48,6 +49,20 @@ async def test_many_steps_that_call_nothing_give_temporals_thread_back(here: Eng
     assert (await handle.result())["output"]["told"] == {"rounds": 1200}
     events = [event.event_type for event in (await handle.fetch_history()).events]
     assert events.count(EventType.EVENT_TYPE_TIMER_STARTED) == 1200 // MOST_STEPS_AT_ONCE
+
+
+async def test_a_defect_of_the_interpreter_ends_a_tests_run_with_its_message(
+    env: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In production it is a workflow task that waits for a repaired worker."""
+
+    def defect(plan: object, state: object) -> str:
+        raise KeyError("no such track")
+
+    monkeypatch.setattr(workflows.board, "board", defect)
+    async with engine(env, tmp_path, [], everything=False) as running:
+        handle: Any = await running.start(f"{TEAM}\n        - {{name: x, type: set, values: {{}}}}")
+        assert "no such track" in str(await failure(handle))
 
 
 async def test_a_request_that_is_too_large_is_never_sent_and_names_its_largest_part(

@@ -35,7 +35,7 @@ from coterie.wire import data_converter
 from coterie.worker import working
 from dsl.document import RateLimitPolicy
 from dsl.values import Json
-from tests.support.engine import plan_of
+from tests.support.engine import DEFECTS, plan_of
 from tests.support.project import BIN
 from workflows.messages import TeamInput
 from workflows.team import TeamWorkflow
@@ -234,7 +234,7 @@ async def test_a_call_comes_back_when_nobody_serves_its_queue_any_more(
     def worker(agents: AgentActivities) -> Worker:
         return Worker(
             here.client, task_queue=queue, workflows=[TeamWorkflow], activities=[agents.run_agent],
-            workflow_runner=sandbox(), build_id="test",
+            workflow_runner=sandbox(), workflow_failure_exception_types=DEFECTS, build_id="test",
         )  # fmt: skip
 
     limited = AgentActivities(providers, queues={"scripted": OwnQueue(name="served-by-none")})

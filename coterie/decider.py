@@ -1,7 +1,8 @@
 """Decides what waits for a person: by the file of decisions, by asking, or by telling how."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from typing import assert_never
 
 from coterie.arguments import login_name
 from coterie.decisions import WrittenDecision, decisions_for
@@ -11,7 +12,7 @@ from coterie.rendering.lines import prompt_lines, quoted, text_of
 from coterie.rendering.run import decision_text, show_lines, words_for
 from coterie.runs import Run
 from coterie.views import View
-from workflows.messages import DecideInput, RetryInput, SkipInput
+from workflows.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
 from workflows.requests import Decision, Pending
 
 
@@ -72,22 +73,64 @@ class Decider:
         for entry in decisions_for(request.id, self._written):
             if entry.decision == "approve" and entry.by in request.approved_by:
                 continue  # before the run was resumed
-            asked = DecideInput(
-                id=request.id, decision=entry.decision, by=entry.by, comment=entry.comment
-            )
-            if "payload" in entry.model_fields_set:  # null, too, is one
-                asked = asked.model_copy(update={"payload": entry.payload})
-            taken = await self._decide(asked)
-            if taken is None or taken.verdict != "counted":
+            if not await self._leaves_open(request, entry):
                 return True
         return False
 
+    async def _leaves_open(self, request: Pending, entry: WrittenDecision) -> bool:
+        """Do what an entry says; whether its request still waits for the next entry."""
+        by, comment = entry.by, entry.comment
+        match entry.decision:
+            case "approve" | "reject":
+                asked = DecideInput(id=request.id, decision=entry.decision, by=by, comment=comment)
+                if "payload" in entry.model_fields_set:  # null, too, is one
+                    asked = asked.model_copy(update={"payload": entry.payload})
+                taken = await self._decide(asked)
+                return taken is not None and taken.verdict == "counted"
+            case "retry":
+                asked_again = RetryInput(task=request.id, by=by, why=comment)
+                await self._attempt(request.id, self._run.retry(asked_again))
+                return False
+            case "skip":
+                task = request.id
+                if request.choices == ():  # an approval is skipped by its own name
+                    task = request.id.rpartition("#")[0]
+                left = SkipInput(task=task, value=entry.value, by=by, why=comment)
+                await self._attempt(request.id, self._run.skip(left))
+                return False
+            case "amend":
+                change = AmendInput(updates=entry.updates, by=by, why=comment)
+                return await self._steer(
+                    request.id, self._run.amend(change), f"{', '.join(entry.updates)} changed"
+                )
+            case "redirect":
+                to = RedirectInput(team=entry.team, by=by, why=comment)
+                return await self._steer(
+                    request.id, self._run.redirect(to), f"{entry.team} comes next"
+                )
+            case _:
+                assert_never(entry.decision)
+
+    async def _steer(self, request: str, asked: Awaitable[None], done: str) -> bool:
+        """Change the run; whether it took the change."""
+        try:
+            await asked
+        except CommandError as error:
+            self._view.say(f"{request}: {error}")
+            return False
+        self._view.say(f"{request}: {done}, as written beforehand")
+        return True
+
     async def _decide(self, asked: DecideInput) -> Decision | None:
         """Decide, and tell what came of it; None when it is refused."""
+        return await self._attempt(asked.id, self._run.decide(asked))
+
+    async def _attempt(self, request: str, asked: Awaitable[Decision]) -> Decision | None:
+        """Await a decision, and tell what came of it; None when it is refused."""
         try:
-            taken = await self._run.decide(asked)
+            taken = await asked
         except CommandError as error:
-            self._view.say(f"{asked.id}: {error}")
+            self._view.say(f"{request}: {error}")
             return None
         self._view.say(decision_text(taken))
         return taken

@@ -1,29 +1,43 @@
 """Decisions written down beforehand, for runs where no person sits.
 
     - approval: "solution/*"       # which requests, as a pattern over their ids
-      decision: approve            # or reject
+      decision: approve            # reject, retry, skip, amend, redirect
       by: release-manager
       comment: The design was agreed on beforehand.
-      payload: {pages: 4}          # of an editable request: what shall be instead of what it shows
+      payload: {pages: 4}          # approve: replaces what an editable request shows
+      value: {}                    # skip: the task's data
+      updates: {budget: 5}         # amend: {dotted path: value} of the context
+      team: review                 # redirect: the team that comes next
 
-The first entry whose pattern fits decides; where a request needs several people, the next ones are
-heard too. A request that none fits, or that still waits then, waits for a person.
+The first entry whose pattern fits decides. `amend` and `redirect` change the run and leave the
+request open, and a request may need several people: then the next entries that fit follow. A
+request that no entry fits, or that is still open after the last one, waits for a person.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from coterie.arguments import read_text
 from coterie.failures import CommandError
 from dsl.errors import InvalidDocument
 from dsl.sizes import LONGEST_BY, LONGEST_WHY
 from dsl.source import Node, read
-from dsl.values import Frozen
+from dsl.values import Frozen, Json
+
+Choice = Literal["approve", "reject", "retry", "skip", "amend", "redirect"]
+
+_BELONGS_TO = {
+    "payload": ("approve", False),
+    "value": ("skip", False),
+    "updates": ("amend", True),
+    "team": ("redirect", True),
+}
+"""`{key: (the decision that it goes with, whether that decision needs it)}`."""
 
 
 class WrittenDecision(Frozen):
@@ -31,11 +45,27 @@ class WrittenDecision(Frozen):
 
     approval: str = Field(default="*", min_length=1)
     """A pattern with `*` and `?` over `team/step#visit`."""
-    decision: Literal["approve", "reject"]
+    decision: Choice
     by: str = Field(min_length=1, max_length=LONGEST_BY)
     comment: str = Field(default="", max_length=LONGEST_WHY)
     payload: JsonValue = None
     """With `approve`, of what is editable: what shall be instead of what was shown."""
+    value: JsonValue = None
+    """With `skip`: the task's data."""
+    updates: Json = Field(default_factory=dict[str, JsonValue])
+    """With `amend`: `{dotted path: value}` of the context."""
+    team: str = ""
+    """With `redirect`: the team that comes next."""
+
+    @model_validator(mode="after")
+    def _has_what_it_needs(self) -> "WrittenDecision":
+        for key, (decision, required) in _BELONGS_TO.items():
+            given = key in self.model_fields_set
+            if given and self.decision != decision:
+                raise ValueError(f"`{key}` goes with `decision: {decision}`")
+            if required and self.decision == decision and not getattr(self, key):
+                raise ValueError(f"`decision: {decision}` needs `{key}`")
+        return self
 
 
 def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
@@ -60,9 +90,7 @@ def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
         ) from None
     entries = tree.child("decisions")
     if entries is None or not isinstance(entries.value, list) or len(tree.entries()) > 1:
-        raise CommandError(
-            f"{name} holds a list of decisions: approval, decision, by, comment, payload"
-        )
+        raise CommandError(f"{name} holds a list of decisions, each with approval, decision and by")
     return tuple(_entry(node, name, moved=moved) for node in entries.items())
 
 
@@ -82,7 +110,8 @@ def _entry(node: Node, name: str, *, moved: bool) -> WrittenDecision:
         line = node.mark.line - moved
         raise CommandError(
             f"{name}:{line}: {field or 'the entry'}: {first['msg']}; an entry has approval (a "
-            "pattern), decision (approve or reject), by, and optionally comment and payload"
+            f"pattern), decision ({', '.join(get_args(Choice))}), by, and optionally comment, "
+            "payload, value, updates or team"
         ) from None
 
 

@@ -30,7 +30,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import AT_LIMIT, CommandError, ExitCode
 from coterie.histories import whole
-from workflows.messages import AmendInput, DecideInput, RetryInput, SkipInput
+from workflows.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
 from workflows.requests import NOT_YET, Decision, Pending, RequestView
 from workflows.views import CostReport, RunStatus, TeamResult, TrailEntry, TrailPage
 
@@ -144,6 +144,10 @@ class Run:
     async def amend(self, asked: AmendInput) -> None:
         """Change its context at the next step; fails as `decide`."""
         await self._told_to("amend", asked, int)
+
+    async def redirect(self, asked: RedirectInput) -> None:
+        """Send it to another team when its current one ends; fails as `decide`."""
+        await self._told_to("redirect", asked, object)
 
     async def _told_to(self, name: str, asked: BaseModel, answer: type[T]) -> T:
         try:

@@ -122,6 +122,34 @@ class AmendmentDocument(Frozen):
     after: Seconds = 0.0
 
 
+class RedirectDocument(Frozen):
+    """A redirect of the run to another team, at a given moment."""
+
+    team: str = Field(min_length=1)
+    """The team that comes next, whatever the routing says."""
+    by: str = Field(default="tester", min_length=1)
+    why: str = ""
+    during: str | None = None
+    after: Seconds = 0.0
+    refused: bool = False
+    """The run must refuse it."""
+
+
+class SkipDocument(Frozen):
+    """A task that a person skips, at a given moment, whether it runs or is still to come."""
+
+    task: str = Field(min_length=1)
+    """`team/task`."""
+    value: JsonValue = None
+    """The task's data from then on."""
+    by: str = Field(default="tester", min_length=1)
+    why: str = ""
+    during: str | None = None
+    after: Seconds = 0.0
+    refused: bool = False
+    """The run must refuse it."""
+
+
 class TrailCheck(Frozen):
     """An entry of the trail; what is left out may be anything."""
 
@@ -198,6 +226,8 @@ class CaseDocument(Frozen):
     signals: tuple[SignalDocument, ...] = ()
     pauses: tuple[PauseDocument, ...] = ()
     amendments: tuple[AmendmentDocument, ...] = ()
+    redirects: tuple[RedirectDocument, ...] = ()
+    skips: tuple[SkipDocument, ...] = ()
     cancel: CancelDocument | None = None
     crash_after: Several[str] = ()
     """Steps as `team/path`, or `team/path#2` for the second execution: the worker ends hard when

@@ -14,7 +14,14 @@ from temporalio.client import WorkflowUpdateFailedError
 from coterie.failures import CommandError
 from coterie.runs import Run, updated
 from coterie.testing.document import CaseDocument, DecisionDocument
-from workflows.messages import AmendInput, Control, DecideInput, RetryInput, SkipInput
+from workflows.messages import (
+    AmendInput,
+    Control,
+    DecideInput,
+    RedirectInput,
+    RetryInput,
+    SkipInput,
+)
 from workflows.requests import Pending
 from workflows.steering import FAILED
 
@@ -172,6 +179,24 @@ def _timed(case: CaseDocument) -> Iterator[Timed]:
         asked = AmendInput(updates=one.updates, by=one.by, why=one.why)
         yield Timed("the run was never amended", partial(_amend, asked), one.during, one.after,
                     quiet=True)  # fmt: skip
+    for one in case.redirects:
+        to = RedirectInput(team=one.team, by=one.by, why=one.why)
+        yield Timed(
+            f"the run was never redirected to {one.team}",
+            partial(_redirect, to, one.refused),
+            one.during,
+            one.after,
+            quiet=True,
+        )
+    for one in case.skips:
+        left = SkipInput(task=one.task, value=one.value, by=one.by, why=one.why)
+        yield Timed(
+            f"{one.task} was never skipped",
+            partial(_skip, left, one.refused),
+            one.during,
+            one.after,
+            quiet=True,
+        )
     if case.cancel is not None:
         cancel = case.cancel
         yield Timed("the run was never cancelled", _cancel, cancel.during, cancel.after)
@@ -188,6 +213,30 @@ async def _amend(asked: AmendInput, run: Run) -> None:
         await updated(run, "amend", asked, int)
     except WorkflowUpdateFailedError as error:
         raise CommandError(f"the run refuses the amendment: {error.cause}") from None
+
+
+async def _redirect(asked: RedirectInput, refused: bool, run: Run) -> None:
+    await _as_expected(run.redirect(asked), refused, f"the redirect to {asked.team}")
+
+
+async def _skip(asked: SkipInput, refused: bool, run: Run) -> None:
+    await _as_expected(run.skip(asked), refused, f"the skip of {asked.task}")
+
+
+async def _as_expected(request: Awaitable[object], refused: bool, what: str) -> None:
+    """Send a request that the run takes, or that it must refuse.
+
+    Raises:
+        CommandError: the run did the other thing.
+    """
+    try:
+        await request
+    except CommandError as error:
+        if not refused:
+            raise CommandError(f"{what}: {error}") from None
+    else:
+        if refused:
+            raise CommandError(f"{what}: the run must refuse it, and took it")
 
 
 async def _cancel(run: Run) -> None:

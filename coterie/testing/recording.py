@@ -22,9 +22,11 @@ from coterie.testing.document import (
     CaseDocument,
     DecisionDocument,
     PauseDocument,
+    RedirectDocument,
     SignalDocument,
     SkillError,
     SkillResultDocument,
+    SkipDocument,
     TestDocument,
 )
 from coterie.testing.events import (
@@ -175,6 +177,8 @@ def _happened(run: RecordedRun) -> dict[str, object]:
         "signals": [*_signals(came, start)],
         "pauses": [*_pauses(came, start)],
         "amendments": [*_amendments(came, start)],
+        "redirects": [*_redirects(came, start)],
+        "skips": [*_skips(run.heard, start)],
     }
     happened: dict[str, object] = {key: tuple(one) for key, one in found.items() if one}
     cancelled = next((message for message in came if message.kind == "cancel"), None)
@@ -235,6 +239,21 @@ def _amendments(came: Sequence[Message], start: datetime) -> Iterator[AmendmentD
         if message.kind == "update" and message.name == "amend":
             asked = json_of(message)
             yield AmendmentDocument.model_validate({**asked, "after": _whole(message.at, start)})
+
+
+def _redirects(came: Sequence[Message], start: datetime) -> Iterator[RedirectDocument]:
+    for message in came:
+        if message.kind == "update" and message.name == "redirect":
+            asked = json_of(message)
+            yield RedirectDocument.model_validate({**asked, "after": _whole(message.at, start)})
+
+
+def _skips(heard: Sequence[Heard], start: datetime) -> Iterator[SkipDocument]:
+    """Skips of tasks that did not wait for a person; the others are decisions."""
+    for message in heard:
+        said = message.said
+        if message.name == "skip" and isinstance(said, dict) and not message.changed:
+            yield SkipDocument.model_validate({**said, "after": _whole(message.at, start)})
 
 
 def _whole(moment: datetime, since: datetime) -> float:

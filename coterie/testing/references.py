@@ -75,6 +75,7 @@ class _Known:
         self.problems = problems
         self.teams = frozenset(plan.teams)
         self.steps = step_paths(plan)
+        self._ends = self.steps | {step.partition("/")[2] for step in self.steps}
         self.asking = asking_places(plan)
         self.tasks = agent_tasks(plan)
         self.signals = waited_for(plan)
@@ -92,7 +93,11 @@ class _Known:
             self._key(entry, "approval", place, "E206", "step", self.asking, _asked_of)
         for entry, place in _items(case, "signals", path):
             self._key(entry, "signal", place, "E206", "signal", self.signals)
-        for key in ("signals", "pauses", "amendments"):
+        for entry, place in _items(case, "redirects", path):
+            self._key(entry, "team", place, "E201", "team", self.teams)
+        for entry, place in _items(case, "skips", path):
+            self._key(entry, "task", place, "E206", "step", self._ends, _step_name)
+        for key in ("signals", "pauses", "amendments", "redirects", "skips"):
             for entry, place in _items(case, key, path):
                 self._step(entry, "during", place)
         cancel = case.child("cancel")

@@ -88,6 +88,8 @@ def test_a_missing_key_is_named_before_anything_starts(quiet_desk: Project) -> N
         ("- {approval: x, decision: maybe, by: ann}", "d.yml:1: decision"),
         ("# first\n- {approval: x, decision: approve}", "d.yml:2: by"),
         ("answers: []", "list of decisions"),
+        ("- {decision: amend, by: ann}", "`decision: amend` needs `updates`"),
+        ("- {decision: skip, by: ann, payload: 1}", "`payload` goes with `decision: approve`"),
         ("- {approval: x, decision: approve, by: ann}\n- {approval: [", "d.yml:3:1"),
     ],
 )

@@ -69,6 +69,45 @@ def test_two_people_approve_in_writing_what_one_of_them_filled_in(
     assert result["decisions"][0]["by"] == "ann, bob"
 
 
+def test_a_decisions_file_steers_the_run_before_it_decides(desk: Project, tmp_path: Path) -> None:
+    file = tmp_path / "steered.yml"
+    file.write_text("""
+llm_config:
+  default_provider: scripted
+  providers: {scripted: {default_model: demo}}
+  personas: {writer: {prompts: {user: "{{ context.mood }}"}}}
+orchestration:
+  entry_team: t
+  teams:
+    t:
+      tasks:
+        - {name: sign, type: approval, prompt: "{{ context.mood | default('calm') }}?"}
+        - {name: ask, agent_type: generic_single_shot, persona_key: writer, on_failure: ask}
+        - {name: last, type: approval, prompt: Go on?}
+      routing: {default: null}
+    other: {tasks: [{name: note, type: set, values: {mood: "{{ context.mood }}"}}]}
+""")
+    text = """
+- {approval: t/sign#1, decision: amend, by: ann, updates: {mood: glad}}
+- {approval: t/sign#1, decision: redirect, by: ann, team: other, comment: Look there.}
+- {approval: t/sign#1, decision: approve, by: ann}
+- {approval: t/ask/failed#1, decision: retry, by: ann}
+- {approval: "t/ask/failed#*", decision: skip, by: ann, value: {text: None.}}
+- {approval: t/last#1, decision: skip, by: ann}
+"""
+    done = desk.coterie("run", str(file), "--id", "steered", "--decisions", decisions(desk, text))
+    assert done.returncode == 0, done.stderr
+    result = json.loads(desk.coterie("result", "steered", "--json").stdout)
+    assert result["output"] == {"note": {"mood": "glad"}}
+    verdicts = [(one["id"], one["verdict"]) for one in result["decisions"]]
+    assert verdicts == [
+        ("t/sign#1", "approved"),
+        ("t/ask/failed#1", "retried"),
+        ("t/ask/failed#2", "skipped"),
+        ("t/last#1", "skipped"),
+    ]
+
+
 def test_a_failed_run_is_exit_code_one_with_its_reason(desk: Project) -> None:
     done = desk.coterie("run", "failing", "--set", "topic=rain")
     assert done.returncode == 1

@@ -136,6 +136,66 @@ async def test_a_budget_is_extended_by_what_the_payload_says(
     assert told(await results(skipping_client, written(tmp_path, BUDGET, EXTENDED))) == ""
 
 
+STEERED = """
+orchestration:
+  entry_team: draft
+  teams:
+    draft:
+      tasks:
+        - { name: rest, type: wait, duration: 1h }
+        - { name: late, type: wait, duration: 9h }
+      routing: { rules: [{ condition: all_success, next_team: review }], default: null }
+    review: { tasks: [{ name: read, type: set, values: { ok: true } }] }
+    archive:
+      tasks: [{ name: file, type: approval, prompt: Keep?, approvers: [ann] }]
+"""
+STEERING = """
+cases:
+  - name: a person sends the run elsewhere and skips what is still to come
+    redirects:
+      - { team: archive, by: ops, why: It is old., during: draft/rest, after: 10m }
+    skips:
+      - { task: draft/late, by: ops, during: draft/rest, after: 20m, value: { ok: true } }
+      - { task: archive/file, by: bob, during: draft/rest, after: 30m, refused: true }
+    decisions: [{ approval: archive/file#1, decision: approve, by: ann }]
+    expect:
+      path: [draft, archive]
+      trail: [{ event: route, team: draft, next_team: archive, because: { contains: ops } }]
+      duration: { in_range: [1h, 2h] }
+"""
+
+
+async def test_a_redirect_and_a_skip_are_tested_and_recorded(
+    skipping_client: Client, tmp_path: Path
+) -> None:
+    [result] = await results(skipping_client, written(tmp_path, STEERED, STEERING))
+    assert told([result]) == ""
+    run = await recorded_run(skipping_client, result.run)
+    document = recorded(run, team="made.yml", workspace=None)
+    (tmp_path / "again.test.yml").write_text(yaml_of(document, "Recorded."))
+    again = read(tmp_path / "again.test.yml")
+    [redirect], [skip] = again.cases[0].document.redirects, again.cases[0].document.skips
+    assert (redirect.team, redirect.by, round(redirect.after / 60)) == ("archive", "ops", 10)
+    assert (skip.task, skip.value, round(skip.after / 60)) == ("draft/late", {"ok": True}, 20)
+    assert told(await results(skipping_client, again)) == ""
+
+
+async def test_a_redirect_that_is_refused_fails_its_case_with_the_refusal(
+    skipping_client: Client, tmp_path: Path
+) -> None:
+    cases = """
+cases:
+  - name: taken although it must be refused
+    redirects: [{ team: archive, during: draft/rest, refused: true }]
+    decisions: [{ decision: approve, by: ann }]
+  - name: never sent
+    redirects: [{ team: archive, during: archive/file }]
+"""
+    text = told(await results(skipping_client, written(tmp_path, STEERED, cases)))
+    assert "the redirect to archive: the run must refuse it, and took it" in text
+    assert "the run was never redirected to archive" in text
+
+
 CRASHES = """
 orchestration:
   entry_team: a

@@ -19,9 +19,9 @@ _COVERAGE = coverage.Coverage(
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin before any test module is imported."""
-    del config
-    _COVERAGE.start()
+    """Begin before any test module is imported; the process that hands out tests runs none."""
+    if hasattr(config, "workerinput"):
+        _COVERAGE.start()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -42,6 +42,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Keep what was seen."""
-    del config
-    _COVERAGE.stop()
-    _COVERAGE.save()
+    if hasattr(config, "workerinput"):
+        _COVERAGE.stop()
+        _COVERAGE.save()

@@ -197,6 +197,28 @@ VariableName = Annotated[
 ]
 
 
+RESERVED_PACKAGES = ("activities", "config", "coterie", "dsl", "workflows")
+"""Coterie's own packages: it never imports others of these names."""
+
+
+def _package_name(text: str) -> str:
+    """Refuses a package that Coterie's own of the same name would hide."""
+    top = text.partition(".")[0]
+    if top in RESERVED_PACKAGES:
+        raise ValueError(
+            f"a package of another name: Coterie has its own package {top!r} and imports only that "
+            "one; rename yours"
+        )
+    return text
+
+
+PackageName = Annotated[
+    str,
+    AfterValidator(_package_name),
+    Field(json_schema_extra={"not": {"pattern": f"^({'|'.join(RESERVED_PACKAGES)})(\\.|$)"}}),
+]
+
+
 class CommandSection(Frozen):
     """A named command that the skills `CommandRunner.run` and `run_once` may run."""
 
@@ -262,7 +284,7 @@ class WorkerSection(Frozen):
     workspace: str = "."
     """The folder that skills may touch, relative to this file."""
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
-    agent_packages: tuple[str, ...] = ()
+    agent_packages: tuple[PackageName, ...] = ()
     """The packages that `agent_class` may be imported from."""
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     """`{channel: how it reaches people}`; a document names a channel, and nothing else."""

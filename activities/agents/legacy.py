@@ -23,6 +23,7 @@ from activities.agents.base import BaseAgent
 from activities.agents.plain import NotJson, as_json
 from activities.agents.refusals import AgentRefused
 from activities.contracts import AgentError, AgentResponse, FailureType
+from dsl.document import RESERVED_PACKAGES
 from dsl.errors import listed, nearest
 from dsl.merge import deep_merge
 from dsl.values import Json
@@ -54,7 +55,9 @@ def load_agent_class(path: str, allowed_packages: Collection[str]) -> type:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever a module does when it is imported
-        raise AgentRefused(f"agent_class {path!r} cannot be imported: {_reason(error)}") from error
+        raise AgentRefused(
+            f"agent_class {path!r} cannot be imported: {_reason(error)}{_hidden(error)}"
+        ) from error
     found: object = getattr(module, class_name, None)
     if not isinstance(found, type) or not callable(getattr(found, "process", None)):
         names = [name for name, value in vars(module).items() if isinstance(value, type)]
@@ -64,6 +67,14 @@ def load_agent_class(path: str, allowed_packages: Collection[str]) -> type:
             + (f"; {hint}" if hint else "")
         )
     return found
+
+
+def _hidden(error: Exception) -> str:
+    """Why an import found a package of ours where the class wanted one of its own."""
+    top = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    if top not in RESERVED_PACKAGES:
+        return ""
+    return f"; Coterie has its own package {top!r} and imports only that one: rename yours"
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ class LiveView:
         head.append(f"  {counted(status.model_calls, 'model call')}, "
                     f"{counted(status.skill_calls, 'skill call')}, "
                     f"{counted(tokens, 'token')}", "dim")  # fmt: skip
-        if status.cost is not None:
+        if status.model_calls:
             head.append(f", {money_text(status.cost, unpriced=status.unpriced)}", "dim")
         return head
 

@@ -83,6 +83,9 @@ def has_price(providers: Mapping[str, ProviderSection], provider: str, model: st
 
 
 def _free(provider: str, section: ProviderSection | None) -> bool:
+    """Answers from a file, unless they are given prices: then another model has none."""
+    if section is not None and section.prices:
+        return False
     return (section.kind if section else None) == "scripted" or provider == "scripted"
 
 

@@ -6,6 +6,7 @@ from dsl.budgets import Budget
 from dsl.plan import Plan
 from workflows.budgets import limit_of
 from workflows.memory import Pot, Tally
+from workflows.spending import DIGITS
 from workflows.state import RunState
 from workflows.views import BudgetUse, CostReport, CostRow
 
@@ -79,7 +80,7 @@ def _row(name: str, tallies: list[Tally]) -> CostRow:
         input_tokens=sum(tally.input_tokens for tally in tallies),
         output_tokens=sum(tally.output_tokens for tally in tallies),
         cached_tokens=sum(tally.cached_tokens for tally in tallies),
-        cost=round(sum(costs), 6) if costs else None,
+        cost=round(sum(costs), DIGITS) if costs else None,
         unpriced=sum(tally.unpriced for tally in tallies),
         untold=sum(tally.untold for tally in tallies),
         seconds=round(sum(tally.seconds for tally in tallies), 2),

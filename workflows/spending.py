@@ -13,6 +13,9 @@ from workflows.memory import Tally
 from workflows.place import Place
 from workflows.state import RunState
 
+DIGITS = 6
+"""Of US dollars: every answer about a run rounds alike."""
+
 Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
 
 
@@ -77,4 +80,4 @@ def total_cost(state: RunState) -> tuple[float | None, bool]:
     """US dollars of all calls that have a price, and whether others have none."""
     costs = [tally.cost for tally in state.tallies.values() if tally.cost is not None]
     unpriced = any(tally.unpriced for tally in state.tallies.values())
-    return (sum(costs), unpriced) if costs else (None, False)
+    return (round(sum(costs), DIGITS) if costs else None), unpriced

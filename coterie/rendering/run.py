@@ -49,7 +49,7 @@ def usage_text(usage: TokenUsage) -> str:
 def work_text(told: RunStatus | TeamResult) -> str:
     """What was spent so far, on one line."""
     calls = f"{counted(told.model_calls, 'model call')}, {counted(told.skill_calls, 'skill call')}"
-    money = "" if told.cost is None else f", {money_text(told.cost, unpriced=told.unpriced)}"
+    money = f", {money_text(told.cost, unpriced=told.unpriced)}" if told.model_calls else ""
     return f"{calls}, {usage_text(told.usage)}{money}"
 
 

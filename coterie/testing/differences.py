@@ -7,7 +7,6 @@ from difflib import unified_diff
 from pydantic import JsonValue
 
 from coterie.testing.checks import as_seconds, holds, shown, told
-from coterie.testing.cost import Cost
 from coterie.testing.document import ExpectDocument
 from coterie.testing.notices import notice_differences
 from coterie.testing.outcome import Outcome
@@ -106,7 +105,7 @@ def _counts(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
         if name in expect.model_fields_set:
             yield from _checked(name, getattr(expect, name), count)
     if "cost" in expect.model_fields_set:
-        yield from _cost(expect.cost, found.cost())
+        yield from _cost(expect.cost, found)
     if "duration" in expect.model_fields_set and not holds(
         as_seconds(expect.duration), found.duration
     ):
@@ -115,12 +114,12 @@ def _counts(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
         )
 
 
-def _cost(check: JsonValue, found: Cost) -> Iterator[Difference]:
+def _cost(check: JsonValue, found: Outcome) -> Iterator[Difference]:
     if found.unpriced:
         told_models = ", ".join(found.unpriced)
-        yield Difference("cost", f"expected {told(check)}, and {told_models} has no public price")
+        yield Difference("cost", f"expected {told(check)}, and {told_models} has no price")
         return
-    yield from _checked("cost", check, round(found.dollars, 6))
+    yield from _checked("cost", check, found.cost or 0.0)
 
 
 def _checked(place: str, check: JsonValue, found: Found, hint: str = "") -> Iterator[Difference]:

@@ -16,7 +16,6 @@ from activities.providers.base import Completion, ModelRequest
 from activities.providers.failures import ProviderFailure
 from activities.providers.script import ScriptedAnswer
 from activities.providers.scripted import choose, missing, played
-from coterie.testing.cost import Asked
 from dsl.plan import Persona, Plan
 
 _THINKING = "Thinking"
@@ -35,8 +34,6 @@ class PlayedModel:
         """The stronger ones first."""
         self.unanswered: dict[str, str] = {}
         """`{label: what to add}` of the calls that no entry fits."""
-        self.asked: list[Asked] = []
-        """The calls that were answered."""
 
     def get(self, name: str) -> "PlayedProvider":
         """The provider of any name."""
@@ -68,9 +65,7 @@ class PlayedProvider:
                 retryable=False,
             )
         _take_time(entry.seconds, request)
-        completion = played(entry, request)
-        self._model.asked.append(Asked(f"{self._name}/{request.model}", completion.usage))
-        return completion
+        return played(entry, request)
 
     async def close(self) -> None:
         """Nothing is held open."""

@@ -1,9 +1,7 @@
 """What a run came to, as far as a test can ask."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -11,7 +9,6 @@ from temporalio.client import WorkflowExecutionStatus
 
 from activities.contracts import Notice
 from coterie.runs import Run, RunEnd
-from coterie.testing.cost import Cost, cost_of
 from coterie.testing.document import Ending
 from coterie.testing.stage import Stage
 from dsl.outcomes import Failure
@@ -34,8 +31,10 @@ class Outcome:
     model_calls: int
     skill_calls: int
     tokens: int
-    cost: Callable[[], Cost]
-    """Looked up only when asked for: prices take a while to load."""
+    cost: float | None
+    """US dollars, as the run itself counts them; None when no call has a price."""
+    unpriced: tuple[str, ...]
+    """Models that were asked and have no price; `cost` leaves them out."""
     trail: tuple[TrailEntry, ...]
     notices: tuple[Notice, ...]
     """What people would have been told."""
@@ -76,12 +75,17 @@ async def outcome_of(run: Run, stage: Stage) -> Outcome:
         model_calls=status.model_calls,
         skill_calls=status.skill_calls,
         tokens=status.usage.input_tokens + status.usage.output_tokens,
-        cost=partial(cost_of, stage.model.asked, stage.file.team),
+        cost=status.cost,
+        unpriced=await _unpriced(run) if status.unpriced else (),
         trail=trail,
         notices=stage.notices.sent,
         duration=_length(described.start_time, described.close_time),
         folder=stage.folder,
     )
+
+
+async def _unpriced(run: Run) -> tuple[str, ...]:
+    return tuple(row.name for row in (await run.cost()).models if row.unpriced)
 
 
 def _ending(end: RunEnd, result: TeamResult | None) -> Ending:

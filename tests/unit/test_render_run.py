@@ -49,6 +49,13 @@ def test_a_route_says_because_what_it_changed_and_whether_the_team_failed() -> N
     assert "the end" in trail_line(entry("route", next_team=None, status="success"))
 
 
+def test_what_has_no_price_is_unpriced_in_a_result_as_in_the_cost_of_a_run() -> None:
+    end = RunEnd(completed=True, message="", result=result(unpriced=True))
+    assert "24 out), unpriced\n" in end_text("r", end)
+    dear = RunEnd(completed=True, message="", result=result(cost=0.5, unpriced=True))
+    assert "24 out), 0.50 USD and unpriced calls\n" in end_text("r", dear)
+
+
 def test_without_because_a_line_is_short_but_a_decision_keeps_its_reason() -> None:
     assert "because" not in trail_line(entry("team", because="rule 1"), because=False)
     approval = entry("approval", because="review/sign#1 approved by ann: Good.")

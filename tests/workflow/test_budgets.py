@@ -222,6 +222,9 @@ async def test_money_that_cannot_be_counted_is_not_spent(
         cost: Any = await handle.query("cost")
         assert cost["total"]["unpriced"] == 1
         assert "cost" not in cost["total"], "unpriced is not zero"
+        for told in (error.details[0], await handle.query("status")):
+            assert told["unpriced"] is True, "the result and the status tell the same"
+            assert "cost" not in told
 
 
 CUT = http(

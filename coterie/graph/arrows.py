@@ -4,17 +4,20 @@ from collections.abc import Iterator
 
 from coterie.graph.boxes import ChipFigure
 from coterie.graph.layout import Line
-from coterie.graph.picture import Picture, Route
+from coterie.graph.picture import START, Picture, Route
 
-_CHIPS = ("rule", "call", "silence")
+_CHIPS = ("rule", "call", "silence", "redirect")
 """Routes that say on their way when they are taken."""
 
 WayBack = tuple[str, str]
 
 
+START_SHAPE = "start"
+
+
 def team_shape(team: str) -> str:
-    """The id of a team's box in the layout."""
-    return f"team {team}"
+    """The id of a team's box in the layout, or of the run's beginning."""
+    return f"team {team}" if team != START else START_SHAPE
 
 
 class Arrow:
@@ -64,6 +67,7 @@ def ways_back(picture: Picture) -> frozenset[WayBack]:
     """The ways that lead back to where a run has come from: without them nothing goes round."""
     following: dict[str, list[str]] = {box.id: [] for box in picture.boxes}
     for route in picture.routes:
+        following.setdefault(route.team, [])
         following[route.team] += route.targets
     back: set[WayBack] = set()
     seen: set[str] = set()

@@ -49,6 +49,8 @@ def _entries(picture: Picture, walk: Walk | None) -> Iterator[tuple[Sign, str]]:
         yield _line("default"), "otherwise"
     if "silence" in kinds:
         yield _line("silence"), "nobody decides in time"
+    if "redirect" in kinds:
+        yield _line("redirect"), "led there: not in the plan"
     if "call" in kinds:
         yield _line("call"), "runs as a step"
     if any(task.kind == "approval" or task.approval for box in picture.boxes for task in box.tasks):

@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Iterator
 
-from coterie.graph.picture import Picture, Route, TeamBox
+from coterie.graph.picture import START, Picture, Route, TeamBox
 from coterie.graph.tasks import TaskLine
-from coterie.graph.walked import Mark, Standing, Walk
+from coterie.graph.walked import Mark, Standing, Walk, with_redirects
 
 _MARKS: dict[Mark, str] = {
     "success": "✓", "failure": "✗", "skipped": "-", "doing": "…", "waiting": "?",
@@ -38,7 +38,7 @@ class _Writing:
     """One picture being written."""
 
     def __init__(self, picture: Picture, walk: Walk | None) -> None:
-        self.picture = picture
+        self.picture = picture = with_redirects(picture, walk)
         self.walk = walk
         self.names = _names(picture)
 
@@ -137,7 +137,7 @@ def _title(text: str) -> str:
 
 def _names(picture: Picture) -> dict[str, str]:
     """`{team: its name in the text}`: letters, digits, underscores, and no two the same."""
-    names: dict[str, str] = {}
+    names: dict[str, str] = {START: "start"}
     for box in picture.boxes:
         base = name = "team_" + re.sub(r"\W", "_", box.id, flags=re.ASCII)
         number = 2

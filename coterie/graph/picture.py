@@ -19,8 +19,10 @@ from dsl.silence import silences
 from dsl.steps import ApprovalStep, LoopStep
 
 TeamType = Literal["standard", "loop", "approval", "concentrator"]
-RouteKind = Literal["rule", "default", "end", "call", "silence"]
-RouteKey = tuple[str, int | str | None]
+RouteKind = Literal["rule", "default", "end", "call", "silence", "redirect"]
+RouteKey = tuple[str, int | str | None] | tuple[str, Literal["redirect"], str]
+START = ""
+"""Stands for the team before the first one."""
 Ending = Literal["success", "failure"]
 
 
@@ -59,6 +61,8 @@ class Route:
     @property
     def key(self) -> RouteKey:
         """Tells it from every other route that a run can take."""
+        if self.kind == "redirect":
+            return self.team, "redirect", self.targets[0]
         return self.team, self.targets[0] if self.kind == "silence" else self.number
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from coterie.graph.arrows import Arrow, team_shape, ways_back
+from coterie.graph.arrows import START_SHAPE, Arrow, team_shape, ways_back
 from coterie.graph.boxes import BoxFigure
 from coterie.graph.layout import Line, Point, Shape, laid_out
 from coterie.graph.legend import Legend
@@ -11,11 +11,10 @@ from coterie.graph.measure import cut, wrapped
 from coterie.graph.pen import Pen, middle, pill_width
 from coterie.graph.picture import Picture, Route, RouteKind
 from coterie.graph.style import MARKS, style_sheet
-from coterie.graph.walked import Mark, Standing, Walk
+from coterie.graph.walked import Mark, Standing, Walk, with_redirects
 
 _MARGIN = 36
 _NARROWEST = 720
-_START = "start"
 _STANDING: dict[Standing, str] = {
     "now": "now here",
     "waiting": "waits for a person",
@@ -23,7 +22,7 @@ _STANDING: dict[Standing, str] = {
     "stopped": "stopped here",
 }
 _DASHES: dict[RouteKind, str] = {
-    "default": " default", "call": " call", "silence": " silence",
+    "default": " default", "call": " call", "silence": " silence", "redirect": " redirect",
 }  # fmt: skip
 
 
@@ -40,18 +39,18 @@ class _Drawing:
     """One picture being drawn."""
 
     def __init__(self, picture: Picture, walk: Walk | None) -> None:
-        self.picture = picture
+        self.picture = picture = with_redirects(picture, walk)
         self.walk = walk
         self.boxes = {box.id: BoxFigure(box, marked=walk is not None) for box in picture.boxes}
         self.arrows = [Arrow(index, route) for index, route in enumerate(picture.routes)]
         back = ways_back(picture)
         self.lines = {arrow.via: arrow.lines(back) for arrow in self.arrows}
-        entry = Line("entry", _START, team_shape(picture.entry), weight=4)
+        entry = Line("entry", START_SHAPE, team_shape(picture.entry), weight=4)
         lines = [entry, *(line for lines in self.lines.values() for line in lines)]
         self.layout = laid_out(list(self._shapes()), lines)
 
     def _shapes(self) -> Iterator[Shape]:
-        yield Shape(_START, 16, 16, round=True)
+        yield Shape(START_SHAPE, 16, 16, round=True)
         for team, figure in self.boxes.items():
             yield Shape(team_shape(team), figure.width, figure.height)
         for arrow in self.arrows:
@@ -102,8 +101,8 @@ class _Drawing:
     def _graph(self, pen: Pen) -> None:
         """Lines below, boxes and chips above them, what a run says on top."""
         begin = pen.group("entry", "the run begins here")
-        begin.curve(self.layout.curves["entry"], "way" if self.walk is None else "taken")
-        begin.circle(self.layout.centres[_START], 8, "start")
+        begin.curve(self.layout.curves["entry"], self._entry())
+        begin.circle(self.layout.centres[START_SHAPE], 8, "start")
         taken = [arrow for arrow in self.arrows if self._orders(arrow.route)]
         for arrow in (*(one for one in self.arrows if one not in taken), *taken):
             self._arrow(pen, arrow)
@@ -111,6 +110,9 @@ class _Drawing:
             self._end(pen, end)
         for team in self.boxes:
             self._box(pen, team)
+
+    def _entry(self) -> str:
+        return "taken" if self.walk is not None and self.walk.began_at_entry else "way"
 
     def _orders(self, route: Route) -> tuple[int, ...]:
         return () if self.walk is None else self.walk.orders(route)
@@ -194,4 +196,4 @@ def route_told(route: Route) -> str:
     what = f"rule {route.number}: " if route.number is not None else ""
     sets = f"; sets {', '.join(route.updates)}" if route.updates else ""
     words = f"{what}{' and '.join(route.words)} " if route.words else ""
-    return f"{route.team}: {words}→ {whither}{sets}"
+    return f"{route.team or START_SHAPE}: {words}→ {whither}{sets}"

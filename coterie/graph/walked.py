@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from coterie.graph.picture import Route, RouteKey
+from coterie.graph.picture import START, Picture, Route, RouteKey
 
 if TYPE_CHECKING:  # this loads Temporal's library, which the picture of a file does not need
     from workflows.views import RunStatus, TrailEntry
@@ -22,6 +22,9 @@ _MARKS: dict[str, Mark] = {
 }  # fmt: skip
 SILENCE = ": nobody decided in time"
 """How the reason of a route ends that silence took; `workflows.asking` says so."""
+_DEFAULT = "default: "
+_NOT_BEGUN = " is not begun: "
+"""What follows the name of a team that people led the run away from."""
 _STRANDED = ("TeamFailed", "NoRoute")
 _BRANCH_ENDS: dict[str, Standing] = {"failed": "failed", "cancelled": "stopped"}
 
@@ -45,6 +48,13 @@ class Walk:
     """`{team: what became of it there}`; a team that the run has left is not in it."""
     stranded: str | None = None
     """The team that no route led out of."""
+    redirects: Mapping[RouteKey, str] = field(default_factory=dict[RouteKey, str])
+    """`{route: why}` of the ways that the plan does not have: people and budgets led there."""
+
+    @property
+    def began_at_entry(self) -> bool:
+        """Whether the run went from its beginning to the plan's first team."""
+        return not any(team == START for team, *_ in self.redirects)
 
     def orders(self, route: Route) -> tuple[int, ...]:
         """When the run took this route: its places among all that it took."""
@@ -54,6 +64,19 @@ class Walk:
             last = 1 + sum(map(len, self.taken.values()))
             return (last,) if route.team == self.stranded else ()
         return self.taken.get(route.key, ())
+
+
+def with_redirects(picture: Picture, walk: Walk | None) -> Picture:
+    """The picture with an arrow for each way that the run was led and the plan does not have."""
+    if walk is None:
+        return picture
+    known = {box.id for box in picture.boxes}
+    led = tuple(
+        Route(team, None, "redirect", (str(target),), (why,))
+        for (team, *_, target), why in walk.redirects.items()
+        if target in known and team in (START, *known)
+    )
+    return replace(picture, routes=(*picture.routes, *led))
 
 
 def walk_of(
@@ -88,6 +111,7 @@ def walk_of(
         marks=walker.marks,
         standing=walker.standing,
         stranded=walker.stranded,
+        redirects=walker.redirects,
     )
 
 
@@ -101,6 +125,11 @@ class _Walker:
         self.standing: dict[str, Standing] = {}
         self.stranded: str | None = None
         self.routes = 0
+        self.redirects: dict[RouteKey, str] = {}
+        self._latest: tuple[RouteKey, str | None] | None = None
+        """The latest route, and where it led."""
+        self._turned: tuple[str, str] | None = None
+        """The team that the run was led away from before another one began, and why."""
 
     def step(self, entry: "TrailEntry") -> None:
         """Follow one event."""
@@ -109,18 +138,45 @@ class _Walker:
                 self.visits[entry.team] = entry.visit
                 self.standing[entry.team] = "now"
                 self.marks = {key: how for key, how in self.marks.items() if key[0] != entry.team}
+                if self._turned is not None:
+                    (left, why), self._turned = self._turned, None
+                    self._take((left, "redirect", entry.team), entry.team, why)
             case "step" | "approval":
                 self._ended(entry)
             case "route" if entry.status in ("success", "failure"):
-                self.routes += 1
-                self.taken.setdefault(_route(entry), []).append(self.routes)
+                self._take(_route(entry), entry.next_team, entry.because)
                 self.standing.pop(entry.team, None)
             case "route":  # no route, a limit, a template: the run failed between two teams
                 self.standing[entry.team] = "failed"
                 if entry.status in _STRANDED:
                     self.stranded = entry.team
-            case _:  # what people said to the run leads nowhere by itself
+            case "control" if entry.because.startswith(f"{entry.team}{_NOT_BEGUN}"):
+                self._turn_away(entry)
+            case _:  # what else people said to the run leads nowhere by itself
                 pass
+
+    def _take(self, key: RouteKey, target: str | None, why: str) -> None:
+        self.routes += 1
+        self.taken.setdefault(key, []).append(self.routes)
+        self._latest = key, target
+        if len(key) == 3:
+            self.redirects.setdefault(key, why)
+
+    def _turn_away(self, entry: "TrailEntry") -> None:
+        """The team at hand is not begun: the route that led there was not gone to its end."""
+        left = START
+        if self._latest is not None:
+            key, target = self._latest
+            left = key[0]
+            if target == entry.team:
+                self.taken[key].pop()
+                self.routes -= 1
+                if not self.taken[key]:
+                    del self.taken[key]
+                    self.redirects.pop(key, None)
+                self._latest = key, None
+        why = entry.because.removeprefix(f"{entry.team}{_NOT_BEGUN}")
+        self._turned = self._turned[0] if self._turned else left, why
 
     def _ended(self, entry: "TrailEntry") -> None:
         if entry.step is None:
@@ -156,8 +212,13 @@ class _Walker:
 
 
 def _route(entry: "TrailEntry") -> RouteKey:
-    """The route's key; the trail begins its reason with the rule's number."""
-    if entry.because.endswith(SILENCE):
+    """The route's key; the trail begins its reason with what led there."""
+    why = entry.because
+    if why.startswith(f"{entry.team}/") and why.endswith(SILENCE):
         return entry.team, entry.next_team
-    rule = _RULE.match(entry.because)
-    return entry.team, int(rule[1]) if rule else None
+    rule = _RULE.match(why)
+    if rule is not None:
+        return entry.team, int(rule[1])
+    if entry.next_team is None or why.startswith(_DEFAULT):
+        return entry.team, None
+    return entry.team, "redirect", entry.next_team

@@ -12,7 +12,7 @@ from coterie.graph.tasks import TaskLine
 from coterie.graph.walked import Mark
 
 _PAD = 14
-_WIDEST = 272
+_WIDEST = 320
 _NARROWEST = 172
 _INDENT = 16
 _SIGN = 24
@@ -175,7 +175,7 @@ class ChipFigure:
 
 def _chip_lines(route: Route) -> Iterator[str]:
     for index, part in enumerate(route.words):
-        yield from wrapped(f"and {part}" if index else part, 216, 11.5, lines=2)
+        yield from wrapped(f"and {part}" if index else part, 256, 11.5, lines=2)
     if len(route.targets) > 1:
         met = f", meet at {route.meets}" if route.meets else ""
-        yield from wrapped(f"all at once{met}", 216, 11.5, lines=2)
+        yield from wrapped(f"all at once{met}", 256, 11.5, lines=2)

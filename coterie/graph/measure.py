@@ -1,13 +1,15 @@
 """How wide a text is, and where to break it, without a font at hand.
 
-The widths are those of Helvetica and of every font that is made to replace it (Arial, Liberation
-Sans, Nimbus Sans); the SVG names these fonts and fixes each text's length, so that another font
-cannot make texts overlap.
+A text is drawn as wide as Helvetica makes it, and every font that is made to replace it (Arial,
+Liberation Sans, Nimbus Sans): the SVG names these fonts and fixes each text's length. Boxes have
+room for the widest usual font, since some programs have none of these and ignore the length.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from coterie.graph import fallback
 
 _REGULAR = {
     191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[\\]ft·", 333: "()-`r", 334: "{}", 350: "•",
@@ -23,6 +25,10 @@ _BOLD = {
 }  # fmt: skip
 _OTHER = 640
 """For what the tables have not: most letters of other alphabets are narrower."""
+_WIDEST_OTHER = 1350
+"""For what the tables of the fallback have not."""
+_EMOJI = "\U0001f000"
+"""From here on signs are wider than letters of Chinese."""
 _PIECE = re.compile(r"\S*\s+|\S+")
 _NAME_PIECE = re.compile(r"[^._/-]*[._/-]+|[^._/-]+")
 
@@ -32,18 +38,32 @@ def _table(groups: Mapping[int, str]) -> dict[str, int]:
 
 
 _TABLES = {False: _table(_REGULAR), True: _table(_BOLD)}
+_FALLBACK = {False: _table(fallback.REGULAR), True: _table(fallback.BOLD)}
+
+
+def drawn_width(text: str, size: float, *, bold: bool = False) -> float:
+    """The width in pixels that a line is drawn with, at a font size in pixels."""
+    table = _TABLES[bold]
+    widths = (table.get(character) or _other(character, _OTHER) for character in text)
+    return sum(widths) * size / 1000
 
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
-    """The width of one line in pixels, at a font size in pixels."""
-    table = _TABLES[bold]
-    return sum(table.get(character) or _other(character) for character in text) * size / 1000
+    """The room in pixels that one line needs, whatever the font."""
+    table, wide = _TABLES[bold], _FALLBACK[bold]
+    widths = (
+        max(table.get(character, 0), wide.get(character) or _other(character, _WIDEST_OTHER))
+        for character in text
+    )
+    return sum(widths) * size / 1000
 
 
-def _other(character: str) -> int:
+def _other(character: str, usual: int) -> int:
     if unicodedata.combining(character):
         return 0
-    return 1000 if unicodedata.east_asian_width(character) in ("W", "F") else _OTHER
+    if character >= _EMOJI:
+        return 1350
+    return 1000 if unicodedata.east_asian_width(character) in ("W", "F") else usual
 
 
 def widest(lines: Iterable[str], size: float, *, bold: bool = False) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement
 
 from coterie.graph.layout import Curve, Point
-from coterie.graph.measure import width
+from coterie.graph.measure import drawn_width, width
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no XML document may hold, not even escaped."""
@@ -61,7 +61,7 @@ class Pen:
     ) -> None:  # fmt: skip
         """One line of text by its baseline, exactly as wide as it was measured."""
         shown = _clean(text)
-        wide = width(shown, size, bold=bold)
+        wide = drawn_width(shown, size, bold=bold)
         attributes = {
             "class": css, "x": _number(x), "y": _number(y), "font-size": _number(size),
             "textLength": _number(wide), "lengthAdjust": "spacingAndGlyphs",

@@ -12,6 +12,7 @@ from coterie.compiling import compile_located
 from coterie.settings import load
 from dsl.compiler import SourceText, compile_sources
 from dsl.plan import Plan
+from tests.support.wide_font import wide as wide_font_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 HEAD = """
@@ -163,8 +164,10 @@ class Box:
 class Drawing:
     """An SVG, read back."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, wide_font: bool = False) -> None:
         self.root = fromstring(text)
+        self._wide_font = wide_font
+        """Drawn by a program that has none of the named fonts and knows no lengths of texts."""
 
     @property
     def page(self) -> Box:
@@ -186,7 +189,7 @@ class Drawing:
 
     def texts(self) -> list[Box]:
         """Every line of text, as large as it is drawn."""
-        return [_line(element, x, y) for element, x, y in _placed(self.root)
+        return [_line(element, x, y, self._wide_font) for element, x, y in _placed(self.root)
                 if element.tag == f"{SVG}text"]  # fmt: skip
 
     def words(self) -> str:
@@ -236,9 +239,11 @@ def _rectangle(element: Element, x: float, y: float) -> Box:
     return Box(element.get("class", ""), x + left, y + top, x + left + wide, y + top + high)
 
 
-def _line(element: Element, x: float, y: float) -> Box:
+def _line(element: Element, x: float, y: float, wide_font: bool) -> Box:
     size = float(element.get("font-size", 0))
-    wide = float(element.get("textLength", 0))
+    length = float(element.get("textLength", 0))
+    bold = element.get("font-weight") == "700"
+    wide = wide_font_width(element.text or "", size, bold=bold) if wide_font else length
     shift = {"middle": wide / 2, "end": wide}.get(element.get("text-anchor", ""), 0.0)
     left, base = x + float(element.get("x", 0)) - shift, y + float(element.get("y", 0))
     return Box(

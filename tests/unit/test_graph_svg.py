@@ -79,10 +79,17 @@ def test_nothing_lies_over_anything_else(name: str) -> None:
     hold_apart(drawing(plan(name)))
 
 
+@pytest.mark.parametrize("name", PLANS)
+def test_a_wider_font_leaves_no_box_and_covers_nothing(name: str) -> None:
+    """As programs draw that have none of the named fonts and ignore the length of a text."""
+    hold_apart(Drawing(svg_of(picture(plan(name))), wide_font=True))
+
+
 def test_hostile_names_stay_text() -> None:
     text = svg_of(picture(plan_of(EVERY_KIND)))
     assert "<script" not in text
-    assert 'Begin <script>alert("1")</script> & go' in Drawing(text).words()
+    shown = " ".join(Drawing(text).words().split())
+    assert 'Begin <script>alert("1")</script> & go' in shown
     allowed = {"svg", "style", "title", "g", "rect", "circle", "path", "text"}
     root = fromstring(text)
     assert {element.tag.removeprefix(SVG) for element in root.iter()} == allowed

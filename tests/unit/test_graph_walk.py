@@ -145,6 +145,8 @@ def test_what_a_run_says_covers_no_text(times: int) -> None:
     around = [entry.model_copy(update={"number": number})
               for number, entry in enumerate(ONCE_AROUND * times, 1)]  # fmt: skip
     hold_apart(drawn(walk_of("run-1", "goes on", around, status())))
+    walked = svg_of(picture(PLAN), walk_of("run-1", "goes on", around, status()))
+    hold_apart(Drawing(walked, wide_font=True))
     hold_apart(
         drawn(walk_of("run-1", "goes on", around, status(waiting_for=["review/sign_off#1"])))
     )

@@ -81,7 +81,7 @@ def test_a_class_that_imports_a_hidden_package_is_refused_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "house_of_agents.py").write_text("from config import a_setting_of_mine\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     with pytest.raises(AgentRefused, match="Coterie has its own package 'config'"):
         load_agent_class("house_of_agents.Writer", ["house_of_agents"])
 

@@ -72,6 +72,13 @@ def message(given: Sequence[RawValue], model: type[Model]) -> Model:
     return _validated({} if value is None else value, model)
 
 
+def size_of(given: Sequence[object]) -> int:
+    """Bytes of a message; of several arguments, which the SDK has decoded, about as many."""
+    return sum(
+        len(one.payload.data) if isinstance(one, RawValue) else len(repr(one)) for one in given
+    )
+
+
 def argument(given: Sequence[RawValue], model: type[Model], key: str) -> Model:
     """What a question asks: an object, the one value that its `key` names, or nothing.
 

@@ -4,8 +4,7 @@ An update is refused at once, by its validator; a signal has no answer, so its r
 readable in the trail. Part of TeamWorkflow.
 """
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -18,7 +17,8 @@ from dsl.plan import Plan
 from dsl.sizes import MOST_SIGNALLED, too_large
 from dsl.walking import waited_for
 from workflows import approvals, control, steering
-from workflows.encoding import Model, message, plain, takes_any_arguments
+from workflows.early_messages import EarlySignals
+from workflows.encoding import Model, message, plain, size_of, takes_any_arguments
 from workflows.messages import (
     AmendInput,
     Answer,
@@ -40,14 +40,19 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}..."
 
 
+def _shaped(given: Sequence[RawValue], model: type[Model]) -> Model:
+    """What an update says, as its type; refused when it is not one."""
+    try:
+        return message(given, model)
+    except RunRefused as error:
+        raise ApplicationError(_short(str(error)), type=MALFORMED, non_retryable=True) from None
+
+
 def _accepted(
     given: Sequence[RawValue], model: type[Model], refusal: Callable[[Model], str | None]
 ) -> Model:
     """What an update asks; refused at once when it is not one or cannot be done."""
-    try:
-        asked = message(given, model)
-    except RunRefused as error:
-        raise ApplicationError(_short(str(error)), type=MALFORMED, non_retryable=True) from None
+    asked = _shaped(given, model)
     because = refusal(asked)
     if because is not None:
         raise ApplicationError(_short(because), type="Refused", non_retryable=True)
@@ -60,6 +65,14 @@ def _refused(refusal: Refusal) -> ApplicationError:
     return ApplicationError(refusal.message, refusal, type=refusal.code, non_retryable=True)
 
 
+def _decision(given: Sequence[RawValue]) -> DecideInput:
+    """What an update `decide` says; refused when it is no decision."""
+    try:
+        return message(given, DecideInput)
+    except RunRefused as error:
+        raise _refused(approvals.malformed(error)) from None
+
+
 class People:
     """The updates and signals of a run."""
 
@@ -70,24 +83,30 @@ class People:
     """Ends the call that a step waits for."""
     listens: bool
     """Messages find the run where they found it when they came."""
-
-    @contextmanager
-    def _perhaps_too_early(self) -> Generator[None]:
-        """What a run refuses that a worker only takes up again, it may take a moment later.
-
-        A validator cannot wait until the run has come to where it was.
-        """
-        try:
-            yield
-        except ApplicationError as refusal:
-            if self.listens or refusal.type == MALFORMED:
-                raise
-            told = "a worker takes up the run just now; say it again"
-            raise _refused(Refusal(code=NOT_YET, message=told)) from None
+    early: EarlySignals
+    """Signals that wait until the run can judge them."""
 
     async def listening(self) -> None:
-        """Wait until messages find the run where they found it when they came."""
-        raise NotImplementedError
+        """Wait until the run can judge messages: it has begun, and stands where they found it."""
+        if not self.listens:
+            await workflow.wait_condition(lambda: self.listens)
+
+    def _refuse_too_early(self) -> None:
+        """Have an update sent again that the run cannot judge yet: a validator cannot wait.
+
+        To accept it and to judge it later would not do: of several updates that are accepted and
+        then answered in one activation, the engine (1.35) cannot replay the events.
+        """
+        if not self.listens:
+            told = "the run cannot judge this yet: a worker only takes it up; send it again"
+            raise _refused(Refusal(code=NOT_YET, message=told))
+
+    async def _admitted(self, name: str, given: Sequence[RawValue]) -> bool:
+        """Wait until the run can judge a signal; False when too many wait already."""
+        if not self.listens and not self.early.admit(name, size_of(given)):
+            return False
+        await self.listening()
+        return True
 
     @workflow.update(
         description="Decide a pending approval: {id, decision, by, comment, digest, payload}"
@@ -102,12 +121,13 @@ class People:
     @decide.validator
     @takes_any_arguments
     def _decide_validator(self, *given: RawValue) -> None:
-        with self._perhaps_too_early():
-            self._decidable(given)
+        _decision(given)
+        self._refuse_too_early()
+        self._decidable(given)
 
     def _decidable(self, given: Sequence[RawValue]) -> DecideInput:
+        asked = _decision(given)
         try:
-            asked = message(given, DecideInput)
             refusal = approvals.refusal(self.state, asked)
         except RunRefused as error:
             raise _refused(approvals.malformed(error)) from None
@@ -119,20 +139,23 @@ class People:
     @takes_any_arguments
     async def approve(self, *given: RawValue) -> None:
         """The twin of `decide` for those who can only signal."""
-        await self.listening()
+        if not await self._admitted("approve", given):
+            return
         self._signalled(given, approve=True)
 
     @workflow.signal(description="Reject a pending request: {id, by, comment}")
     @takes_any_arguments
     async def reject(self, *given: RawValue) -> None:
         """The twin of `decide` for those who can only signal."""
-        await self.listening()
+        if not await self._admitted("reject", given):
+            return
         self._signalled(given, approve=False)
 
     @workflow.signal(dynamic=True, description="A named signal that some step waits for")
     async def signalled(self, name: str, args: Sequence[RawValue]) -> None:
         """Keep the payload for the step that waits for it; what nobody waits for is refused."""
-        await self.listening()
+        if not await self._admitted(name, args):
+            return
         if self.plan is None or name not in waited_for(self.plan):
             self._refuse(f"nothing in this plan waits for a signal {name!r}")
             return
@@ -159,14 +182,16 @@ class People:
     @takes_any_arguments
     async def pause(self, *given: RawValue) -> None:
         """Hold the run; what runs may finish."""
-        await self.listening()
+        if not await self._admitted("pause", given):
+            return
         self._controlled(given, control.pause)
 
     @workflow.signal(description="Go on after `pause`: {by, why}")
     @takes_any_arguments
     async def resume(self, *given: RawValue) -> None:
         """Let the run go on."""
-        await self.listening()
+        if not await self._admitted("resume", given):
+            return
         self._controlled(given, control.resume)
 
     def _controlled(
@@ -188,8 +213,9 @@ class People:
     @amend.validator
     @takes_any_arguments
     def _amend_validator(self, *given: RawValue) -> None:
-        with self._perhaps_too_early():
-            self._amendable(given)
+        _shaped(given, AmendInput)
+        self._refuse_too_early()
+        self._amendable(given)
 
     def _amendable(self, given: Sequence[RawValue]) -> AmendInput:
         over = control.over(self.state, done=self.done)
@@ -209,8 +235,9 @@ class People:
     @redirect.validator
     @takes_any_arguments
     def _redirect_validator(self, *given: RawValue) -> None:
-        with self._perhaps_too_early():
-            self._redirectable(given)
+        _shaped(given, RedirectInput)
+        self._refuse_too_early()
+        self._redirectable(given)
 
     def _redirectable(self, given: Sequence[RawValue]) -> RedirectInput:
         over = control.over(self.state, done=self.done)
@@ -228,14 +255,16 @@ class People:
     @retry.validator
     @takes_any_arguments
     def _retry_validator(self, *given: RawValue) -> None:
-        with self._perhaps_too_early():
-            _accepted(given, RetryInput, partial(steering.retry_refusal, self.state))
+        _shaped(given, RetryInput)
+        self._refuse_too_early()
+        _accepted(given, RetryInput, partial(steering.retry_refusal, self.state))
 
     @workflow.signal(name="retry", description="Try a failed task again: {task, by, why}")
     @takes_any_arguments
     async def retry_signalled(self, *given: RawValue) -> None:
         """The twin of `retry` for those who can only signal."""
-        await self.listening()
+        if not await self._admitted("retry", given):
+            return
         try:
             asked = _accepted(given, RetryInput, partial(steering.retry_refusal, self.state))
         except ApplicationError as refusal:
@@ -254,14 +283,16 @@ class People:
     @skip.validator
     @takes_any_arguments
     def _skip_validator(self, *given: RawValue) -> None:
-        with self._perhaps_too_early():
-            _accepted(given, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
+        _shaped(given, SkipInput)
+        self._refuse_too_early()
+        _accepted(given, SkipInput, partial(steering.skip_refusal, self.plan, self.state))
 
     @workflow.signal(name="skip", description="Leave a task out: {task, value, by, why}")
     @takes_any_arguments
     async def skip_signalled(self, *given: RawValue) -> None:
         """The twin of `skip` for those who can only signal."""
-        await self.listening()
+        if not await self._admitted("skip", given):
+            return
         try:
             asked = _accepted(
                 given, SkipInput, partial(steering.skip_refusal, self.plan, self.state)

@@ -88,7 +88,7 @@ RefusalCode = Literal[
 MALFORMED: Final = "Malformed"
 """No decision, or no other message, at all."""
 NOT_YET: Final = "NotYet"
-"""The run is where it was only in a moment: what was said may be right."""
+"""The run has not begun, or is where it was only in a moment: what was said may be right."""
 
 
 class Refusal(Frozen):

@@ -9,7 +9,12 @@ from datetime import timedelta
 from pydantic import ValidationError
 from temporalio import workflow
 from temporalio.common import RawValue, RetryPolicy
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    FailureError,
+    is_cancelled_exception,
+)
 
 from activities.contracts import (
     COMPILE_TEAM,
@@ -28,7 +33,9 @@ from dsl.sizes import LARGEST
 from dsl.values import Json
 from workflows.beginning import begin
 from workflows.board import board
+from workflows.control import note
 from workflows.durable import DurableScope
+from workflows.early_messages import EarlySignals
 from workflows.encoding import decoded, encoded
 from workflows.forking import fork_off
 from workflows.interpreter import TeamInterpreter, run
@@ -85,6 +92,8 @@ class TeamWorkflow(People, Questions):
         self.came_to: TeamResult | None = None
         self.cut = _nothing_to_cut
         self.listens = False
+        self.early = EarlySignals()
+        self._begun = False
         self._first_stretch: asyncio.Task[None] | None = None
         try:
             if len(raw.payload.data) > LARGEST:
@@ -108,14 +117,16 @@ class TeamWorkflow(People, Questions):
     async def run(self, raw: RawValue) -> TeamResult:
         """Run the plan to its end; the argument was taken by init."""
         self._first_stretch = asyncio.create_task(self._listen())
-        if self.refused is not None:
-            await workflow.wait_condition(lambda: self.listens)
-            await workflow.wait_condition(workflow.all_handlers_finished)
-            raise self.refused
-        fork = self.input.fork
-        self.plan = plan = await (self._compiled() if fork is None else self._forked(fork))
-        if self.input.carried is None and fork is None:
-            begin(plan, self.state)
+        try:
+            plan = await self._plan()
+        except (FailureError, TeamError):
+            await self._answer_early()
+            raise
+        except asyncio.CancelledError:
+            if workflow.cancellation_reason() is not None:  # else it is only put out of memory
+                await self._answer_early()
+            raise
+        self._begun = True
         scope = DurableScope(plan, self.state, lambda: board(plan, self.state))
         self.cut = scope.cut
         scope.notifier.tell_again()
@@ -127,20 +138,40 @@ class TeamWorkflow(People, Questions):
                 await self._finish(scope)
             raise
 
-    async def _listen(self) -> None:
-        """Take messages from here on: the run has come as far as it comes by itself.
+    async def _plan(self) -> Plan:
+        """The plan, with the state at its beginning, or where another run left it.
 
-        A replay may put the first workflow task and the next one together, where the first asked
-        for nothing; the messages of the next then come before the run does anything. To a run that
-        has opened no request yet, a decision that was taken once would be one of nothing.
+        Raises:
+            TeamError: there is none, or it cannot be run.
+            FailureError: the worker cannot say.
         """
-        await workflow.wait_condition(lambda: True)  # looked at once nothing else can go on
-        self.listens = True
+        if self.refused is not None:
+            raise self.refused
+        fork = self.input.fork
+        self.plan = plan = await (self._compiled() if fork is None else self._forked(fork))
+        if self.input.carried is None and fork is None:
+            begin(plan, self.state)
+        return plan
 
-    async def listening(self) -> None:
-        """Wait until messages find the run where they found it when they came."""
-        if not self.listens:
-            await workflow.wait_condition(lambda: self.listens)
+    async def _answer_early(self) -> None:
+        """Of a run that never begins: answer what people said to it meanwhile."""
+        self.done = self._begun = True
+        await workflow.wait_condition(lambda: self.listens)
+        await workflow.wait_condition(workflow.all_handlers_finished)
+
+    async def _listen(self) -> None:
+        """Take messages from here on: the run has begun, and come as far as it comes by itself.
+
+        Without a plan it can judge no message. And a replay may put the first workflow task and the
+        next one together, where the first asked for nothing; the messages of the next then come
+        before the run does anything. To a run that has opened no request yet, a decision that was
+        taken once would be one of nothing. So the condition counts when nothing else can go on,
+        which is when Temporal looks at it.
+        """
+        await workflow.wait_condition(lambda: self._begun)
+        for because in self.early.overflow():
+            note(self.state, "refused", because, workflow.now())
+        self.listens = True
 
     async def _played(self, plan: Plan, scope: DurableScope) -> TeamResult:
         """The run from where its state stands."""

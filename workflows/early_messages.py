@@ -1,0 +1,45 @@
+"""Signals that come before a run has begun: how many wait, and which did not fit.
+
+A run that compiles its document, or looks for the state that it forks, cannot judge what people
+say. Pure: the handlers of the run wait, this only counts.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+MAX_EARLY_SIGNALS = 1_000
+"""Of all names together."""
+
+MAX_EARLY_BYTES = 4_000_000
+"""Of their payloads together."""
+
+_MAX_NAMES = 20
+_OTHERS = "others"
+
+
+@dataclass(slots=True)
+class EarlySignals:
+    """The bounded queue of signals that wait until the run can judge them."""
+
+    count: int = 0
+    bytes: int = 0
+    _dropped: Counter[str] = field(default_factory=Counter[str])
+
+    def admit(self, name: str, size: int) -> bool:
+        """Count one more signal of so many bytes; False when the queue is full."""
+        if self.count >= MAX_EARLY_SIGNALS or self.bytes + size > MAX_EARLY_BYTES:
+            known = name in self._dropped or len(self._dropped) < _MAX_NAMES
+            self._dropped[name if known else _OTHERS] += 1
+            return False
+        self.count += 1
+        self.bytes += size
+        return True
+
+    def overflow(self) -> list[str]:
+        """One sentence for each name of which signals were dropped."""
+        return [
+            f"{dropped:,} {'signal' if dropped == 1 else 'signals'} {name!r} came before the run "
+            f"could judge them and were dropped: {self.count:,} signals with {self.bytes:,} bytes "
+            f"waited already, and {MAX_EARLY_SIGNALS:,} with {MAX_EARLY_BYTES:,} bytes are allowed"
+            for name, dropped in self._dropped.items()
+        ]

@@ -26,7 +26,8 @@ DATA = (
 DECIDING = (
     "workflows.approvals", "workflows.asking", "workflows.attributes", "workflows.beginning",
     "workflows.board", "workflows.budgets", "workflows.consent", "workflows.control",
-    "workflows.conversing", "workflows.costs", "workflows.edits", "workflows.extract",
+    "workflows.conversing", "workflows.costs", "workflows.early_messages", "workflows.edits",
+    "workflows.extract",
     "workflows.failing", "workflows.fan_out", "workflows.forking", "workflows.interpreter",
     "workflows.looking", "workflows.patches", "workflows.place", "workflows.queues",
     "workflows.repeats", "workflows.results", "workflows.scope", "workflows.sequence",

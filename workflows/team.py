@@ -173,6 +173,11 @@ class TeamWorkflow(People, Questions):
             note(self.state, "refused", because, workflow.now())
         self.listens = True
 
+    async def listening(self) -> None:
+        """Wait until the run can judge messages: it has begun, and stands where they found it."""
+        if not self.listens:
+            await workflow.wait_condition(lambda: self.listens)
+
     async def _played(self, plan: Plan, scope: DurableScope) -> TeamResult:
         """The run from where its state stands."""
         try:

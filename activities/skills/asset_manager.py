@@ -7,7 +7,7 @@ To apply the same again changes nothing, so an attempt that was lost may be repe
 import json
 import logging
 
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
 from activities.skills.base import Skill, SkillContext, Workspace
 from activities.skills.change import Change
@@ -96,9 +96,7 @@ def apply_set(workspace: Workspace, changes: list[Change], key: str) -> ChangeSe
 
 def _result(workspace: Workspace, backup: Backup, already: bool = False) -> ChangeSetResult:
     report = [
-        change.model_copy(update={"status": "already_applied", "added": 0, "removed": 0})
-        if already
-        else change
+        change.model_copy(update=_nothing_new(change)) if already else change
         for change in backup.journal.report
     ]
     place = backup.directory
@@ -110,6 +108,15 @@ def _result(workspace: Workspace, backup: Backup, already: bool = False) -> Chan
     )
 
 
+def _nothing_new(change: AppliedChange) -> dict[str, JsonValue]:
+    """What is told otherwise of a change that an earlier call made."""
+    hunks = change.hunks_applied + change.hunks_already_present
+    return {
+        "status": "already_applied", "added": 0, "removed": 0,
+        "hunks_applied": 0, "hunks_already_present": hunks,
+    }  # fmt: skip
+
+
 def _report(edit: Edit) -> AppliedChange:
     return AppliedChange(
         file_path=edit.file_path,
@@ -117,6 +124,8 @@ def _report(edit: Edit) -> AppliedChange:
         status="applied" if edit.changes else "already_applied",
         added=edit.added if edit.changes else 0,
         removed=edit.removed if edit.changes else 0,
+        hunks_applied=edit.hunks_applied,
+        hunks_already_present=edit.hunks_present,
     )
 
 

@@ -19,7 +19,8 @@ from pydantic import ValidationError
 
 from activities.skills.base import faults
 from activities.skills.change import Change
-from activities.skills.fences import unfenced
+from activities.skills.diff import bare_content
+from activities.skills.diff_header import DiffProblem
 
 BEGIN = "===CHANGE_BEGIN==="
 END = "===CHANGE_END==="
@@ -65,6 +66,8 @@ def parse_blocks(text: str) -> Found:
                 found.changes.append((name, _change(values)))
             except ValidationError as error:
                 found.problems.append(f"{name}: {faults(error)}")
+            except DiffProblem as problem:
+                found.problems.append(f"{name}: {problem}")
     return found
 
 
@@ -137,7 +140,7 @@ def _change(values: dict[str, str]) -> Change:
         "description": values.get("DESCRIPTION", "").strip(),
     }
     if "CONTENT" in values:
-        fields["content"] = "".join(f"{line}\n" for line in unfenced(values["CONTENT"]))
+        fields["content"] = bare_content(values["CONTENT"])
     elif values.get("DIFF", "").strip():
         fields["diff"] = values["DIFF"].strip("\n") + "\n"
     return Change.model_validate(fields)

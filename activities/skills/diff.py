@@ -2,7 +2,8 @@
 
 Forgiven: wrong, missing or absent @@ numbers, context lines without their leading space, code
 fences around the diff, CRLF, missing file headers. Everything else that is not a diff is named.
-Pure text; where a hunk belongs is decided in `placing.py`.
+Pure text; where a hunk belongs is decided in `placing.py`, what a damaged line says in
+`hunk_readings.py`.
 """
 
 import re
@@ -10,11 +11,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from activities.skills.diff_header import DiffHeader, DiffProblem, is_file_header, read_header
-from activities.skills.fences import unfenced, without_trailing_blanks
+from activities.skills.fences import (
+    UnclosedFence,
+    unfenced,
+    unfenced_diff,
+    without_trailing_blanks,
+)
 
 Op = Literal[" ", "+", "-"]
 
-_NUMBERS = re.compile(r"^@@+ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
+_NUMBERS = re.compile(r"^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = re.compile(r"^\\ ?No newline at end of file\s*$", re.IGNORECASE)
 
 
@@ -33,6 +39,11 @@ class HunkLine:
         bare = line.rstrip()
         return bare == self.text.rstrip() or (self.also is not None and bare == self.also.rstrip())
 
+    @property
+    def written(self) -> str:
+        """An added or removed line as it stands in the diff, with its sign."""
+        return self.op + self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
@@ -43,6 +54,12 @@ class Hunk:
     lines: tuple[HunkLine, ...]
     start: int | None = None
     """Where its old lines begin in the file, counted from 0, as the @@ line says; often wrong."""
+    new_start: int | None = None
+    """Where its new lines begin, with all earlier hunks applied."""
+    counts: tuple[int, int] | None = None
+    """How many old and new lines the @@ line says; often wrong."""
+    trimmed: int = 0
+    """Blank lines at its end that were taken for layout."""
     ends_bare: bool | None = None
     """Whether the new file ends without a newline; None when the diff does not say."""
 
@@ -55,6 +72,20 @@ class Hunk:
     def new(self) -> tuple[HunkLine, ...]:
         """The lines that shall be there instead: context and added."""
         return tuple(line for line in self.lines if line.op != "-")
+
+    @property
+    def growth(self) -> int:
+        """How many lines longer it makes the file."""
+        return len(self.new) - len(self.old)
+
+    @property
+    def fits_its_counts(self) -> bool:
+        """Are there as many lines as the @@ line says? No where it does not say."""
+        if self.counts is None:
+            return False
+        old, new = self.counts
+        missing = old - len(self.old)
+        return 0 <= missing <= self.trimmed and new - len(self.new) == missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +102,7 @@ def parse_diff(text: str, file_path: str) -> Diff:
     Raises:
         DiffProblem: it is no diff, is for another file, or asks for more than lines.
     """
-    header, body = read_header(unfenced(text), file_path)
+    header, body = read_header(unfenced_diff(text), file_path)
     hunks = _hunks(body)
     if not any(line.op != " " for hunk in hunks for line in hunk.lines):
         raise DiffProblem(
@@ -90,10 +121,9 @@ def parse_new_file(text: str, file_path: str) -> tuple[str, bool | None]:
     Raises:
         DiffProblem: it is for another file, or some lines have a + and some have none.
     """
-    lines = unfenced(text)
-    header, body = read_header(lines, file_path)
+    header, body = read_header(unfenced_diff(text), file_path)
     if not header.present and not any(line.startswith(("+", "@@")) for line in body):
-        return "".join(f"{line}\n" for line in lines), None
+        return bare_content(text), None
     added: list[str] = []
     ends_bare = False
     for line in without_trailing_blanks(body):
@@ -111,6 +141,21 @@ def parse_new_file(text: str, file_path: str) -> tuple[str, bool | None]:
     return content, header.executable
 
 
+def bare_content(text: str) -> str:
+    """The content of a file as a model wrote it, without the fence around it.
+
+    Raises:
+        DiffProblem: it begins with a code fence that nothing closes.
+    """
+    try:
+        return "".join(f"{line}\n" for line in unfenced(text))
+    except UnclosedFence:
+        raise DiffProblem(
+            "the content begins with a code fence that nothing closes, so it may be cut; "
+            "close the fence, or leave it out"
+        ) from None
+
+
 def _hunks(body: list[str]) -> tuple[Hunk, ...]:
     starts = [at for at, line in enumerate(body) if line.startswith("@@")]
     for at in range(len(body)):
@@ -124,18 +169,19 @@ def _hunks(body: list[str]) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
     for begin, end in zip(bounds, ends, strict=True):
         head = body[begin] if begin >= 0 else ""
-        lines = without_trailing_blanks(body[begin + 1 : end])
+        written = body[begin + 1 : end]
+        lines = without_trailing_blanks(written)
         if lines:
-            hunks.append(_hunk(len(hunks) + 1, head, lines))
+            hunks.append(_hunk(len(hunks) + 1, head, lines, len(written) - len(lines)))
     return tuple(hunks)
 
 
-def _hunk(number: int, head: str, lines: list[str]) -> Hunk:
+def _hunk(number: int, head: str, lines: list[str], trimmed: int) -> Hunk:
     numbers = _NUMBERS.match(head)
-    start = None
+    start = new_start = counts = None
     if numbers:
-        # `-5,0` means: after line 5; otherwise the number is that of the first old line.
-        start = int(numbers[1]) - (0 if numbers[2] == "0" else 1)
+        start, new_start = _index(numbers[1], numbers[2]), _index(numbers[3], numbers[4])
+        counts = int(numbers[2] or 1), int(numbers[4] or 1)
     read: list[HunkLine] = []
     ends_bare: bool | None = None
     for line in lines:
@@ -144,7 +190,12 @@ def _hunk(number: int, head: str, lines: list[str]) -> Hunk:
             ends_bare = bool(read) and read[-1].op != "-"
         else:
             read.append(_hunk_line(line))
-    return Hunk(number=number, lines=tuple(read), start=start, ends_bare=ends_bare)
+    return Hunk(number, tuple(read), start, new_start, counts, trimmed, ends_bare)
+
+
+def _index(number: str, count: str | None) -> int:
+    """`-5,0` means: after line 5; otherwise the number is that of the first line."""
+    return int(number) - (0 if count == "0" else 1)
 
 
 def _hunk_line(line: str) -> HunkLine:

@@ -28,6 +28,10 @@ class Edit:
     added: int = 0
     """Lines."""
     removed: int = 0
+    hunks_applied: int = 0
+    """Of its diff."""
+    hunks_present: int = 0
+    """Hunks whose result stood in the file before."""
 
     @property
     def changes(self) -> bool:
@@ -101,7 +105,8 @@ def _modify(change: Change, path: Path, before: bytes | None) -> Edit:
         raise DiffProblem(f"the type is modify, but the diff's header {what} the file")
     patched = _patched(before, diff)
     return Edit(change.file_path, path, "modify", before, patched.text.encode(),
-                diff.header.executable, patched.added, patched.removed)  # fmt: skip
+                diff.header.executable, patched.added, patched.removed,
+                patched.hunks_applied, patched.hunks_present)  # fmt: skip
 
 
 def _delete(change: Change, path: Path, before: bytes | None) -> Edit:

@@ -2,14 +2,39 @@
 
 import re
 
-_FENCE = re.compile(r"^(`{3,}|~{3,})[\w+-]*\s*$")
+_FENCE = re.compile(r"^(`{3,}|~{3,})([\w+-]*)\s*$")
+
+
+class UnclosedFence(Exception):
+    """A text begins with a code fence that nothing closes, so what was meant is not known."""
 
 
 def unfenced(text: str) -> list[str]:
-    """The lines of a text without CR, leading and trailing blank lines and a fence around it."""
-    lines = without_trailing_blanks(text.replace("\r\n", "\n").removeprefix("\ufeff").split("\n"))
-    while lines and not lines[0].strip():
-        lines = lines[1:]
+    """The lines of a text without CR, blank lines at its ends, and a fence around all of it.
+
+    A fence that closes before the last line belongs to the text, as in a README that begins
+    with an example.
+
+    Raises:
+        UnclosedFence: the first line opens a fence that no line closes.
+    """
+    lines = _bare_lines(text)
+    if not (lines and _FENCE.match(lines[0])):
+        return lines
+    closing = _closing_fence(lines)
+    if closing is None:
+        raise UnclosedFence
+    if any(line.strip() for line in lines[closing + 1 :]):
+        return lines
+    return lines[1:closing]
+
+
+def unfenced_diff(text: str) -> list[str]:
+    """The lines of a diff without CR, blank lines at its ends, and a fence with talk after it.
+
+    No line of a diff begins with a fence, so one that nothing closes is taken off too.
+    """
+    lines = _bare_lines(text)
     fence = _FENCE.match(lines[0]) if lines else None
     return _until_fence(lines[1:], fence[1]) if fence else lines
 
@@ -20,6 +45,33 @@ def without_trailing_blanks(lines: list[str]) -> list[str]:
     while end and not lines[end - 1]:
         end -= 1
     return lines[:end]
+
+
+def _bare_lines(text: str) -> list[str]:
+    lines = without_trailing_blanks(text.replace("\r\n", "\n").removeprefix("\ufeff").split("\n"))
+    while lines and not lines[0].strip():
+        lines = lines[1:]
+    return lines
+
+
+def _closing_fence(lines: list[str]) -> int | None:
+    """Where the fence of the first line closes.
+
+    Within it, a fence with the name of a language opens another; a bare one closes the latest.
+    """
+    open_fences: list[str] = []
+    for at, line in enumerate(lines):
+        fence = _FENCE.match(line)
+        if fence is None:
+            continue
+        marks, language = fence[1], fence[2]
+        if not open_fences or language:
+            open_fences.append(marks)
+        elif marks[0] == open_fences[-1][0] and len(marks) >= len(open_fences[-1]):
+            open_fences.pop()
+            if not open_fences:
+                return at
+    return None
 
 
 def _until_fence(lines: list[str], fence: str) -> list[str]:

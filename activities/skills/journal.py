@@ -34,6 +34,10 @@ class AppliedChange(Frozen):
     """Lines."""
     removed: int
     """Lines."""
+    hunks_applied: int = 0
+    """Hunks of a diff that changed the file; none of a change by content."""
+    hunks_already_present: int = 0
+    """Hunks of a diff whose result stood at their place before."""
 
 
 class JournalFile(Frozen):

@@ -2,18 +2,25 @@
 
 A hunk is placed by its lines. Where they occur more than once, the @@ number decides if it is
 exactly right for one of the places, then the order of the hunks; if neither decides, the hunk
-is refused: to change the wrong place is worse than to ask again. Pure text.
+is refused: to change the wrong place is worse than to ask again. A hunk is present already only
+where its result stands at its own place. Pure text.
 """
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import pairwise
 
-from activities.skills.diff import Hunk, HunkLine
+from activities.skills.diff import Hunk
 from activities.skills.diff_header import DiffProblem
-
-_LONG = 20_000
-"""Lines in which a similar one is looked for; more would take seconds."""
+from activities.skills.hunk_matching import (
+    drifted_places,
+    exact_places,
+    is_safe_drift,
+    result_places,
+    result_stands,
+    stands_elsewhere,
+)
+from activities.skills.hunk_problems import first_missing
+from activities.skills.hunk_readings import confirmed_reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +33,9 @@ class Patched:
     removed: int
     already: bool
     """Every hunk's new lines were there before."""
+    hunks_applied: int
+    hunks_present: int
+    """Hunks whose result stood at their place before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,8 @@ def patch(text: str, hunks: tuple[Hunk, ...]) -> Patched:
         added=sum(line.op == "+" for hunk in work for line in hunk.lines),
         removed=sum(line.op == "-" for hunk in work for line in hunk.lines),
         already=new == text,
+        hunks_applied=len(work),
+        hunks_present=len(placed) - len(work),
     )
 
 
@@ -97,54 +109,93 @@ def _weave(
 
 def _place(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_Placed]:
     """Every hunk with its one place, in the order of the text."""
-    choices: list[list[_Placed]] = []
+    read: list[Hunk] = []
     problems: list[str] = []
     for hunk in hunks:
-        found = [_Placed(hunk, at) for at in _matches(lines, hunk.old)]
-        found = found or [_Placed(hunk, at, already=True) for at in _present(lines, hunk)]
-        if not found:
-            problems.append(f"hunk {hunk.number} does not fit: {_first_missing(lines, hunk)}")
-        exact = [one for one in found if one.at == hunk.start]
-        choices.append(exact or found)
-    if problems:
-        raise DiffProblem("; ".join(problems))
+        try:
+            read.append(confirmed_reading(lines, hunk))
+        except DiffProblem as problem:
+            problems.append(str(problem))
+    exact = {hunk.number: exact_places(lines, hunk.old) for hunk in read}
+    choices: list[list[_Placed]] = []
+    for hunk in read:
+        try:
+            choices.append(_options(lines, hunk, exact, read))
+        except DiffProblem as problem:
+            problems.append(str(problem))
     _decide_by_order(choices)
-    for options in choices:
-        if len(options) > 1:
-            problems.append(_ambiguous(options))
+    problems += [_ambiguous(options) for options in choices if len(options) > 1]
     if problems:
-        raise DiffProblem("; ".join(problems))
+        settled = [options[0] for options in choices if len(options) == 1]
+        raise DiffProblem(_summary(len(hunks), settled, problems))
     placed = sorted((options[0] for options in choices), key=lambda one: (one.at, one.end))
     _refuse_overlap(placed)
     _refuse_repetition(lines, placed)
     return placed
 
 
-def _matches(lines: list[str], wanted: tuple[HunkLine, ...]) -> list[int]:
-    """Indices at which all wanted lines follow one another."""
-    if not wanted:
-        return [] if lines else [0]
-    firsts = range(len(lines) - len(wanted) + 1)
-    return [
-        at
-        for at in firsts
-        if all(want.is_like(lines[at + offset]) for offset, want in enumerate(wanted))
-    ]
+def _options(
+    lines: list[str], hunk: Hunk, exact: dict[int, list[int]], hunks: list[Hunk]
+) -> list[_Placed]:
+    """The places that a hunk can have: more than one where its lines and number do not decide.
+
+    Raises:
+        DiffProblem: it has none.
+    """
+    expected = _expected(hunk, exact, hunks)
+    standing = result_places(lines, hunk)
+    present = [at for at in expected if at in standing]
+    places = exact[hunk.number]
+    if places:
+        if hunk.start in places:
+            return [_Placed(hunk, hunk.start)]
+        if present:
+            raise DiffProblem(
+                f"hunk {hunk.number} fits at line {places[0] + 1}, but its result already stands "
+                f"at line {present[0] + 1}, where its @@ line puts it"
+            )
+        return [_Placed(hunk, at) for at in places]
+    if present:
+        return [_Placed(hunk, present[0], already=True)]
+    if hunk.start is None and len(standing) == 1 and not stands_elsewhere(lines, hunk, standing[0]):
+        return [_Placed(hunk, standing[0], already=True)]
+    drifted = drifted_places(lines, hunk)
+    if len(drifted) == 1 and is_safe_drift(lines, hunk, drifted[0], expected):
+        return [_Placed(hunk, drifted[0])]
+    raise DiffProblem(f"hunk {hunk.number} does not fit: {_why_not(lines, hunk, standing)}")
 
 
-def _present(lines: list[str], hunk: Hunk) -> list[int]:
-    """Where the hunk's result stands already; to be sure, it needs both added and context lines."""
-    if not {" ", "+"} <= {line.op for line in hunk.lines if line.text.strip()}:
+def _expected(hunk: Hunk, exact: dict[int, list[int]], hunks: list[Hunk]) -> list[int]:
+    """Where the @@ line puts the hunk: as it says, or moved like the others that fit once."""
+    if hunk.start is None or hunk.new_start is None:
         return []
-    return [at for at in _matches(lines, hunk.new) if _added_stand(lines, hunk, at)]
+    moved = [
+        exact[other.number][0] - other.start
+        for other in hunks
+        if other.start is not None and len(exact[other.number]) == 1
+    ]
+    return list(dict.fromkeys([hunk.start, hunk.new_start, *(hunk.start + by for by in moved)]))
 
 
-def _added_stand(lines: list[str], hunk: Hunk, at: int) -> bool:
-    """Are the added lines there to the letter? Context may differ in trailing whitespace."""
-    new = hunk.new
-    return at + len(new) <= len(lines) and all(
-        lines[at + offset] == line.text if line.op == "+" else line.is_like(lines[at + offset])
-        for offset, line in enumerate(new)
+def _why_not(lines: list[str], hunk: Hunk, standing: list[int]) -> str:
+    if not standing:
+        return first_missing(lines, hunk)
+    shown = ", ".join(str(at + 1) for at in standing[:5])
+    return (
+        f"{first_missing(lines, hunk)}; its result stands at line {shown}, but nothing says that "
+        "this is its place: leave the hunk out if it is, or give the right line number"
+    )
+
+
+def _summary(count: int, settled: list[_Placed], problems: list[str]) -> str:
+    """How many hunks fit, are present already and are refused, and why."""
+    if count == 1:
+        return problems[0]
+    present = sum(one.already for one in settled)
+    fitting = len(settled) - present
+    return (
+        f"of {count} hunks {fitting} can be applied, {present} already present, "
+        f"{len(problems)} refused: {'; '.join(problems)}"
     )
 
 
@@ -176,9 +227,8 @@ def _refuse_repetition(lines: list[str], placed: list[_Placed]) -> None:
     """An insertion whose lines already stand just there is most likely the second of its kind."""
     for one in placed:
         # After an insertion its hunk may fit again, as much lower as it is long.
-        longer = len(one.hunk.new) - len(one.hunk.old)
-        near = range(max(0, one.at - longer), one.at + 1) if longer > 0 else ()
-        if not one.already and any(_added_stand(lines, one.hunk, at) for at in near):
+        near = range(max(0, one.at - one.hunk.growth), one.at + 1) if one.hunk.growth > 0 else ()
+        if not one.already and any(result_stands(lines, one.hunk, at) for at in near):
             raise DiffProblem(
                 f"hunk {one.hunk.number} adds lines that already stand near line {one.at + 1}; "
                 "if they shall stand there once more, it needs more context lines around them"
@@ -193,40 +243,3 @@ def _ambiguous(options: list[_Placed]) -> str:
         f"hunk {hunk.number} fits in {len(options)} places, at lines {shown}{more}; "
         "it needs more context lines or the right line number"
     )
-
-
-def _first_missing(lines: list[str], hunk: Hunk) -> str:
-    """Which line of the hunk breaks it, and what the text has instead."""
-    if not hunk.old:
-        return "it has only added lines, so nothing says where they belong"
-    if not lines:
-        return "the file is empty"
-    for wanted in hunk.old:
-        if not any(wanted.is_like(line) for line in lines):
-            near = get_close_matches(wanted.text, lines[:_LONG], n=1, cutoff=0.5)
-            hint = f"; the nearest is line {lines.index(near[0]) + 1}, {near[0]!r}" if near else ""
-            return f"the file has no line {wanted.text!r}{hint}"
-    at, fitting = _longest_start(lines, hunk.old)
-    wanted, before = hunk.old[fitting], hunk.old[fitting - 1]
-    if at + fitting >= len(lines):
-        return f"after its last line, {before.text!r}, the file has no {wanted.text!r}"
-    return (
-        f"after {before.text!r} in line {at + fitting} the file has no {wanted.text!r} "
-        f"but {lines[at + fitting]!r}"
-    )
-
-
-def _longest_start(lines: list[str], wanted: tuple[HunkLine, ...]) -> tuple[int, int]:
-    """Where the most of the wanted lines follow one another from the first, and how many."""
-    best = (0, 0)
-    for at in range(len(lines)):
-        fitting = 0
-        while (
-            fitting < len(wanted)
-            and at + fitting < len(lines)
-            and wanted[fitting].is_like(lines[at + fitting])
-        ):
-            fitting += 1
-        if fitting > best[1]:
-            best = (at, fitting)
-    return best

@@ -76,6 +76,43 @@ async def test_the_same_set_again_changes_nothing(workspace: Workspace, key: str
     assert (workspace.root / "a.txt").stat().st_ino == inode, "the file was not written again"
 
 
+THERE: list[JsonValue] = [
+    {"file_path": "a.txt", "type": "modify", "content": "one\ntwo\n"},
+    {"file_path": "a.txt", "type": "create", "content": "one\ntwo\n"},
+    {"file_path": "a.txt", "type": "modify", "diff": "@@\n one\n-TWO\n+two\n"},
+    {"file_path": "a.txt", "type": "modify", "diff": "old mode 100644\n@@\n one\n-TWO\n+two\n"},
+    {"file_path": "none.txt", "type": "delete"},
+]
+
+
+@pytest.mark.parametrize("change", THERE)
+async def test_a_change_that_is_there_already_writes_nothing(
+    workspace: Workspace, change: JsonValue
+) -> None:
+    before = files(workspace.root)
+    inode = (workspace.root / "a.txt").stat().st_ino
+    result = await apply(workspace, change)
+    assert [one.status for one in result.applied] == ["already_applied"]
+    assert (result.applied[0].added, result.applied[0].removed, result.backup) == (0, 0, None)
+    assert not (workspace.state_dir / "backups").exists()
+    assert (workspace.root / "a.txt").stat().st_ino == inode
+    assert files(workspace.root) == before
+
+
+async def test_hunks_of_a_change_are_reported_as_applied_or_already_present(
+    workspace: Workspace,
+) -> None:
+    (workspace.root / "a.txt").write_text("one\nTWO\n\nthree\nfour\n")
+    diff = "@@\n one\n-two\n+TWO\n@@\n three\n-four\n+FOUR\n"
+    change: JsonValue = {"file_path": "a.txt", "type": "modify", "diff": diff}
+    first, again = await apply(workspace, change), await apply(workspace, change)
+    told = [
+        (one.status, one.added, one.hunks_applied, one.hunks_already_present)
+        for one in (*first.applied, *again.applied)
+    ]
+    assert told == [("applied", 1, 1, 1), ("already_applied", 0, 0, 2)]
+
+
 async def test_the_same_set_is_applied_again_after_it_was_reverted(workspace: Workspace) -> None:
     first = await apply(workspace, MODIFY)
     (workspace.root / "a.txt").write_text("zero\none\ntwo\n")

@@ -1,9 +1,12 @@
 """What a diff's text is read as, and which mistakes its hunks survive."""
 
+from pathlib import Path
+
 import pytest
 
 from activities.skills.diff import parse_diff, parse_new_file
 from activities.skills.diff_header import DiffProblem, names_file
+from activities.skills.edits import Edit
 from activities.skills.placing import patch
 
 
@@ -85,3 +88,7 @@ def test_lines_end_at_newlines_only() -> None:
         patch(text, parse_diff("@@\n a\x0cb\u2028c\n--\n+x\n", "f").hunks).text
         == "a\x0cb\u2028c\nx\n"
     )
+
+
+def test_a_file_that_is_not_there_needs_no_mode() -> None:
+    assert not Edit("f", Path("no-such-file"), "delete", None, None, executable=True).changes

@@ -3,6 +3,7 @@
 Temporal tells an activity of its cancellation in answer to a heartbeat, and takes a call away
 from a worker that is silent for too long: so whatever may take long runs inside
 `heartbeating`. An async activity is then cancelled where it awaits; nothing more is needed.
+An attempt that does not count any more neither begins nor goes on (`attempts.py`).
 """
 
 import asyncio
@@ -10,11 +11,11 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
+from activities.attempts import Attempt, Details, attempt_of_activity, current
 from activities.contracts import HEARTBEAT_EVERY
 from dsl.values import Json
-
-Details = Callable[[], tuple[Json, ...]]
 
 
 @asynccontextmanager
@@ -25,29 +26,59 @@ async def heartbeating(details: Details = tuple[Json, ...]) -> AsyncGenerator[No
 
     Args:
         details: what each beat tells, for the next attempt should this one be lost.
+
+    Raises:
+        ApplicationError: StaleAttempt: the server gave the call to another attempt.
     """
-    interval = _interval()
-    if interval is None:
+    attempt = attempt_of_activity(details)
+    if attempt is None:
         yield
         return
-    beats = asyncio.create_task(_beat(interval, details))
+    await attempt.check()
+    async with kept_alive(attempt, _interval(), lambda: activity.heartbeat(*details())):
+        yield
+
+
+@asynccontextmanager
+async def kept_alive(
+    attempt: Attempt, interval: float, beat: Callable[[], None]
+) -> AsyncGenerator[None]:
+    """Beat, and cancel what is done within the block once the attempt does not count any more.
+
+    Raises:
+        ApplicationError: StaleAttempt.
+    """
+    working = asyncio.current_task()
+    assert working is not None
+    stale: list[ApplicationError] = []
+
+    async def beats() -> None:
+        while True:
+            try:
+                await attempt.check()
+            except ApplicationError as error:
+                stale.append(error)
+                working.cancel()
+                return
+            beat()
+            attempt.beat()
+            await asyncio.sleep(interval)
+
+    token = current.set(attempt)
+    beating = asyncio.create_task(beats())
     try:
         yield
+    except asyncio.CancelledError:
+        if stale and working.uncancel() == 0:
+            raise stale[0] from None
+        raise
     finally:
-        beats.cancel()
-        await asyncio.wait([beats])
+        current.reset(token)
+        beating.cancel()
+        await asyncio.wait([beating])
 
 
-def _interval() -> float | None:
-    if not activity.in_activity():
-        return None
+def _interval() -> float:
     timeout = activity.info().heartbeat_timeout
-    if not timeout:
-        return None
+    assert timeout is not None
     return min(timeout.total_seconds() / 3, HEARTBEAT_EVERY.total_seconds())
-
-
-async def _beat(interval: float, details: Details) -> None:
-    while True:
-        activity.heartbeat(*details())
-        await asyncio.sleep(interval)

@@ -15,6 +15,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.agents.base import ProviderAccess
+from activities.attempts import check_attempt
 from activities.contracts import WORKER_STOPPED, AgentResponse, Spent, TokenUsage
 from activities.prices import Pricing
 from activities.providers.base import Completion, ModelProvider, ModelRequest
@@ -166,6 +167,7 @@ class _MeteredProvider:
         self._meter = meter
 
     async def complete(self, request: ModelRequest) -> Completion:
+        await check_attempt()
         try:
             completion = await self._provider.complete(request)
         except ProviderFailure as failure:

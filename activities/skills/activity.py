@@ -8,6 +8,7 @@ from pydantic_core import to_json
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.attempts import confirm_attempt
 from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from activities.heartbeats import heartbeating
 from activities.metering import Meter
@@ -77,6 +78,7 @@ class SkillActivities:
         context = SkillContext(workspace=self._workspace, key=request.key, run=_run_id(request))
         if skill.effect != "once":
             return await skill.call(request.input, context)
+        await confirm_attempt()
         try:
             return await skill.call(request.input, context)
         except (SkillRefusal, SkillFailure):

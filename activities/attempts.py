@@ -1,0 +1,171 @@
+"""Whether the attempt of a call still counts.
+
+Temporal gives a call to another worker when this one is silent for longer than the call's
+heartbeat timeout. A worker that was frozen meanwhile (a stopped process, a suspended machine)
+does not notice: it would make, or go on with, a call whose result may be recorded already. So an
+attempt measures the time since its last sign of life. Past the deadline it asks the server, by a
+heartbeat of its own, before it begins or goes on. What may happen only once asks in any case.
+
+One window remains: a worker that is frozen between the answer and the effect itself.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+
+from temporalio import activity
+from temporalio.client import AsyncActivityCancelledError
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.contracts import FailureType
+from dsl.values import Json
+
+Details = Callable[[], tuple[Json, ...]]
+
+_CONFIRM_TIMEOUT = timedelta(seconds=5)
+
+
+class Standing(Enum):
+    """What the server says of an attempt."""
+
+    CURRENT = "current"
+    STALE = "stale"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+    """The server did not answer."""
+
+
+Ask = Callable[[], Awaitable[Standing]]
+
+
+def elapsed() -> float:
+    """Seconds of a clock that never jumps, and that counts while the machine is suspended."""
+    boot = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot is None else time.clock_gettime(boot)
+
+
+class Attempt:
+    """One attempt of a call, and until when it counts without asking the server."""
+
+    def __init__(
+        self,
+        timeout: float,
+        ask: Ask,
+        *,
+        age: float = 0.0,
+        clock: Callable[[], float] = elapsed,
+    ) -> None:
+        """Begin to measure.
+
+        Args:
+            timeout: seconds of silence after which Temporal gives the call to another worker.
+            ask: asks the server.
+            age: seconds since the server handed the attempt out.
+            clock: seconds.
+        """
+        self._timeout = timeout
+        self._ask = ask
+        self._clock = clock
+        self._alive = clock() - age
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the last sign of life is so old that the server may have given the call away."""
+        return self._clock() - self._alive > self._timeout / 2
+
+    def beat(self) -> None:
+        """Count a heartbeat as a sign of life."""
+        self._alive = self._clock()
+
+    async def check(self) -> None:
+        """Make sure that the attempt counts; asks the server only when it may not.
+
+        Raises:
+            ApplicationError: StaleAttempt.
+        """
+        if self.overdue:
+            await self.confirm()
+
+    async def confirm(self) -> None:
+        """Have the server confirm that the attempt counts.
+
+        Raises:
+            ApplicationError: StaleAttempt: it does not, or the server does not answer.
+        """
+        match await self._ask():
+            case Standing.CURRENT:
+                self.beat()
+            case Standing.STALE:
+                raise _stale("Temporal gave the call to another attempt meanwhile")
+            case Standing.CANCELLED:  # the SDK cancels this very task at its next heartbeat
+                await asyncio.sleep(self._timeout)
+                raise _stale("the call is cancelled")
+            case Standing.UNKNOWN:
+                raise _stale("the server does not say whether the attempt still counts")
+
+
+def _stale(why: str) -> ApplicationError:
+    return ApplicationError(
+        f"this attempt was not made, or not made to its end: {why}",
+        type=FailureType.STALE_ATTEMPT,
+    )
+
+
+current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
+"""The attempt in progress; None outside of activities."""
+
+
+async def check_attempt() -> None:
+    """Make sure that the attempt in progress counts, before it goes on.
+
+    Raises:
+        ApplicationError: StaleAttempt.
+    """
+    attempt = current.get()
+    if attempt is not None:
+        await attempt.check()
+
+
+async def confirm_attempt() -> None:
+    """Have the server confirm the attempt in progress, before what may happen only once.
+
+    Raises:
+        ApplicationError: StaleAttempt.
+    """
+    attempt = current.get()
+    if attempt is not None:
+        await attempt.confirm()
+
+
+def attempt_of_activity(details: Details) -> Attempt | None:
+    """The attempt of the activity in progress; None without a heartbeat timeout.
+
+    Args:
+        details: what a heartbeat tells, for the next attempt should this one be lost.
+    """
+    if not activity.in_activity() or not activity.info().heartbeat_timeout:
+        return None
+    info = activity.info()
+    timeout = info.heartbeat_timeout or timedelta()
+    age = (datetime.now(UTC) - info.started_time).total_seconds()
+
+    async def ask() -> Standing:
+        try:
+            client = activity.client()
+        except RuntimeError:  # no worker's: a test environment
+            return Standing.CURRENT
+        handle = client.get_async_activity_handle(task_token=info.task_token)
+        try:
+            await handle.heartbeat(*details(), rpc_timeout=_CONFIRM_TIMEOUT)
+        except AsyncActivityCancelledError:
+            return Standing.CANCELLED
+        except RPCError as error:
+            gone = error.status == RPCStatusCode.NOT_FOUND
+            return Standing.STALE if gone else Standing.UNKNOWN
+        return Standing.CURRENT
+
+    return Attempt(timeout.total_seconds(), ask, age=max(age, 0.0))

@@ -1,0 +1,225 @@
+"""An attempt that the server gave away is neither begun nor gone on with."""
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue, TypeAdapter
+from temporalio import activity, workflow
+from temporalio.client import Client, WorkflowFailureError
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ExecuteActivityInput,
+    Interceptor,
+    UnsandboxedWorkflowRunner,
+    Worker,
+)
+
+from activities.attempts import Attempt, Standing, current
+from activities.contracts import CALL_SKILL, SkillRequest
+from activities.heartbeats import kept_alive
+from activities.metering import Meter, Metered
+from activities.providers.base import ModelRequest
+from activities.skills.activity import SkillActivities
+from activities.skills.base import Skill, SkillContext, Workspace
+from dsl.capabilities import Effect
+from tests.support.agents import RecordingModel, answer
+from tests.support.engine import time_skipping
+
+TIMEOUT = 10.0
+
+
+@dataclass
+class World:
+    """A clock, and a server that says what it is told to."""
+
+    says: Sequence[Standing] = (Standing.CURRENT,)
+    time: float = 100.0
+    asked: int = 0
+    beats: list[float] = field(default_factory=list[float])
+
+    async def ask(self) -> Standing:
+        self.asked += 1
+        return self.says[min(self.asked, len(self.says)) - 1]
+
+    def attempt(self, age: float = 0.0) -> Attempt:
+        return Attempt(TIMEOUT, self.ask, age=age, clock=lambda: self.time)
+
+
+async def test_an_attempt_asks_the_server_only_when_it_was_silent_for_long() -> None:
+    world = World()
+    attempt = world.attempt()
+    world.time += 4.9
+    await attempt.check()
+    assert world.asked == 0
+    world.time += 0.2
+    await attempt.check()
+    assert world.asked == 1
+    world.time += 4.9
+    await attempt.check()
+    assert world.asked == 1
+    attempt.beat()
+    world.time += 4.9
+    await attempt.check()
+    assert world.asked == 1
+
+
+@pytest.mark.parametrize("says", [Standing.STALE, Standing.UNKNOWN])
+async def test_an_attempt_that_waited_for_a_frozen_worker_is_not_begun(says: Standing) -> None:
+    world = World([says])
+    with pytest.raises(ApplicationError) as caught:
+        await world.attempt(age=20.0).check()
+    assert (caught.value.type, caught.value.non_retryable) == ("StaleAttempt", False)
+
+
+async def test_work_does_not_go_on_when_the_worker_was_frozen_past_the_deadline() -> None:
+    world = World([Standing.STALE])
+    attempt = world.attempt()
+    begun = asyncio.Event()
+
+    async def work() -> None:
+        async with kept_alive(attempt, 0.01, lambda: world.beats.append(world.time)):
+            begun.set()
+            await asyncio.Event().wait()
+
+    working = asyncio.create_task(work())
+    await begun.wait()
+    while not world.beats:  # noqa: ASYNC110  # the beats are another task's
+        await asyncio.sleep(0.01)
+    world.time += 20.0
+    with pytest.raises(ApplicationError, match="gave the call to another attempt"):
+        await asyncio.wait_for(working, 30)
+    assert set(world.beats) == {100.0}
+    assert current.get() is None
+
+
+async def test_a_stop_of_the_work_is_no_stale_attempt() -> None:
+    world = World()
+
+    async def work() -> None:
+        async with kept_alive(world.attempt(), 0.01, lambda: None):
+            await asyncio.Event().wait()
+
+    working = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(working, 30)
+
+
+async def test_a_model_is_not_asked_again_in_an_attempt_that_does_not_count() -> None:
+    world = World([Standing.STALE])
+    model = RecordingModel(answer())
+    attempt = world.attempt()
+    provider = Metered(model, Meter()).get("recorded")
+    world.time += 20.0
+    token = current.set(attempt)
+    try:
+        with pytest.raises(ApplicationError, match="gave the call to another"):
+            await provider.complete(ModelRequest(model="model-1", messages=()))
+    finally:
+        current.reset(token)
+    assert model.requests == []
+
+
+class Frozen(Interceptor):
+    """A worker that was stopped after it received the first attempt, until the second was due."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        return _FrozenActivity(next, self.client)
+
+
+class _FrozenActivity(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, client: Client) -> None:
+        super().__init__(next)
+        self._client = client
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        info = activity.info()
+        if info.attempt == 1:
+            run = self._client.get_workflow_handle(str(info.workflow_id))
+            while True:
+                pending = (await run.describe()).raw_description.pending_activities
+                if not pending or pending[0].attempt > 1:
+                    break
+                await asyncio.sleep(0.1)  # between two looks
+        return await self.next.execute_activity(input)
+
+
+@workflow.defn(name="OneCall")
+class OneCall:
+    """A run of one skill."""
+
+    @workflow.run
+    async def run(self, skill: str) -> None:
+        await workflow.execute_activity(
+            CALL_SKILL,
+            SkillRequest(skill=skill, key="run/call"),
+            start_to_close_timeout=timedelta(seconds=60),
+            heartbeat_timeout=timedelta(seconds=1),
+            retry_policy=RetryPolicy(maximum_attempts=3, initial_interval=timedelta(seconds=1)),
+        )
+
+
+@dataclass
+class Ledger:
+    """What a skill did, by its attempts."""
+
+    done: list[int] = field(default_factory=list[int])
+
+    async def add(self, given: JsonValue, context: SkillContext) -> JsonValue:
+        self.done.append(activity.info().attempt)
+        return given
+
+    def skill(self, effect: Effect) -> Skill[JsonValue, JsonValue]:
+        anything = TypeAdapter[JsonValue](JsonValue)
+        return Skill("Ledger.add", "Adds.", effect, anything, anything, self.add)
+
+
+async def _frozen_run(ledger: Ledger, effect: Effect, folder: Path) -> None:
+    """A run whose worker was frozen; raises what the run fails with."""
+    skills = SkillActivities(Workspace(folder), {"Ledger.add": ledger.skill(effect)})
+    async with (
+        time_skipping() as env,
+        Worker(
+            env.client,
+            task_queue="frozen",
+            workflows=[OneCall],
+            activities=[skills.call_skill],
+            interceptors=[Frozen(env.client)],
+            workflow_runner=UnsandboxedWorkflowRunner(),
+            build_id="test",
+        ),
+    ):
+        handle = await env.client.start_workflow(
+            OneCall.run, "Ledger.add", id=f"frozen-{uuid.uuid4()}", task_queue="frozen"
+        )
+        await asyncio.wait_for(handle.result(), 60)
+
+
+async def test_a_call_is_not_made_again_by_a_worker_that_was_frozen(tmp_path: Path) -> None:
+    ledger = Ledger()
+    await _frozen_run(ledger, "read", tmp_path)
+    assert ledger.done == [2]
+
+
+async def test_what_may_happen_once_is_not_begun_by_a_worker_that_was_frozen(
+    tmp_path: Path,
+) -> None:
+    ledger = Ledger()
+    with pytest.raises(WorkflowFailureError) as failed:
+        await _frozen_run(ledger, "once", tmp_path)
+    assert isinstance(failed.value.cause, ActivityError)
+    assert isinstance(failed.value.cause.cause, ApplicationError)
+    assert failed.value.cause.cause.type == "OutcomeUnknown"
+    assert ledger.done == []

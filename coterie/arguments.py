@@ -87,7 +87,10 @@ def add_decision(parser: ArgumentParser) -> None:
     parser.add_argument("--by", type=who, help="who decides; the login name unless given")
     parser.add_argument("--comment", type=reason, default="", help="why")
     parser.add_argument(
-        "--digest", default=None, help="only if this is still what is shown (see `pending --json`)"
+        "--digest",
+        default=None,
+        help="only if this is still what is shown (see `show`); that of what is shown now, unless "
+        "given",
     )
 
 

@@ -7,6 +7,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 
 from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
+from coterie.keyboard import ask_yes_no
 from coterie.logs import quietly
 from coterie.open_runs import open_runs
 from coterie.rendering.problems import counted
@@ -16,12 +17,13 @@ from coterie.rendering.run import (
     end_text,
     pending_text,
     request_text,
+    shown_text,
     status_text,
     trail_text,
 )
 from coterie.runs import Run, RunEnd, json_of
 from coterie.settings import Settings
-from coterie.terminal import note, say
+from coterie.terminal import is_interactive, note, say
 from dsl.errors import listed
 from workflows.messages import DecideInput
 
@@ -119,8 +121,38 @@ async def decide(
             f"the run {id!r} has ended; there is nothing left to decide", ExitCode.RUN_FAILED
         )
     named = asked.model_copy(update={"id": request or await _only_request(run)})
-    say(decision_text(await run.decide(named)))
+    seen = await _shown(run, named)
+    if seen is None:
+        return ExitCode.RUN_FAILED
+    say(decision_text(await run.decide(seen)))
     return ExitCode.DONE
+
+
+async def _shown(run: Run, asked: DecideInput) -> DecideInput | None:
+    """Show what is decided, and name it by its digest; None when the person does not go on.
+
+    Whoever gives a digest has looked at it. What waits no longer, the run itself refuses.
+
+    Raises:
+        CommandError: it was changed since it opened, and nobody sits here to look at it.
+    """
+    request = next((one for one in await run.pending() if one.id == asked.id), None)
+    if request is None or asked.digest is not None:
+        return asked
+    if request.cut:
+        request = (await run.request(request.id)).pending or request
+    note(shown_text(run.id, request))
+    if request.edited and asked.decision == "approve":
+        if not is_interactive():
+            raise CommandError(
+                f"{request.id!r} was changed since it opened: look at it with `coterie show "
+                f"{run.id} '{request.id}'`, and approve what you saw with --digest",
+                ExitCode.RUN_FAILED,
+            )
+        if not await ask_yes_no("it was changed since it opened; approve it as it is now?"):
+            note("nothing is decided")
+            return None
+    return asked.model_copy(update={"digest": request.digest})
 
 
 async def _only_request(run: Run) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from coterie.arguments import login_name
 from coterie.decisions import WrittenDecision, decisions_for
@@ -12,8 +12,17 @@ from coterie.rendering.lines import prompt_lines, quoted, text_of
 from coterie.rendering.run import decision_text, show_lines, words_for
 from coterie.runs import Run
 from coterie.views import View
+from dsl.person_names import is_among
+from workflows.approvals import digest_of
 from workflows.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
 from workflows.requests import Decision, Pending
+
+
+class _Shown(NamedTuple):
+    """What a person is asked about: when it changes, they are asked again."""
+
+    request: str
+    digest: str
 
 
 class Decider:
@@ -26,10 +35,10 @@ class Decider:
         self._view = view
         self._written = written
         self._interactive = interactive
-        self._seen: set[str] = set()
+        self._seen: set[_Shown] = set()
         self._met: set[str] = set()
         """Requests that met all that was written for them."""
-        self._asking: tuple[str, asyncio.Task[None]] | None = None
+        self._asking: tuple[_Shown, asyncio.Task[None]] | None = None
 
     async def consider(self, pending: Sequence[Pending]) -> None:
         """Decide what can be decided; withdraw a question that somebody else answered.
@@ -37,52 +46,74 @@ class Decider:
         Raises:
             CommandError: the run refuses a written decision.
         """
-        await self._settle({request.id for request in pending})
+        await self._settle({_Shown(request.id, request.digest) for request in pending})
         for request in pending:
-            if request.id in self._seen:
+            shown = _Shown(request.id, request.digest)
+            if shown in self._seen:
                 continue
             if request.id not in self._met and await self._as_written(request):
-                self._seen.add(request.id)
+                self._seen.add(shown)
             elif not self._interactive:
-                self._seen.add(request.id)
+                self._seen.add(shown)
                 self._view.say(self._how_to(request))
             elif self._asking is None:
-                self._seen.add(request.id)
-                self._asking = (request.id, asyncio.create_task(self._ask(request)))
+                self._seen.add(shown)
+                self._asking = (shown, asyncio.create_task(self._ask(request)))
 
     async def close(self) -> None:
         """Withdraw the open question."""
         await self._settle(set())
 
-    async def _settle(self, still_pending: set[str]) -> None:
+    async def _settle(self, still_pending: set[_Shown]) -> None:
         if self._asking is None:
             return
-        request, task = self._asking
+        shown, task = self._asking
         if task.done():
             self._asking = None
             await task
-        elif request not in still_pending:
+        elif shown not in still_pending:
             self._asking = None
             task.cancel()
             await asyncio.wait([task])
-            self._view.say(f"{request} was decided elsewhere")
+            changed = any(one.request == shown.request for one in still_pending)
+            what = "changed" if changed else "decided"
+            self._view.say(f"{shown.request} was {what} elsewhere")
 
     async def _as_written(self, request: Pending) -> bool:
         """Decide by what was written beforehand; whether that was enough, or refused."""
         self._met.add(request.id)
-        for entry in decisions_for(request.id, self._written):
-            if entry.decision == "approve" and entry.by in request.approved_by:
+        entries = decisions_for(request.id, self._written)
+        if entries and request.cut:
+            request = (await self._run.request(request.id)).pending or request
+        # Of what somebody else changed the file knows nothing; of its own changes it does.
+        digest = None if request.edited else request.digest
+        for entry in entries:
+            changed = "payload" in entry.model_fields_set  # null, too, is one
+            after = digest_of(request.prompt, entry.payload) if changed else digest
+            if entry.decision == "approve" and is_among(entry.by, request.approved_by):
+                digest = after if after == request.digest else digest
                 continue  # before the run was resumed
-            if not await self._leaves_open(request, entry):
+            if not await self._leaves_open(request, entry, digest):
                 return True
+            digest = after
         return False
 
-    async def _leaves_open(self, request: Pending, entry: WrittenDecision) -> bool:
-        """Do what an entry says; whether its request still waits for the next entry."""
+    async def _leaves_open(
+        self, request: Pending, entry: WrittenDecision, digest: str | None
+    ) -> bool:
+        """Do what an entry says; whether its request still waits for the next entry.
+
+        Args:
+            request: what waits.
+            entry: what was written.
+            digest: of what the entry decides.
+        """
         by, comment = entry.by, entry.comment
         match entry.decision:
             case "approve" | "reject":
-                asked = DecideInput(id=request.id, decision=entry.decision, by=by, comment=comment)
+                asked = DecideInput(
+                    id=request.id, decision=entry.decision, by=by, comment=comment, digest=digest
+                )
                 if "payload" in entry.model_fields_set:  # null, too, is one
                     asked = asked.model_copy(update={"payload": entry.payload})
                 taken = await self._decide(asked)
@@ -142,7 +173,7 @@ class Decider:
             shown = ["", request.id, *prompt_lines(request.prompt), *show_lines(request.show)]
             self._view.say(text_of(shown))
             by = login_name()
-            if request.approvers and by not in request.approvers:
+            if request.approvers and not is_among(by, request.approvers):
                 by = await ask(f"who are you ({', '.join(request.approvers)})? ") or by
             if request.choices:
                 if not await self._ask_about_failure(request, by):

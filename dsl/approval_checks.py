@@ -10,6 +10,7 @@ from dsl.errors import Code, listed, nearest
 from dsl.json_schema import beyond
 from dsl.naming import unknown
 from dsl.nodes import Node, Problems
+from dsl.person_names import each_once
 from dsl.steps import AgentStep, ApprovalStep, SkillStep, Step
 from dsl.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms, channels
 from dsl.values import Json, NodePath
@@ -148,12 +149,17 @@ class _Checks:
                 unknown(self._problems, mark, place, "E212", "channel", name, self._channels)
 
     def quorum(self, asked: _Asked) -> None:
-        """As many people as have to approve are allowed to."""
+        """As many people as have to approve are named, and allowed to."""
         terms = asked.terms
         if not terms.approvers:
+            if terms.quorum > 1:
+                self._add("E106", asked, "quorum",
+                          f"{terms.quorum} people have to approve, and nobody is named: one person "
+                          "could approve under several names",
+                          fix="name who may decide in `approvers`")  # fmt: skip
             return
         named = (*terms.approvers, *(name for one in terms.escalate for name in one.to))
-        people = {one for name in named for one in self._groups.get(name, (name,))}
+        people = each_once(one for name in named for one in self._groups.get(name, (name,)))
         if len(people) < terms.quorum:
             self._add("E106", asked, "quorum",
                       f"{terms.quorum} people have to approve, and {len(people)} may decide",

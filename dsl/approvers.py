@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from dsl.person_names import each_once
 from dsl.plan import Plan, Team
 from dsl.step_paths import inside, without_rounds
 from dsl.steps import AgentStep, Step, TeamStep, ToolStep
@@ -31,8 +32,11 @@ def approvers_within(plan: Plan, path: str) -> Iterator[tuple[str, tuple[str, ..
 
 
 def people(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, groups replaced by who is in them, nobody twice."""
-    return tuple(dict.fromkeys(one for name in names for one in plan.groups.get(name, (name,))))
+    """The names, groups replaced by who is in them, nobody twice.
+
+    A group of nobody stays a name: else anyone could decide where nobody may.
+    """
+    return each_once(one for name in names for one in plan.groups.get(name) or (name,))
 
 
 def _called(

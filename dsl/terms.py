@@ -38,7 +38,8 @@ class DecisionTerms(Frozen):
     approvers: tuple[str, ...] = ()
     """Who may decide: names, and groups of `orchestration.groups`; anyone when empty."""
     quorum: int = Field(default=1, ge=1, le=100)
-    """So many different people have to approve; one rejection is enough to reject."""
+    """So many different people of `approvers` have to approve; one rejection is enough to
+    reject."""
     deadline: Seconds | None = None
     """How long to wait; without it, for ever."""
     remind_every: Timeout | None = None
@@ -63,6 +64,9 @@ class ApprovalTerms(DecisionTerms):
     schema_: Json | None = Field(default=None, alias="schema")
     """JSON Schema that a change has to meet, and all that is approved; without one, a change keeps
     the shape of what is shown."""
+    digest: Literal["optional", "required"] = "optional"
+    """`required`: every decision names the digest of what it decides. What was changed since it
+    opened needs one anyway."""
 
 
 class AskTerms(DecisionTerms):

@@ -12,6 +12,7 @@ from hashlib import sha256
 from pydantic import JsonValue
 
 from dsl.errors import RunRefused, listed
+from dsl.person_names import as_listed, is_among
 from dsl.sizes import MOST_SHOWN, too_large
 from workflows.edits import MOST_CHANGES, changes, fault
 from workflows.messages import DecideInput
@@ -23,8 +24,8 @@ _MOST = 50
 
 
 def digest_of(prompt: str, show: JsonValue) -> str:
-    """What names a question and what it shows: 12 hexadecimal digits."""
-    return sha256(json.dumps([prompt, show], sort_keys=True).encode()).hexdigest()[:12]
+    """What names a question and what it shows: 64 hexadecimal digits."""
+    return sha256(json.dumps([prompt, show], sort_keys=True).encode()).hexdigest()
 
 
 def malformed(error: RunRefused) -> Refusal:
@@ -44,7 +45,7 @@ def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
     if request is None:
         told = f"nothing waits under {id}; pending: {listed(state.pending)}"
         return Refusal(code="UnknownRequest", message=told, pending=tuple(state.pending)[:_MOST])
-    if request.approvers and asked.by not in request.approvers:
+    if request.approvers and not is_among(asked.by, request.approvers):
         told = f"{asked.by!r} may not decide {id}; allowed: {listed(request.approvers)}"
         return Refusal(
             code="NotAllowed", message=told, request=asked.id, approvers=request.approvers
@@ -63,7 +64,7 @@ def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
         return Refusal(code="RequestChanged", message=told, request=asked.id, digest=request.digest)
     if (
         asked.decision == "approve"
-        and asked.by in request.approved_by
+        and is_among(asked.by, request.approved_by)
         and not _edits(request, asked)
     ):
         count = len(request.approved_by)
@@ -71,6 +72,13 @@ def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
         return Refusal(
             code="AlreadyApproved", message=told, request=asked.id, approved_by=request.approved_by
         )
+    if asked.digest is None and (request.edited or request.digest_required):
+        because = "was changed since it opened" if request.edited else "says `digest: required`"
+        told = (
+            f"{id} {because}: look at it with `coterie show`, and send the `digest` of what you "
+            "decide"
+        )
+        return Refusal(code="DigestRequired", message=told, request=asked.id)
     wrong = _wrong_payload(request, asked)
     if wrong is None:
         return None
@@ -126,24 +134,26 @@ def refused_as(request: Pending) -> Verdict:
 def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decision:
     """Take a decision that is not refused; the request is closed, unless more have to approve."""
     request = state.pending[asked.id]
+    by = as_listed(asked.by, request.approvers)
     if _edits(request, asked):  # who approved before had not seen this
         show = asked.payload
-        made = tuple(f"{one} ({asked.by})" for one in changes(request.show, show))
+        made = tuple(f"{one} ({by})" for one in changes(request.show, show))
         request = request.model_copy(
             update={
                 "show": show,
                 "digest": digest_of(request.prompt, show),
+                "edited": True,
                 "approved_by": (),
                 "changes": (*request.changes, *made)[-MOST_CHANGES:],
             }
         )
     approve = asked.decision == "approve"
-    names = (*request.approved_by, asked.by) if approve else (asked.by,)
+    names = (*request.approved_by, by) if approve else (by,)
     enough = not approve or how == "deadline" or len(names) >= request.quorum
     decision = Decision(
         id=asked.id,
         verdict=refused_as(request) if not approve else "approved" if enough else "counted",
-        by=", ".join(names) if enough else asked.by,
+        by=", ".join(names) if enough else by,
         comment=asked.comment,
         at=at.isoformat(timespec="milliseconds"),
         how=how,

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from dsl.approvers import people
 from dsl.outcomes import Outcome
+from dsl.person_names import each_once
 from dsl.sizes import MOST_SHOWN, check_size
 from dsl.terms import ApprovalTerms, DecisionTerms
 from workflows.approvals import approvable, digest_of, record
@@ -147,7 +148,7 @@ def _while_nobody_decides(
         further = people(scope.plan, terms.escalate[request.escalations].to)
         update = {"escalations": request.escalations + 1}
         if request.approvers:  # without any, everyone may decide already
-            update["approvers"] = tuple(dict.fromkeys((*request.approvers, *further)))
+            update["approvers"] = each_once((*request.approvers, *further))
         told, status = f"{request.id} goes to {', '.join(further)} too", "escalated"
     changed = scope.state.pending[request.id] = request.model_copy(update=update)
     place.note(scope, "approval", told, status=status)
@@ -185,6 +186,7 @@ def _request(
         prompt=prompt,
         show=show,
         digest=digest,
+        digest_required=shown.digest == "required",
         approvers=people(scope.plan, terms.approvers),
         quorum=terms.quorum,
         choices=choices,

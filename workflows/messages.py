@@ -100,8 +100,9 @@ class Answer(Frozen):
     by: By = "unknown"
     comment: Why = ""
     digest: str | None = None
-    """Of what was shown, as `pending` gives it: a request that shows something else by now is not
-    decided by it."""
+    """Of what was shown, as `pending` gives it, whole: a request that shows something else by now
+    is not decided by it. Needed where it was changed since it opened, and where the approval says
+    `digest: required`."""
     payload: JsonValue = None
     """What shall be instead of what was shown, where the request is `editable`; null too, where it
     is given."""

@@ -18,7 +18,11 @@ class Pending(Frozen):
     prompt: str
     show: JsonValue = None
     digest: str = ""
-    """Of the prompt and of what is shown."""
+    """SHA-256 of the prompt and of what is shown, as JSON."""
+    digest_required: bool = False
+    """Every decision names the digest."""
+    edited: bool = False
+    """What is shown was changed since the request opened; a decision names its digest."""
     approvers: tuple[str, ...] = ()
     """Everyone who may decide; anyone when empty."""
     quorum: int = 1
@@ -81,7 +85,7 @@ class RequestView(Frozen):
 
 RefusalCode = Literal[
     "Malformed", "UnknownRequest", "RequestClosed", "NotAllowed", "RequestChanged",
-    "AlreadyApproved", "BadPayload", "NoApproval", "NotYet",
+    "AlreadyApproved", "BadPayload", "NoApproval", "NotYet", "DigestRequired",
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from dsl.approvers import approvers_within
 from dsl.errors import listed, nearest
+from dsl.person_names import is_among
 from dsl.plan import Plan
 from dsl.sizes import MOST_SHOWN, too_large
 from dsl.step_paths import names_a_way, step_paths, within_rounds
@@ -127,7 +128,7 @@ def _waiting(state: RunState, key: str) -> Pending | None:
 
 
 def _not_allowed(request: Pending, by: str) -> str | None:
-    if request.approvers and by not in request.approvers:
+    if request.approvers and not is_among(by, request.approvers):
         return f"{by!r} may not decide {request.id!r}; allowed: {listed(request.approvers)}"
     return None
 
@@ -187,7 +188,7 @@ def _named_approver(plan: Plan | None, key: str, by: str) -> str | None:
     if plan is None:
         return None
     for path, people in approvers_within(plan, key):
-        if by not in people:
+        if not is_among(by, people):
             place = f"the approval {key!r}" if path == key else f"{key!r}, which may ask {path!r}"
             return f"{by!r} may not skip {place}; allowed: {listed(people)}"
     return None

@@ -18,6 +18,7 @@ from workflows.views import RunStatus, TeamResult, TrailEntry
 
 _LONGEST_LINE = 160
 _LONGEST_SHOW = 4000
+_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def request_text(run: str, view: RequestView) -> str:
         ("approved by", ", ".join(request.approved_by) if request.approved_by else "nobody yet"),
         ("changed", "; ".join(request.changes)),
         ("meanwhile", _meanwhile(request)),
-        ("digest", request.digest),
+        ("digest", short_digest(request.digest)),
     ]
     if request.quorum > 1:
         told[1] = ("may decide", f"{who}; {request.quorum} have to approve")
@@ -125,6 +126,19 @@ def request_text(run: str, view: RequestView) -> str:
     if request.payload_schema is not None:
         lines += ["  its JSON Schema:", *show_lines(request.payload_schema, cut=False)]
     return text_of([*lines, f"  {words_for(run, request)}   with --digest {request.digest}"])
+
+
+def shown_text(run: str, request: Pending) -> str:
+    """Return what a person decides: the question, all that is shown, who changed what."""
+    lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
+    lines += show_lines(request.show, cut=False)
+    told = (("changed", "; ".join(request.changes)), ("digest", short_digest(request.digest)))
+    return text_of([*lines, *(f"  {name:<12} {value}" for name, value in told if value)])
+
+
+def short_digest(digest: str) -> str:
+    """Return the beginning of a digest, to look at; a decision needs all of it."""
+    return digest if len(digest) <= _DIGITS else f"{digest[:_DIGITS]}..."
 
 
 def _meanwhile(request: Pending) -> str:

@@ -62,7 +62,7 @@ class Happening(ABC):
         """Why it never happened, or None when it did."""
 
 
-async def _decide(run: Run, request: str, entry: DecisionDocument) -> None:
+async def _decide(run: Run, request: str, digest: str, entry: DecisionDocument) -> None:
     match entry.decision:
         case "retry":
             await run.retry(RetryInput(task=request, by=entry.by, why=entry.comment))
@@ -71,7 +71,13 @@ async def _decide(run: Run, request: str, entry: DecisionDocument) -> None:
             task = request if place.endswith(f"/{FAILED}") else place
             await run.skip(SkipInput(task=task, value=entry.value, by=entry.by, why=entry.comment))
         case decision:
-            asked = DecideInput(id=request, decision=decision, by=entry.by, comment=entry.comment)
+            asked = DecideInput(
+                id=request,
+                decision=decision,
+                by=entry.by,
+                comment=entry.comment,
+                digest=digest or None,
+            )
             if "payload" in entry.model_fields_set:  # null, too, is one
                 asked = asked.model_copy(update={"payload": entry.payload})
             await run.decide(asked)
@@ -98,7 +104,8 @@ class Decisions(Happening):
         self.used.add(number)
         self.spent.add((request, number))
         try:
-            await _decide(run, request, entry)
+            shown = next((one.digest for one in scene.pending if one.id == request), "")
+            await _decide(run, request, shown, entry)
         except CommandError as error:
             if not entry.refused:
                 raise CommandError(f"{request}: {error}") from None

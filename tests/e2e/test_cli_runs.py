@@ -56,7 +56,8 @@ def test_two_people_approve_in_writing_what_one_of_them_filled_in(
     file = tmp_path / "form.yml"
     file.write_text(
         "orchestration: {entry_team: t, teams: {t: {tasks: [{name: sign, type: approval, "
-        "prompt: Pay?, quorum: 2, editable: true, show: {amount: null}, deadline: 1h}]}}}"
+        "prompt: Pay?, quorum: 2, approvers: [ann, bob], editable: true, show: {amount: null}, "
+        "deadline: 1h}]}}}"
     )
     text = (
         "- {approval: t/sign#1, decision: approve, by: ann, payload: {amount: 7}}\n"

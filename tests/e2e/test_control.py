@@ -1,5 +1,6 @@
 """A run is held, amended and let go on from the command line, while another process serves it."""
 
+import json
 from pathlib import Path
 
 from tests.support.project import project, until
@@ -68,7 +69,13 @@ def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(tmp_pa
         assert "offer: instead comes next" in sent.stdout
         stale = shop.coterie("approve", "offer", "--by", "cleo", "--digest", "0" * 12)
         assert "shows something else by now" in stale.stderr
-        assert shop.coterie("approve", "offer", "--by", "cleo").returncode == 0
+        blind = shop.coterie("approve", "offer", "--by", "cleo")
+        assert (blind.returncode, blind.stdout) == (1, "")
+        assert "was changed since it opened" in blind.stderr
+        assert "amount: 90" in blind.stderr, "it shows what it would decide"
+        [request] = json.loads(shop.coterie("pending", "offer", "--json").stdout)
+        seen = shop.coterie("approve", "offer", "--by", "cleo", "--digest", request["digest"])
+        assert seen.returncode == 0, seen.stderr
         decided = shop.coterie("show", "offer", "first/sign#1").stdout
         assert "first/sign#1 approved by ann, cleo" in decided
         result = shop.coterie("result", "offer", "--json").stdout

@@ -63,7 +63,9 @@ async def test_a_quorum_needs_different_people_of_a_group(
 
 async def test_one_rejection_is_enough(env: WorkflowEnvironment, tmp_path: Path) -> None:
     async with engine(env, tmp_path, []) as running:
-        handle: Handle = await running.start(document(quorum="3"), CONTEXT)
+        handle: Handle = await running.start(
+            document(approvers="[ann, ben, cleo]", quorum="3"), CONTEXT
+        )
         request = await asked(handle)
         await decide(handle, request["id"], by="ann")
         await decide(handle, request["id"], "reject", by="ben")
@@ -152,7 +154,9 @@ async def test_an_approver_may_change_what_is_shown_and_the_change_is_on_record(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     async with engine(env, tmp_path, []) as running:
-        handle: Handle = await running.start(document(editable="true", quorum="2"), CONTEXT)
+        handle: Handle = await running.start(
+            document(editable="true", approvers="[ann, ben]", quorum="2"), CONTEXT
+        )
         request = await asked(handle)
         id = request["id"]
         await decide(handle, id, by="ann")
@@ -162,7 +166,9 @@ async def test_an_approver_may_change_what_is_shown_and_the_change_is_on_record(
         waiting = await asked(handle)
         assert waiting["approved_by"] == ["ben"], "ann has not seen the change"
         assert waiting["digest"] != request["digest"]
-        await decide(handle, id, by="ann")
+        blind = {"id": id, "decision": "approve", "by": "ann"}
+        assert "was changed since it opened" in await refused(handle, blind)
+        await handle.execute_update("decide", {**blind, "digest": waiting["digest"]})
         result = await handle.result()
         assert result["context"]["signed"]["payload"] == {"notes": ["a"], "pages": 4}
         assert result["decisions"][0]["payload"] == {"notes": ["a"], "pages": 4}
@@ -172,7 +178,9 @@ async def test_who_gives_back_what_is_shown_approves_it_and_wipes_nothing(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     async with engine(env, tmp_path, []) as running:
-        handle: Handle = await running.start(document(editable="true", quorum="3"), CONTEXT)
+        handle: Handle = await running.start(
+            document(editable="true", approvers="[ann, ben, cleo]", quorum="3"), CONTEXT
+        )
         request = await asked(handle)
         same: Json = {"pages": 3, "notes": ["a", "b"]}
         given: Json = {"id": request["id"], "decision": "approve"}

@@ -182,7 +182,9 @@ async def _through(handle: Handle, waiting: Any) -> None:
     assert (await refusal(handle, stale)).type == "RequestChanged"
     again = {**given, "by": "cleo"}
     assert (await refusal(handle, again)).type == "AlreadyApproved"
-    await handle.execute_update("decide", {**given, "by": "dan"})
+    assert (await refusal(handle, {**given, "by": "dan"})).type == "DigestRequired"
+    [changed] = await handle.query("pending")
+    await handle.execute_update("decide", {**given, "by": "dan", "digest": changed["digest"]})
     assert (await refusal(handle, {**given, "by": "ann"})).type == "RequestClosed"
     while (request := await asked(handle))["id"] != "review/write#1":
         pass

@@ -1,0 +1,30 @@
+"""Names of people, as they are compared: however a name is typed, it counts once."""
+
+import unicodedata
+from collections.abc import Iterable
+
+
+def person_key(name: str) -> str:
+    """Return what two spellings of one name share: NFC, without outer blanks, case folded."""
+    folded = unicodedata.normalize("NFC", name).strip().casefold()
+    return unicodedata.normalize("NFC", folded)
+
+
+def is_among(name: str, people: Iterable[str]) -> bool:
+    """Whether one of the people has this name."""
+    key = person_key(name)
+    return any(person_key(one) == key for one in people)
+
+
+def as_listed(name: str, people: Iterable[str]) -> str:
+    """Return the name as it stands in a list of people; unchanged where it does not."""
+    key = person_key(name)
+    return next((one for one in people if person_key(one) == key), name)
+
+
+def each_once(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in their order, nobody twice; the first spelling stays."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(person_key(name), name)
+    return tuple(found.values())

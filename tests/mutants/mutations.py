@@ -21,6 +21,8 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.IsNot: "is",
 }
 ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//"}
+MAX_COUNT = 10
+"""Larger numbers are sizes: no promise names their last digit."""
 OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
@@ -104,7 +106,7 @@ class _Reader:
                 yield self._mutant(test, "condition", f"(not ({self._text(test)}))")
             case ast.Constant(value=bool(value)):
                 yield self._mutant(node, "constant", str(not value))
-            case ast.Constant(value=int(value)):
+            case ast.Constant(value=int(value)) if abs(value) <= MAX_COUNT:
                 yield self._mutant(node, "constant", str(value + 1))
             case ast.Return(value=ast.expr() as value):
                 if not (isinstance(value, ast.Constant) and value.value is None):

@@ -21,7 +21,7 @@ COPIED = (
     "examples",
     "bench",
 )
-ROUNDS = (12, 60, 300)  # a mutant that survives some tests of its line meets more of them
+ROUNDS = (12, 60, 180)  # a mutant that survives some tests of its line meets more of them
 MAX_SECONDS = 240  # a round that takes longer counts as killed: the mutant hangs
 
 

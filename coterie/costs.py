@@ -4,7 +4,7 @@ from temporalio.client import WorkflowExecutionStatus
 
 from coterie.connection import open_connection
 from coterie.failures import ExitCode
-from coterie.graph.rebuilding import rebuilt
+from coterie.graph.rebuilding import NotFollowed, Rebuilt, rebuilt
 from coterie.logs import quietly
 from coterie.rendering.cost import cost_text
 from coterie.runs import Run, Unanswered, json_of
@@ -28,11 +28,11 @@ async def _report(run: Run, *, over: bool) -> CostReport:
     """From its worker while it goes on; else out of its history, which needs none."""
     if over:
         seen = await rebuilt(await run.history())
-        return seen.cost if seen is not None else await run.cost()
+        return seen.cost if isinstance(seen, Rebuilt) else await run.cost()
     try:
         return await run.cost()
     except Unanswered:
         seen = await rebuilt(await run.history())
-        if seen is None:
+        if isinstance(seen, NotFollowed):
             raise
         return seen.cost

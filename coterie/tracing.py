@@ -9,7 +9,7 @@ from temporalio.client import WorkflowHistory
 from coterie.connection import open_connection
 from coterie.decided import Visit
 from coterie.failures import CommandError
-from coterie.graph.rebuilding import Rebuilt, rebuilt
+from coterie.graph.rebuilding import NotFollowed, Rebuilt, rebuilt
 from coterie.graph.seen import OVER, earlier_parts, joined
 from coterie.histories import history_in
 from coterie.runs import Run, Unanswered
@@ -54,28 +54,28 @@ async def traced(settings: Settings, source: str) -> Trace:
     if (settings.cwd / source).is_file() or source.endswith(".json"):
         history = await history_in(settings.cwd / source, settings)
         found = await rebuilt(history)
-        if found is None:
+        if isinstance(found, NotFollowed):
             raise CommandError(
-                f"{source} is the history of another workflow, or of another version"
+                f"{source} is the history of another workflow, or of another version: {found.cause}"
             )
         return _trace(history, [found])
     connection = await open_connection(settings)
     run = Run(connection.client, source)
     history = await run.history()
     latest = await rebuilt(history)
-    if latest is None:
-        return await _told_by_worker(run)
+    if isinstance(latest, NotFollowed):
+        return await _told_by_worker(run, latest)
     earlier = [part async for part in earlier_parts(connection.client, history)]
     return _trace(history, [*reversed(earlier), latest])
 
 
-async def _told_by_worker(run: Run) -> Trace:
+async def _told_by_worker(run: Run, unfollowed: NotFollowed) -> Trace:
     try:
         return Trace(run.id, tuple(await run.trail()), ())
     except Unanswered as error:
         raise CommandError(
-            f"another version of this code ran {run.id!r}, and only a worker of that version can "
-            f"tell its decisions: {error}"
+            f"another version of this code ran {run.id!r} ({unfollowed.cause}), and only a worker "
+            f"of that version can tell its decisions: {error}"
         ) from None
 
 

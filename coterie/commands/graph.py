@@ -83,16 +83,19 @@ def _drawn(target: str, model: str | None, settings: Settings) -> "tuple[Plan, W
 
 
 def _recorded(target: str, settings: Settings) -> "SeenRun":
+    from coterie.graph.rebuilding import NotFollowed
     from coterie.graph.seen import seen_history
     from coterie.histories import history_in
     from coterie.interrupts import run_async
 
-    async def rebuilt() -> "SeenRun | None":
+    async def rebuilt() -> "SeenRun | NotFollowed":
         return await seen_history(await history_in(settings.cwd / target, settings))
 
     seen = run_async(rebuilt())
-    if seen is None:
-        raise CommandError(f"{target} is the history of another workflow, or of another version")
+    if isinstance(seen, NotFollowed):
+        raise CommandError(
+            f"{target} is the history of another workflow, or of another version: {seen.cause}"
+        )
     return seen
 
 

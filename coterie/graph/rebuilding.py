@@ -19,9 +19,13 @@ from coterie.decided import Visit, Witness, WitnessedState
 from coterie.replaying.onlooker import Heard, Onlooker, is_the_last, observed
 from coterie.wire import data_converter
 from dsl.plan import Plan
+from dsl.visible import one_line
 from workflows.messages import TeamInput
 from workflows.team import TeamWorkflow
 from workflows.views import CostReport, RunStatus, TrailEntry
+
+MAX_CAUSE = 300
+"""Characters of a replay's message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,21 @@ class Rebuilt:
     """What people said to it within this history."""
 
 
-async def rebuilt(history: WorkflowHistory) -> Rebuilt | None:
-    """The run behind a history; None when this code cannot follow it."""
+@dataclass(frozen=True, slots=True)
+class NotFollowed:
+    """Why this code cannot follow a history."""
+
+    cause: str
+    """The replay's own message, in one line."""
+
+
+async def rebuilt(history: WorkflowHistory) -> Rebuilt | NotFollowed:
+    """Return the run behind a history, or why this code cannot follow it."""
     onlooker = _Onlooker()
     failure = await observed(history, onlooker)
-    return None if failure is not None else onlooker.seen
+    if failure is not None:
+        return NotFollowed(one_line(f"{type(failure).__name__}: {failure}")[:MAX_CAUSE])
+    return onlooker.seen or NotFollowed("it has no plan yet")
 
 
 def recorded_plan(history: WorkflowHistory) -> Plan | None:

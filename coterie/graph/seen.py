@@ -8,7 +8,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHistory
 
 from coterie.failures import CommandError
-from coterie.graph.rebuilding import Rebuilt, rebuilt, recorded_plan
+from coterie.graph.rebuilding import NotFollowed, Rebuilt, rebuilt, recorded_plan
 from coterie.graph.walked import Walk, walk_of
 from coterie.replaying.links import continued
 from coterie.runs import Run, Unanswered
@@ -43,7 +43,7 @@ async def seen_run(client: Client, id: str) -> SeenRun:
     history = await run.history()
     earlier = [entry async for part in earlier_parts(client, history) for entry in part.trail]
     seen = await seen_history(history, earlier)
-    if seen is not None:
+    if isinstance(seen, SeenRun):
         return seen
     plan = recorded_plan(history)
     if plan is None:
@@ -52,24 +52,24 @@ async def seen_run(client: Client, id: str) -> SeenRun:
         trail, status = await run.trail(), await run.status()
     except Unanswered as error:
         raise CommandError(
-            f"another version of this code ran {id!r}, and only a worker of that version can tell "
-            f"its path: {error}"
+            f"another version of this code ran {id!r} ({seen.cause}), and only a worker of that "
+            f"version can tell its path: {error}"
         ) from None
     return _seen(plan, history, joined(earlier, trail), status)
 
 
 async def seen_history(
     history: WorkflowHistory, earlier: Iterable[TrailEntry] = ()
-) -> SeenRun | None:
-    """A run from its history alone; None when this code cannot follow it.
+) -> SeenRun | NotFollowed:
+    """Return a run from its history alone, or why this code cannot follow it.
 
     Args:
         history: of the latest part of the run.
         earlier: what the trails of its earlier parts tell.
     """
     run = await rebuilt(history)
-    if run is None:
-        return None
+    if isinstance(run, NotFollowed):
+        return run
     return _seen(run.plan, history, joined(earlier, run.trail), run.status)
 
 
@@ -78,7 +78,7 @@ async def earlier_parts(client: Client, history: WorkflowHistory) -> AsyncIterat
     while earlier := continued(history.events[0]):
         history = await Run(client, history.workflow_id).history(earlier)
         part = await rebuilt(history)
-        if part is None:
+        if isinstance(part, NotFollowed):
             return
         yield part
 

@@ -14,7 +14,7 @@ from temporalio.client import Client, WorkflowHistory
 from activities.contracts import AgentRequest, AgentResponse, FailureType, SkillResult
 from activities.providers.script import ScriptedAnswer, ScriptedError
 from coterie.failures import CommandError
-from coterie.graph.rebuilding import rebuilt
+from coterie.graph.rebuilding import NotFollowed, rebuilt
 from coterie.replaying.onlooker import Heard
 from coterie.testing.document import (
     AmendmentDocument,
@@ -74,10 +74,10 @@ async def recorded_run(client: Client, id: str) -> RecordedRun:
     seen = None
     for part in parts:
         seen = await rebuilt(part)
-        if seen is None:
+        if isinstance(seen, NotFollowed):
             raise CommandError(
-                f"this code decides otherwise than the run {id!r} did, so what happened in it "
-                "cannot be told; record it with the version that ran it"
+                f"this code decides otherwise than the run {id!r} did ({seen.cause}); record it "
+                "with the version that ran it"
             )
         trail |= {entry.number: entry for entry in seen.trail}
         heard += seen.heard

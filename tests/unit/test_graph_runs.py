@@ -18,8 +18,8 @@ from coterie import runs
 from coterie.compile_activity import CompileActivities
 from coterie.failures import CommandError
 from coterie.graph.picture import picture
-from coterie.graph.rebuilding import rebuilt, recorded_plan
-from coterie.graph.seen import seen_history, seen_run
+from coterie.graph.rebuilding import NotFollowed, Rebuilt, rebuilt, recorded_plan
+from coterie.graph.seen import SeenRun, seen_history, seen_run
 from coterie.graph.svg import svg_of
 from coterie.sandbox import sandbox
 from coterie.settings import load
@@ -121,7 +121,7 @@ async def test_history_tells_what_the_worker_would(here: Engine) -> None:
     handle: Any = await here.start(PLAIN)
     await asked(handle)
     told = await rebuilt(await handle.fetch_history())
-    assert told is not None
+    assert isinstance(told, Rebuilt), told
     asked_for = await trail(handle)
     times = {"at", "seconds"}  # which this server, who skips them, does not repeat exactly
     assert [one.model_dump(exclude=times) for one in told.trail] == [
@@ -173,7 +173,7 @@ async def test_a_run_that_continued_as_new_is_seen_from_its_beginning(tmp_path: 
         last = await handle.fetch_history()
         assert last.events[0].workflow_execution_started_event_attributes.continued_execution_run_id
         alone = await seen_history(last)
-        assert alone is not None
+        assert isinstance(alone, SeenRun), alone
         assert "the path begins with event" in alone.walk.headline
         walk = (await seen_run(env.client, handle.id)).walk
     assert walk.taken == {("ping", 1): tuple(range(1, 40)), ("ping", None): (40,)}
@@ -227,7 +227,9 @@ async def test_a_run_of_another_version_is_seen_by_its_worker_or_told_of(
             "TeamWorkflow", TeamInput(plan=plan_of(PLAIN)), id=f"{queue}-run", task_queue=queue
         )
         await asked(handle, here.env)
-        assert await rebuilt(await handle.fetch_history()) is None
+        unfollowed = await rebuilt(await handle.fetch_history())
+        assert isinstance(unfollowed, NotFollowed)
+        assert "Nondeterminism" in unfollowed.cause
         seen = await seen_run(here.env.client, handle.id)
         assert seen.walk.standing == {"review": "waiting"}
         assert seen.walk.taken == {("draft", 1): (1, 2), ("draft", 2): (3,)}

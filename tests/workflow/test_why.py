@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.decided import Visit
 from coterie.failures import CommandError
-from coterie.graph.rebuilding import rebuilt
+from coterie.graph.rebuilding import Rebuilt, rebuilt
 from coterie.rendering.why import json_text, run_text, visits_text
 from coterie.settings import load
 from coterie.tracing import Trace, traced
@@ -75,7 +75,7 @@ async def here(
 async def seen(handle: Any) -> tuple[Trace, dict[str, Visit]]:
     """The run by its history alone."""
     found = await rebuilt(await handle.fetch_history())
-    assert found is not None
+    assert isinstance(found, Rebuilt), found
     visits = tuple(found.visits.values())
     return Trace("run", found.trail, visits), {visit.name: visit for visit in visits}
 

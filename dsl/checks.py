@@ -9,11 +9,13 @@ from dsl.answers import missing_field
 from dsl.capabilities import Capabilities
 from dsl.condition_checks import check_data
 from dsl.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
+from dsl.document import ToolSection
 from dsl.errors import Code, listed, nearest
 from dsl.facts import RESERVED, ROOTS
 from dsl.naming import unknown
 from dsl.nodes import UNREADABLE, Mark, Node, Problems
 from dsl.operators import WITHOUT_VALUE, wrong_value
+from dsl.outputs import NO_OUTPUTS, Outputs
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
 from dsl.regular_expressions import pattern
@@ -65,12 +67,12 @@ class Checker:
     path: NodePath
     inputs: Collection[str] | None = None
     """The names that `input` has here; None when they are not known."""
-    tools: Collection[str] = ()
+    tools: Mapping[str, ToolSection] = field(default_factory=dict[str, ToolSection])
     """The tools that the document declares."""
     given: Collection[str] = ()
     """Variables that are there from the beginning."""
-    schemas: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """What the data of tasks can look like, where their agents declare it."""
+    outputs: Outputs = NO_OUTPUTS
+    """What the data of tasks and the variables can look like, where that is declared."""
     flags: Collection[str] | None = None
     """The persona's flags, which its prompts may name; None where there are none to name."""
     reads: dict[str, None] = field(default_factory=dict[str, None])
@@ -191,7 +193,7 @@ class Checker:
             if isinstance(leaf, TaskField | ContextField):
                 self._operator_value(leaf, place)
             if isinstance(leaf, TaskField):
-                schema = self.schemas.get(leaf.task)
+                schema = self.outputs.tasks.get(leaf.task)
                 check_data(leaf, schema, self.tree, self.problems, place)
 
     def _expression(self, text: str, path: NodePath) -> None:
@@ -219,17 +221,23 @@ class Checker:
         found = self.problems.found
         return any(p.code.startswith(("E1", "E401")) and p.path.startswith(below) for p in found)
 
-    def _field(self, task: str, path: Path, place: NodePath, mark: Mark | None = None) -> None:
+    def _field(self, task: str, path: Path, place: NodePath) -> None:
         """Whether a task's data can have something at the path."""
+        told = f"the data of task {task!r}"
+        self._known_field(self.outputs.tasks.get(task), told, path, place, self.at(place))
+
+    def _known_field(
+        self, schema: Json | None, what: str, path: Path, place: NodePath, mark: Mark
+    ) -> None:
+        """Whether data of a declared form can have something at the path."""
         if UNREADABLE in path:
             return
-        lacking = missing_field(self.schemas.get(task), path)
-        if lacking is not None and not self.problems.has("E303", place):
-            segment, there = lacking
+        missing = missing_field(schema, path)
+        if missing is not None and not self.problems.has("E303", place):
             self.problems.add(
-                "E210", mark or self.at(place), place,
-                f"the data of task {task!r} never has {'.'.join(path)}: its schema has no "
-                f"{segment!r} there", allowed=listed(there), fix=nearest(segment, there),
+                "E210", mark, place,
+                f"{what} never has {'.'.join(path)}: its schema has no {missing.segment!r} there",
+                allowed=listed(missing.known), fix=nearest(missing.segment, missing.known),
             )  # fmt: skip
 
     def _operator_value(self, leaf: TaskField | ContextField, path: NodePath) -> None:
@@ -293,8 +301,9 @@ class Checker:
             self._name(named, node.line(line, named[0]), path)
 
     def _name(self, named: Path, mark: Mark, path: NodePath) -> None:
-        if named[0] == "tasks" and named[2:3] == ("data",):
-            self._field(named[1], named[3:], path, mark)
+        declared = self.outputs.declared(named)
+        if declared is not None:
+            self._known_field(declared.schema, declared.what, declared.path, path, mark)
         wrong = lacking(named, self)
         if wrong is not None:
             known = [one for one in wrong.known if one != UNREADABLE]

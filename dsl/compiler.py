@@ -13,12 +13,14 @@ from dsl.capabilities import Capabilities
 from dsl.checks import EARLIER, Checker
 from dsl.command_checks import check_command
 from dsl.consents import checked_by, of_contract
+from dsl.contract_checks import check_input
 from dsl.document import Orchestration, ProviderSection, SystemDocument, TeamDocument, WorkerSection
 from dsl.errors import InvalidDocument, Problem
 from dsl.failing import asking_about_failures
 from dsl.naming import unknown
 from dsl.nodes import Node, Problems, dotted, overlaid
 from dsl.normalise import normalised
+from dsl.outputs import DeclaredOutputs
 from dsl.personas import AgentResolver, SchemaProblem
 from dsl.plan import Collect, Limits, Plan, Team, Tool
 from dsl.routes import RouteCompiler
@@ -167,10 +169,11 @@ class _Compiler:
         self.task_names = task_names(orchestration)
         self.routes = RouteCompiler(orchestration, self.tree, self.problems)
         self._orchestration(orchestration)
+        self.outputs = DeclaredOutputs(self.document, self.capabilities.skills)
         tools = self._tools()
         agents = AgentResolver(
             self.document, self.tree, self.problems, self.capabilities, self.model,
-            self.schema_problem, self.task_names, tuple(self.document.tools),
+            self.schema_problem, self.task_names, self.outputs,
         )  # fmt: skip
         teams = {
             team_id: self._team(team_id, team, agents, orchestration)
@@ -226,9 +229,9 @@ class _Compiler:
             check_signal(self.tree, self.problems, collects.signal, (*path, "collect", "signal"))
         checker = Checker(
             self.tree, self.problems, self.capabilities, self.task_names, team.tasks,
-            (*path, "tasks"), inputs=(), tools=tuple(self.document.tools),
+            (*path, "tasks"), inputs=(), tools=self.document.tools,
             given=() if collects is None else CONCENTRATOR_NAMES,
-            schemas=agents.schemas(team.tasks),
+            outputs=self.outputs.of(team.tasks),
         )  # fmt: skip
         checker.run()
         steps, reads = agents.team_steps(team_id, team.tasks, (*path, "tasks"), checker)
@@ -314,6 +317,10 @@ class _Compiler:
             check_command(
                 self.capabilities, self.problems, self.tree, section.skill, section.fixed,
                 ("tools", name, "fixed"),
+            )  # fmt: skip
+            check_input(
+                self.tree, self.problems, contract, section.fixed, ("tools", name, "fixed"),
+                whole=False,
             )  # fmt: skip
             tools[name] = Tool(
                 skill=section.skill, description=section.description or contract.description,

@@ -24,7 +24,7 @@ Code = Literal[
     "E001", "E002", "E003", "E004", "E005",
     "E101", "E102", "E103", "E104", "E105", "E106", "E107", "E108", "E109",
     "E201", "E202", "E203", "E204", "E205", "E206", "E207", "E208", "E209", "E210",
-    "E211", "E212",
+    "E211", "E212", "E213",
     "E301", "E302", "E303",
     "E401", "E402", "E403", "E404",
     "E501", "E502", "E503", "E504", "E505",
@@ -52,6 +52,8 @@ class Problem:
     allowed: str = ""
     fix: str = ""
     severity: Severity = "error"
+    step: str = ""
+    """Where in the author's words: `discovery/read_project`, and below it the field; else empty."""
 
     def as_dict(self) -> dict[str, str | int]:
         """The flat form that `coterie validate --json` prints."""
@@ -120,10 +122,19 @@ class RunRefused(TeamError):
     """A start request is malformed or asks for what only the worker may decide."""
 
 
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known name whose spelling is nearest; None when none is near."""
+    return next(iter(get_close_matches(word, sorted(known), n=1, cutoff=0.6)), None)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The fix for a misspelt name: `did you mean 'x'?`, or nothing when no name is near."""
-    close = get_close_matches(word, sorted(known), n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else ""
+    return asked_back(closest(word, known))
+
+
+def asked_back(meant: str | None) -> str:
+    """`did you mean 'x'?`; nothing for None."""
+    return "" if meant is None else f"did you mean {meant!r}?"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
 """The tree of a document: every value with its file, line and column; and its problems."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -95,6 +95,8 @@ class Problems:
     """Collects the problems of a document; each place and code once, in reading order."""
 
     found: list[Problem] = field(default_factory=list[Problem])
+    step_of: "Callable[[NodePath], str] | None" = None
+    """Tells the step that a place belongs to, once the document can be read."""
     _gone: dict[NodePath, list[int]] = field(default_factory=dict[NodePath, list[int]])
     """`{path of a list: the places, as written, of the items that were taken out of it}`."""
 
@@ -113,6 +115,7 @@ class Problems:
         problem = Problem(
             code, mark.file, mark.line, mark.column, redacted(self.place(path)), redacted(message),
             redacted(allowed), redacted(fix), severity,
+            "" if self.step_of is None else redacted(self.step_of(tuple(path))),
         )  # fmt: skip
         known = problem in self.found or self._misspelt(problem, path) or self._follows(problem)
         if not known:

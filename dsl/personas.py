@@ -17,6 +17,7 @@ from dsl.merge import deep_merge
 from dsl.models import ModelChoice
 from dsl.naming import unknown
 from dsl.nodes import UNREADABLE
+from dsl.outputs import DeclaredOutputs
 from dsl.plan import Persona
 from dsl.prompt_checks import PromptChecks, check_syntax
 from dsl.source import Node, Problems
@@ -33,7 +34,7 @@ from dsl.steps import (
 from dsl.terms import Approval, Consent
 from dsl.unused_personas import check_written_model
 from dsl.values import Json, NodePath
-from dsl.walking import rebuilt, walk
+from dsl.walking import rebuilt
 
 ORCHESTRATING = "generic_orchestrating"
 _PERSONAS: NodePath = ("llm_config", "personas")
@@ -54,7 +55,7 @@ class AgentResolver:
         model: str | None,
         schema_problem: SchemaProblem,
         teams: Mapping[str, Sequence[str]],
-        tools: Sequence[str] = (),
+        outputs: DeclaredOutputs,
     ) -> None:
         self.llm = document.llm_config
         self.tree = tree
@@ -62,7 +63,8 @@ class AgentResolver:
         self.capabilities = capabilities
         self.schema_problem = schema_problem
         self.teams = teams
-        self.tools = tools
+        self.tools = document.tools
+        self.outputs = outputs
         self.personas: dict[str, Persona] = {}
         self.uses_legacy = False
         self.budgets: dict[str, tuple[Budgets, NodePath]] = {}
@@ -297,7 +299,7 @@ class AgentResolver:
         checker = Checker(
             self.tree, self.problems, self.capabilities, self.teams, persona.execution_plan,
             plan_path, inputs=inputs if step.input is not None else (), tools=self.tools,
-            schemas=self.schemas(persona.execution_plan),
+            outputs=self.outputs.of(persona.execution_plan),
         )  # fmt: skip
         checker.run()
         self._open.append(plan_key)
@@ -307,20 +309,6 @@ class AgentResolver:
         self._open.pop()
         reads.update(checker.reads)
         return persona.model_copy(update={"execution_plan": steps})
-
-    def schemas(self, steps: Sequence[Step]) -> dict[str, Json]:
-        """`{task: schema of its data}`, where the task's agent declares one."""
-        found: dict[str, Json] = {}
-        for step, _ in walk(steps, ()):
-            if isinstance(step, AgentStep) and step.agent_type == "generic_single_shot":
-                persona = self.llm.personas.get(step.persona_key or "")
-                schema = persona.output_schema if persona is not None else None
-                if step.config is not None and "output_schema" in step.config.model_fields_set:
-                    over = step.config.output_schema
-                    schema = deep_merge(schema or {}, over) if over is not None else None
-                if schema is not None:
-                    found[step.name] = schema
-        return found
 
     def check_unused(self) -> None:
         """Check the personas that no task uses, so that no mistake stays hidden."""
@@ -340,7 +328,7 @@ class AgentResolver:
         if plan is not None:
             Checker(self.tree, self.problems, self.capabilities, self.teams, plan,
                     (*place, "execution_plan"), tools=self.tools,
-                    schemas=self.schemas(plan)).run()  # fmt: skip
+                    outputs=self.outputs.of(plan)).run()  # fmt: skip
 
 
 def _without_nulls(persona: Json) -> Json:

@@ -49,7 +49,7 @@ class PromptChecks:
         prompts = Checker(
             checker.tree, checker.problems, checker.capabilities, checker.teams, checker.steps,
             checker.path, inputs=inputs if inputs is not None or step.input is not None else (),
-            given=checker.given, schemas=checker.schemas, flags=tuple(persona.flags or ()),
+            given=checker.given, outputs=checker.outputs, flags=tuple(persona.flags or ()),
         )  # fmt: skip
         for key in dict.fromkeys(("system", asked)):
             text = persona.prompts.get(key) if key is not None else None

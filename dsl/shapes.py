@@ -12,6 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from dsl.author_paths import naming_steps
 from dsl.conditions import CONDITION_KEYS
 from dsl.document import SystemDocument
 from dsl.errors import Code, listed, nearest
@@ -37,6 +38,7 @@ def shaped(tree: Node, problems: Problems) -> tuple[SystemDocument | None, Node]
 def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Document | None, Node]:
     """The tree as a document of any model, every misfit told at its place; see `shaped`."""
     reported = False
+    problems.step_of = naming_steps(tree)
     for _ in range(_MOST_PASSES):
         try:
             text = json.dumps(tree.plain())
@@ -54,6 +56,7 @@ def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Docum
             for path in sorted(mends, key=_written_order, reverse=True):
                 tree = _mended(tree, path, mends[path])
             reported = True
+            problems.step_of = naming_steps(tree)
             if tree == before:
                 break
     return None, tree

@@ -6,7 +6,9 @@ from typing import Protocol
 
 from dsl.capabilities import Capabilities
 from dsl.command_checks import check_command
+from dsl.contract_checks import check_input
 from dsl.deciding import brief
+from dsl.document import ToolSection
 from dsl.errors import Code, listed, nearest
 from dsl.nodes import Mark, Node, Problems
 from dsl.steps import (
@@ -42,7 +44,7 @@ class Surroundings(Protocol):
     problems: Problems
     capabilities: Capabilities
     teams: Mapping[str, Collection[str]]
-    tools: Collection[str]
+    tools: Mapping[str, ToolSection]
 
     def at(self, path: NodePath) -> Mark:
         """Where the value at the path stands."""
@@ -63,9 +65,8 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
         case SetStep(values=values) if not values:
             _note(here, "W510", path, f"the step {step.name!r} does nothing",
                   fix="say what it does, or leave it out")  # fmt: skip
-        case ToolStep(tool=tool):
-            if not is_template(tool) and tool not in here.tools:
-                here.unknown("E204", "tool", tool, here.tools, (*path, "tool"))
+        case ToolStep():
+            _tool(here, step, path)
         case TeamStep(team=team):
             if team not in here.teams:
                 here.unknown("E201", "team", team, here.teams, (*path, "team"))
@@ -114,6 +115,29 @@ def _skill(here: Surroundings, step: SkillStep, path: NodePath) -> None:
     check_command(
         here.capabilities, here.problems, here.tree, step.skill, step.input, (*path, "input")
     )
+    contract = known.get(step.skill)
+    if contract is not None:
+        check_input(here.tree, here.problems, contract, step.input, (*path, "input"))
+
+
+def _tool(here: Surroundings, step: ToolStep, path: NodePath) -> None:
+    if is_template(step.tool):
+        return  # known only in the run
+    section = here.tools.get(step.tool)
+    if section is None:
+        here.unknown("E204", "tool", step.tool, here.tools, (*path, "tool"))
+        return
+    for name in step.arguments.keys() & section.fixed.keys():
+        place = (*path, "arguments", name)
+        here.problems.add(
+            "E107", here.tree.find(place).at, place,
+            f"the tool {step.tool!r} fixes {name!r}, so this argument has no effect",
+            fix=f"remove {name!r} here, or from `fixed` of the tool",
+        )  # fmt: skip
+    contract = here.capabilities.skills.get(section.skill)
+    if contract is not None:
+        check_input(here.tree, here.problems, contract, step.arguments, (*path, "arguments"),
+                    fixed=section.fixed)  # fmt: skip
 
 
 def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:

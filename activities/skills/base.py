@@ -11,8 +11,11 @@ from pathlib import Path, PurePosixPath
 from typing import Generic, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from dsl.capabilities import Effect, SkillContract
+from dsl.contract_faults import ALSO
 from dsl.values import LONGEST_COMMAND
 
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -135,6 +138,17 @@ class SkillContext:
     """The id of the run that calls."""
 
 
+class _WithAliases(GenerateJsonSchema):
+    """Says of each property by which further names it is taken."""
+
+    def model_field_schema(self, schema: core_schema.ModelField) -> JsonSchemaValue:
+        """The field, and its further names."""
+        made = super().model_field_schema(schema)
+        paths = schema.get("validation_alias")
+        names = [path[0] for path in paths if isinstance(path, list)] if paths else []
+        return {**made, ALSO: names[1:]} if len(names) > 1 else made
+
+
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -161,7 +175,7 @@ class Skill(Generic[In, Out]):
             name=self.name,
             description=self.description,
             effect=self.effect,
-            input_schema=self.input.json_schema(mode="validation"),
+            input_schema=self.input.json_schema(mode="validation", schema_generator=_WithAliases),
             output_schema=self.output.json_schema(mode="serialization"),
             timeout=self.timeout,
             retries=self.retries,

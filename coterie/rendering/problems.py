@@ -68,8 +68,8 @@ def _problem(problem: Problem, lines: Sequence[str]) -> str:
     told = [f"{problem.file}:{problem.line}:{problem.column}: {kind}{problem.message} "
             f"[{problem.code}]"]  # fmt: skip
     told += _excerpt(problem, lines)
-    if problem.path:
-        told.append(f"{_INDENT}{problem.path}")
+    if problem.step or problem.path:
+        told.append(f"{_INDENT}{problem.step or problem.path}")
     if problem.allowed:
         told.append(f"{_INDENT}allowed: {problem.allowed}")
     if problem.fix:

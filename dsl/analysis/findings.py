@@ -15,6 +15,7 @@ from dsl.analysis.reader import Reader
 from dsl.analysis.solver import Effort
 from dsl.analysis.teams import Teams, team_graph
 from dsl.analysis.variables import check_variables
+from dsl.author_paths import naming_steps
 from dsl.compiler import Compiled
 from dsl.errors import Problem
 from dsl.nodes import Problems
@@ -34,7 +35,7 @@ class Analysis(NamedTuple):
 
 def analysed(compiled: Compiled) -> Analysis:
     """Analyse a compiled document."""
-    problems = Problems()
+    problems = Problems(step_of=naming_steps(compiled.tree))
     plan, tree = compiled.plan, compiled.tree
     parts = bodies(compiled)
     effort = Effort()

@@ -8,9 +8,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
+from activities.skills.contracts import known_contracts
 from coterie.cli import main
 from dsl.analysis.findings import findings
-from dsl.capabilities import Capabilities, SkillContract
+from dsl.capabilities import Capabilities
 from dsl.compiler import Compiled, SourceText, compile_sources
 from dsl.document import TeamDocument
 from dsl.errors import InvalidDocument
@@ -69,18 +70,12 @@ TEAM = "orchestration:\n  teams:\n    draft:\n"
 RULES = f"{TEAM}      routing:\n        default: null\n        rules:\n"
 PLAN = "llm_config:\n  personas:\n    coder:\n      execution_plan:\n"
 
-SKILLS = ("AssetManager.process_action", "CommandRunner.run", "CommandRunner.run_once")
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating"),
     providers=("scripted", "anthropic", "openai"),
     commands=("pytest", "deploy", "was_deployed"),
     once_commands=("deploy",),
-    skills={
-        name: SkillContract(
-            name=name, description="", effect="idempotent", input_schema={}, output_schema={}
-        )
-        for name in SKILLS
-    },
+    skills=known_contracts(),
 )
 
 

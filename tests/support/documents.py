@@ -23,7 +23,7 @@ llm_config:
         - {name: begin, type: set, values: {files: ["{{ input.first }}"], n: 0}}
         - name: apply
           skill: AssetManager.process_action
-          input: {change: "{{ input.change }}"}
+          input: {file_path: "{{ input.change }}", type: modify}
           retry: {retries: 2, interval: 5s, errors: [SkillFailed]}
           output_variable: applied
           when: "{{ n < 3 }}"

@@ -32,7 +32,7 @@ output_schema:
 execution_plan:
   - name: look
     skill: Discovery.collect
-    input: { path: ".", timeout: 5 }
+    input: { path: ".", max_bytes: 5 }
   - name: rounds
     type: loop
     until: { task: write, status: success }

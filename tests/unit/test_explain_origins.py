@@ -91,7 +91,7 @@ def test_a_skill_brings_its_contract(ask: Ask) -> None:
     told = ask(at)
     assert told[f"{at}.skill"] == ("Discovery.collect", place(PLANNER, "Discovery.collect"))
     assert told[f"{at}.contract.effect"] == ("read", "contract of Discovery.collect")
-    assert told[f"{at}.input.timeout"] == (5, place(PLANNER, "timeout: 5"))
+    assert told[f"{at}.input.max_bytes"] == (5, place(PLANNER, "max_bytes: 5"))
 
 
 def test_orchestration_says_what_is_written_and_what_is_default(ask: Ask) -> None:

@@ -1,0 +1,87 @@
+"""What tasks and variables hold is known where it is declared; other fields are refused."""
+
+import pytest
+
+from tests.support.compiling import problems_of
+
+DOCUMENT = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    judge:
+      prompts: {user: "Judge."}
+      output_schema:
+        type: object
+        properties: {verdict: {type: string}, why: {anyOf: [{$ref: "#/$defs/Why"}, {type: "null"}]}}
+        additionalProperties: false
+        $defs:
+          Why: {type: object, properties: {line: {type: integer}}, additionalProperties: false}
+    reader:
+      execution_plan:
+        - {name: look, skill: Discovery.collect, output_variable: project}
+        - name: each
+          iterate_on: "{{ project.files }}"
+          loop_variable: file
+          body: [{name: one, type: set, values: {seen: "{{ file.path }}"}}]
+orchestration:
+  entry_team: discovery
+  teams:
+    discovery:
+      tasks:
+        - {name: read_project, agent_type: generic_orchestrating, persona_key: reader}
+        - {name: judge, agent_type: generic_single_shot, persona_key: judge, output_variable: said}
+        - {name: use, type: set, values: {x: "{{ READ }}"}}
+      routing: {default: after}
+    after:
+      tasks:
+        - {name: use, type: set, values: {y: "{{ LATER }}"}}
+"""
+
+
+def told(read: str, later: str = "context.x") -> list[tuple[str, str]]:
+    found = problems_of(DOCUMENT.replace("READ", read).replace("LATER", later))
+    return [(problem.code, problem.step) for problem in found]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "tasks.read_project.data.project.manifest",
+        "tasks.read_project.data.project.files[0].path",
+        "tasks.read_project.data.seen",
+        "tasks.judge.data.why.line",
+        "said.verdict[0]",
+        "said.verdict.upper()",
+    ],
+)
+def test_a_declared_field_is_no_problem(read: str) -> None:
+    assert told(read) == []
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "tasks.read_project.data.projekt",
+        "tasks.read_project.data.project.manifets",
+        "tasks.read_project.data.project.files[0].pth",
+        "tasks.judge.data.why.row",
+        "said.verdct",
+        "said.verdict.x",
+    ],
+)
+def test_a_field_that_nothing_declares_is_told_at_the_step_that_names_it(read: str) -> None:
+    assert told(read) == [("E210", "discovery/use: values.x")]
+
+
+def test_a_field_of_another_team_s_task_is_told_with_the_author_s_path() -> None:
+    later = "teams.discovery.tasks.read_project.data.project.manifets"
+    (problem,) = problems_of(DOCUMENT.replace("READ", "said").replace("LATER", later))
+    assert problem.message.startswith("the data of task 'discovery/read_project' never has")
+    assert problem.step == "after/use: values.y"
+
+
+def test_a_variable_that_two_steps_set_is_not_taken_for_either() -> None:
+    second = '{name: use, type: set, values: {said: {verdct: 1}, x: "{{ READ }}"}}'
+    text = DOCUMENT.replace('{name: use, type: set, values: {x: "{{ READ }}"}}', second)
+    assert problems_of(text.replace("READ", "said.verdct").replace("LATER", "context.x")) == ()

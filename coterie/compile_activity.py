@@ -16,6 +16,7 @@ from coterie.provider_queues import ProviderQueue
 from coterie.settings import Settings
 from coterie.trusted import TrustedConfig, absolute_providers
 from coterie.trusted_catalog import scope_providers
+from dsl.analysis.findings import with_needs
 from dsl.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument, listed, nearest
 from dsl.plan import Plan
@@ -67,9 +68,10 @@ class CompileActivities:
         return scope_providers(compiled.plan, located.name, own, self._trusted)
 
     def _compiled(self, name: str, sources: Sequence[SourceText]) -> Compiled:
-        return compile_sources(
+        compiled = compile_sources(
             sources, self._capabilities, name=name, schema_problem=schema_problem
         )
+        return with_needs(compiled)
 
     def _named(self, team: str) -> Located:
         located = self._catalog.named(team)

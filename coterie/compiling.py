@@ -4,10 +4,14 @@ from typing import NamedTuple
 
 from coterie.capabilities import capabilities, schema_problem
 from coterie.catalog import Catalog, Located
+from coterie.failures import CommandError
 from coterie.prices import has_price
 from coterie.settings import Settings
 from coterie.trusted import TrustedConfig, resolved
+from dsl.analysis.findings import with_needs
 from dsl.compiler import Compiled, compile_sources
+from dsl.context import lacking_context
+from dsl.values import Json
 
 
 class CompiledDocument(NamedTuple):
@@ -32,6 +36,19 @@ def compile_located(catalog: Catalog, located: Located, model: str | None = None
         schema_problem=schema_problem,
         pricing=has_price,
     )
+
+
+def startable(compiled: Compiled, context: Json) -> Compiled:
+    """The document, its plan saying what a start has to give, which the context does.
+
+    Raises:
+        CommandError: the context lacks something.
+    """
+    compiled = with_needs(compiled)
+    lacking = lacking_context(compiled.plan.needs, context)
+    if lacking is not None:
+        raise CommandError(f"{lacking}; give it with `--set PATH=VALUE` or `--context FILE`")
+    return compiled
 
 
 def compile_target(

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from dsl.errors import ContextConflict
-from dsl.paths import parse, put
+from dsl.paths import MISSING, get, parse, put
 from dsl.values import Json
 
 
@@ -23,6 +23,20 @@ def apply(context: Json, updates: Mapping[str, JsonValue]) -> Json:
         except ValueError as error:
             raise ContextConflict(f"context_updates: {path!r} cannot be set: {error}") from None
     return context
+
+
+def lacking_context(needs: Mapping[str, str], context: Json) -> str | None:
+    """Why a run cannot start with the context, each path with its first reader; or None.
+
+    Args:
+        needs: `{path of the context: the step that reads it first}`.
+        context: what the start gives.
+    """
+    lacking = [path for path in needs if get(context, parse(path)) is MISSING]
+    if not lacking:
+        return None
+    told = ", ".join(f"{path} (read by {needs[path]})" for path in lacking)
+    return f"the context lacks what the plan needs: {told}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ compiler of ours makes and what would leave the interpreter without an end is re
 
 from collections.abc import Iterator, Sequence
 
-from dsl.errors import InvalidPlan
+from dsl.context import lacking_context
+from dsl.errors import InvalidPlan, RunRefused
 from dsl.plan import Plan
 from dsl.steps import AgentStep, LoopStep, Step, TeamStep
 from dsl.walking import blocks, walk
@@ -21,7 +22,11 @@ def begin(plan: Plan, state: RunState) -> None:
 
     Raises:
         InvalidPlan: something that the plan names is not in it, or it would never end.
+        RunRefused: the context lacks what the plan needs.
     """
+    lacking = lacking_context(plan.needs, state.main.context)
+    if lacking is not None:
+        raise RunRefused(lacking)
     for team_id in (plan.entry_team, *_next_teams(plan)):
         if team_id not in plan.teams:
             raise InvalidPlan(f"the plan has no team {team_id!r}")

@@ -3,6 +3,7 @@
 import json
 import math
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Collection
 
 from pydantic import JsonValue
 
@@ -16,7 +17,7 @@ from coterie.rendering.problems import lines_of_file, problems_text, summary
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.analysis.dataflow import Input
-from dsl.analysis.findings import analysed, warnings
+from dsl.analysis.findings import Analysis, analysed, warnings
 from dsl.analysis.loads import Terms
 from dsl.analysis.worst_case import Figures, WorstCase, bounded, worst_case
 from dsl.compiler import Compiled
@@ -62,12 +63,12 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     problems = warnings(compiled, analysis)
     told = exceeded(worst, args.max_cost, args.max_model_calls)
     if args.json:
-        report = _report(problems, analysis.inputs, worst, told)
+        report = _report(problems, analysis.inputs, analysis.needs, worst, told)
         say(json.dumps(report, indent=2, ensure_ascii=False))
     else:
         if problems:
             say(problems_text(problems, lines_of_file(settings.cwd)) + "\n")
-        say(_text(compiled, analysis.inputs, worst, priced))
+        say(_text(compiled, analysis, worst, priced))
         note(f"{args.target}: {summary(problems)}")
         for sentence in told:
             note(f"coterie: {sentence}")
@@ -75,9 +76,9 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     return ExitCode.RUN_FAILED if failed else ExitCode.DONE
 
 
-def _text(compiled: Compiled, inputs: tuple[Input, ...], worst: WorstCase, priced: Priced) -> str:
+def _text(compiled: Compiled, analysis: Analysis, worst: WorstCase, priced: Priced) -> str:
     parts = [
-        inputs_text(inputs),
+        inputs_text(analysis.inputs, analysis.needs),
         worst_text(worst, compiled.plan.limits.max_total_teams),
         basis_text(worst, priced, compiled.plan.budgets),
     ]
@@ -85,14 +86,18 @@ def _text(compiled: Compiled, inputs: tuple[Input, ...], worst: WorstCase, price
 
 
 def _report(
-    problems: list[Problem], inputs: tuple[Input, ...], worst: WorstCase, told: list[str]
+    problems: list[Problem],
+    inputs: tuple[Input, ...],
+    needs: Collection[str],
+    worst: WorstCase,
+    told: list[str],
 ) -> Json:
     """Everything as JSON; a figure without a bound is null."""
     return {
         "problems": [problem.as_dict() for problem in problems],  # type: ignore[dict-item]
         "inputs": [
-            {"path": one.path, "needed": one.needed, "file": one.mark.file, "line": one.mark.line,
-             "team": one.place}
+            {"path": one.path, "needed": one.needed, "to_start": one.path in needs,
+             "file": one.mark.file, "line": one.mark.line, "team": one.place}
             for one in inputs
         ],
         "worst_case": {

@@ -10,6 +10,7 @@ from coterie.rendering.plan import plan_text
 from coterie.rendering.problems import lines_of_file, problems_text
 from coterie.settings import Settings
 from coterie.terminal import note, say
+from dsl.analysis.findings import with_needs
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -22,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Compile and show."""
     catalog = Catalog(settings)
-    compiled = compile_located(catalog, catalog.locate(args.target), args.model)
+    compiled = with_needs(compile_located(catalog, catalog.locate(args.target), args.model))
     if compiled.warnings:
         note(problems_text(compiled.warnings, lines_of_file(settings.cwd)))
     if args.json:

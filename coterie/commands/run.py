@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from coterie.arguments import add_context, add_model, read_context, tell_warnings
-from coterie.compiling import compile_target
+from coterie.compiling import compile_target, startable
 from coterie.decisions import WrittenDecision, read_decisions
 from coterie.failures import CommandError, ExitCode
 from coterie.records import RunRecord, find, new_record
@@ -46,9 +46,9 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     context = read_context(settings, args.context, args.settings)
     document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
     tell_warnings(args.target, document.compiled.warnings)
-    plan = document.compiled.plan
-    keys = key_names(plan, document.trusted)
+    keys = key_names(document.compiled.plan, document.trusted)
     _refuse_without_keys(missing_keys(keys, settings))
+    plan = startable(document.compiled, context).plan
     record = new_record(settings, args.id, plan.name, document.trusted, keys)
     return _serve(settings, record, (plan, context), written)
 

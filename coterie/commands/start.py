@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_context, add_model, add_target, read_context, tell_warnings
 from coterie.catalog import Catalog
-from coterie.compiling import compile_located
+from coterie.compiling import compile_located, startable
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.trusted_catalog import trusted_catalog
@@ -28,15 +28,15 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     catalog = Catalog(settings)
     is_file = (settings.cwd / target).is_file()
     if not is_file and not args.model:
-        if settings.address is None:
-            catalog.locate(target)  # the worker is on this machine and looks in the same place
+        if settings.address is None:  # the worker is on this machine and looks in the same place
+            startable(compile_located(catalog, catalog.locate(target)), context)
         return run_async(start(settings, target, None, context, args.id))
     if settings.address is not None and not is_file and catalog.named(target) is None:
         raise CommandError(
             f"--model needs the document here, and this machine has no team {target!r}"
         )
     marked = trusted_catalog(settings, catalog, None).marks_runs
-    compiled = compile_located(catalog, catalog.locate(target), args.model)
+    compiled = startable(compile_located(catalog, catalog.locate(target), args.model), context)
     tell_warnings(args.target, compiled.warnings)
     return run_async(start(settings, compiled.plan.name, compiled.plan, context, args.id,
                            marked=marked))  # fmt: skip

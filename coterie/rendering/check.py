@@ -1,7 +1,7 @@
 """What `coterie check` found, as text: inputs, the worst case as a table, and what it rests on."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from coterie.prices import Priced
 from coterie.rendering.lines import text_of
@@ -15,16 +15,23 @@ _HEAD = ("", "visits", "model calls", "skill calls", "approvals", "output tokens
 _INDENT = "  "
 
 
-def inputs_text(inputs: Sequence[Input]) -> str:
-    """The fields of the context that the document expects."""
+def inputs_text(inputs: Sequence[Input], needs: Collection[str] = ()) -> str:
+    """The fields of the context that the document expects, and which no start may lack."""
     if not inputs:
         return "inputs: none; no team reads anything of the context that no team sets"
     rows = [
-        (one.path, "needed" if one.needed else "optional", f"{one.mark.file}:{one.mark.line}",
+        (one.path, _how_needed(one, needs), f"{one.mark.file}:{one.mark.line}",
          f"read first by {one.place}")
         for one in inputs
     ]  # fmt: skip
     return text_of(["inputs, given with --context or --set", *_table(rows)])
+
+
+def _how_needed(one: Input, needs: Collection[str]) -> str:
+    """`to start`: no run can do without it."""
+    if one.path in needs:
+        return "to start"
+    return "needed" if one.needed else "optional"
 
 
 def worst_text(worst: WorstCase, limit: int) -> str:

@@ -90,14 +90,13 @@ class Flow:
 
 
 def check_context(
-    graph: Teams, bodies: Bodies, reader: Reader, tree: Written, problems: Problems
+    graph: Teams, bodies: Bodies, reader: Reader, flow: Flow, tree: Written, problems: Problems
 ) -> tuple[Input, ...]:
     """Note what is read before it can have been set.
 
     Returns:
         The inputs of the document, in the order of their first reads.
     """
-    flow = Flow(graph, bodies)
     inputs: dict[str, Input] = {}
     for team in graph.plan.teams.values():
         if team.id not in graph.reached:
@@ -170,8 +169,14 @@ def _expect(inputs: dict[str, Input], read: Read, team: str, tree: Written) -> N
 
 
 def _topmost(inputs: Mapping[str, Input]) -> tuple[Input, ...]:
-    """The inputs without those that lie within another one."""
-    return tuple(one for one in inputs.values() if inputs.keys().isdisjoint(_above(one.path)))
+    """The inputs without those that lie within another one, unless only they are needed."""
+    return tuple(
+        one
+        for one in inputs.values()
+        if not any(
+            path in inputs and (inputs[path].needed or not one.needed) for path in _above(one.path)
+        )
+    )
 
 
 def _above(path: str) -> Iterator[str]:

@@ -4,13 +4,15 @@ Pure, and sound: what is told is certain on every way that a run can take, as lo
 what their kind promises. What cannot be decided is not told.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from dsl.analysis.bodies import Bodies, bodies
 from dsl.analysis.choices import Choices
-from dsl.analysis.dataflow import Input, check_context
+from dsl.analysis.dataflow import Flow, Input, check_context
 from dsl.analysis.failures import check_failures
 from dsl.analysis.loops import check_loops, check_reach
+from dsl.analysis.needs import Needs
 from dsl.analysis.reader import Reader
 from dsl.analysis.solver import Effort
 from dsl.analysis.teams import Teams, team_graph
@@ -29,6 +31,8 @@ class Analysis(NamedTuple):
     """Warnings, in reading order; the compiler's own are not among them."""
     inputs: tuple[Input, ...]
     """What of the context is to be given with the start."""
+    needs: Mapping[str, str]
+    """`{path of the context: the step that reads it first}`: a start without one is refused."""
     graph: Teams
     bodies: Bodies
 
@@ -45,10 +49,21 @@ def analysed(compiled: Compiled) -> Analysis:
     Choices(graph, tree, problems, effort).check(parts)
     check_loops(graph, parts, tree, problems)
     check_failures(graph, tree, problems, effort)
-    inputs = check_context(graph, parts, reader, tree, problems)
+    flow = Flow(graph, parts)
+    inputs = check_context(graph, parts, reader, flow, tree, problems)
     check_variables(parts, reader, tree, problems)
     found = tuple(sorted(problems.found, key=_reading_order))
-    return Analysis(found, inputs, graph, parts)
+    needs = Needs(graph, parts, reader, flow).found()
+    return Analysis(found, inputs, needs, graph, parts)
+
+
+def with_needs(compiled: Compiled) -> Compiled:
+    """The document, its plan saying what a start has to give."""
+    needs = analysed(compiled).needs
+    if not needs:
+        return compiled
+    plan = compiled.plan.model_copy(update={"needs": needs}).sealed()
+    return compiled._replace(plan=plan)
 
 
 def findings(compiled: Compiled) -> list[Problem]:

@@ -27,6 +27,13 @@ class Exit(NamedTuple):
     """Where the branches meet; None: the run ends with them."""
     usable: bool = True
     """Whether it can be taken at all."""
+    after_success: bool = False
+    """Whether it can be taken when no task failed."""
+
+    @property
+    def visited(self) -> tuple[str, ...]:
+        """The teams that this way certainly comes to next."""
+        return self.targets if self.concentrator is None else (*self.targets, self.concentrator)
 
 
 class Node(NamedTuple):
@@ -97,6 +104,10 @@ class Teams:
         """Whether a branch ends where this node is: it waits there for the others."""
         return node.branch and self.plan.teams[node.team].collects is not None
 
+    def success_exits(self, team: str) -> tuple[Exit, ...]:
+        """The ways that can be taken from a team when no task failed."""
+        return tuple(exit for exit in self._usable[team] if exit.after_success)
+
     def usable(self, node: Node) -> tuple[Exit, ...]:
         """The ways that can be taken from a node."""
         return self._usable[node.team]
@@ -160,19 +171,25 @@ def _spent(team: Team, plan: Plan) -> Iterator[Exit]:
 def _exits(team: Team, worlds: Sequence[Statuses], effort: Effort) -> Iterator[Exit]:
     routing = team.routing
     if routing is None:
-        yield Exit((), None)
+        yield Exit((), None, after_success=True)
         return
+    good = [after_success(team.steps)]
     earlier: list[Formula] = []
     for number, rule in enumerate(routing.rules):
-        usable = can_hold((*earlier, _asked(rule)), worlds, effort)
-        yield _by_rule(routing, rule, number, usable)
+        asked = (*earlier, _asked(rule))
+        usable = can_hold(asked, worlds, effort)
+        well = usable and can_hold(asked, good, effort)
+        yield _by_rule(routing, rule, number, usable)._replace(after_success=well)
         earlier.append(_asked(rule, False))
     if routing.default is not None:
         usable = can_hold(earlier, worlds, effort)
-        yield Exit((routing.default,), None, tuple(routing.context_updates), usable=usable)
+        well = usable and can_hold(earlier, good, effort)
+        updates = tuple(routing.context_updates)
+        yield Exit((routing.default,), None, updates, usable=usable, after_success=well)
     elif routing.ends_by_default or not routing.rules:
-        usable = can_hold(earlier, [after_success(team.steps)], effort)
-        yield Exit((), None, tuple(routing.context_updates), usable=usable)
+        usable = can_hold(earlier, good, effort)
+        updates = tuple(routing.context_updates)
+        yield Exit((), None, updates, usable=usable, after_success=usable)
 
 
 def _asked(rule: Rule, holds: bool = True) -> Formula:

@@ -52,7 +52,10 @@ async def test_whoever_watches_sees_the_run_of_another_and_leaves_it_alone(desk:
 
 
 def test_a_run_that_failed_is_watched_to_its_reason(desk: Project) -> None:
-    assert desk.coterie("run", "failing", "--id", "watched-failing").returncode == 1
+    assert (
+        desk.coterie("run", "failing", "--set", "topic=rain", "--id", "watched-failing").returncode
+        == 1
+    )
     watched = desk.coterie("watch", "watched-failing")
     assert watched.returncode == 1
     assert "the run ends at only#1 with TeamFailed, because task 'cut'" in watched.stdout

@@ -141,7 +141,7 @@ def test_a_recorded_run_is_a_test_that_passes_until_the_team_is_changed(tmp_path
 def test_a_run_that_goes_on_cannot_be_recorded_yet(tmp_path: Path) -> None:
     with project(tmp_path / "shop") as shop:
         assert shop.coterie("server").returncode == 0
-        begun = shop.coterie("start", "development", "--id", "slow")
+        begun = shop.coterie("start", "development", "--set", "requirement=x", "--id", "slow")
         assert begun.returncode == 0, begun.stderr
         done = shop.coterie("record", "slow", "-o", "slow.test.yml")
         assert done.returncode == 2

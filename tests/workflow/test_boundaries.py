@@ -20,7 +20,8 @@ SKILLED = """
     skilled:
       execution_plan:
         - {name: save, skill: AssetManager.process_action,
-           input: {x: "{{ ['x' * 900000, 'x' * 900000, 'x' * 900000] }}"}}
+           input: {file_path: a, type: create,
+                   content: "{{ ['x' * 900000, 'x' * 900000, 'x' * 900000] | list }}"}}
 """
 TEAM = (
     HEAD

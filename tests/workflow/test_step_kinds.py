@@ -243,7 +243,8 @@ async def test_a_return_ends_the_plan_with_a_value(steps: str, returned: object)
     ("steps", "error"),
     [
         ("- {name: f, type: fail, error: Bad, message: 'no {{ input.name }}'}", "Bad: no ann"),
-        ("- {name: a, skill: AssetManager.process_action, input: {}}", "SkillFailed: on purpose"),
+        ("- {name: a, skill: AssetManager.process_action, input: {file_path: a, type: delete}}",
+         "SkillFailed: on purpose"),
         ("- {name: l, iterate_on: '{{ input.name }}', loop_variable: n, body: [{name: s}]}",
          "NotAList: iterate_on of 'l' gives a str"),
         ("- {name: s, type: set, values: {a: '{{ context.nope }}'}}",

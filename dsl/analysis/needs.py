@@ -1,0 +1,192 @@
+"""What a start has to give: context fields that every run reads, if nothing in it fails before.
+
+Less than what `coterie check` calls needed: a step that only some runs come to, by a condition, a
+route or a loop over a list that may be empty, refuses no start.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from dsl.analysis.bodies import TEAMS, Bodies
+from dsl.analysis.dataflow import Flow
+from dsl.analysis.reader import Reader
+from dsl.analysis.reads import Read, condition_reads, value_reads
+from dsl.analysis.teams import Teams
+from dsl.author_paths import author_path
+from dsl.plan import Team
+from dsl.steps import (
+    AgentStep,
+    BranchStep,
+    FailStep,
+    LoopStep,
+    ParallelStep,
+    ReturnStep,
+    Step,
+    TeamStep,
+    TryStep,
+)
+from dsl.values import NodePath
+from dsl.walking import blocks, walk
+
+
+class Certain(NamedTuple):
+    """What a list of steps certainly does when nothing in it fails."""
+
+    reads: tuple[tuple[Read, NodePath], ...] = ()
+    """Each with the place of the step that reads it."""
+    teams: tuple[str, ...] = ()
+    """The teams that it runs as steps."""
+    goes_on: bool = True
+    """It certainly comes to its end."""
+
+    def then(self, other: "Certain") -> "Certain":
+        """One after the other."""
+        reads, teams = self.reads + other.reads, self.teams + other.teams
+        return Certain(reads, teams, self.goes_on and other.goes_on)
+
+
+_NOTHING = Certain()
+
+
+class Needs:
+    """The certain reads of one document."""
+
+    def __init__(self, graph: Teams, bodies: Bodies, reader: Reader, flow: Flow) -> None:
+        self._graph = graph
+        self._bodies = bodies
+        self._reader = reader
+        self._flow = flow
+        self._certain = {
+            team: self._steps(body.steps, body.path, 0) for team, body in bodies.teams.items()
+        }
+
+    def found(self) -> dict[str, str]:
+        """`{path within the context: the step that reads it first}`."""
+        needs: dict[str, str] = {}
+        sure = self._sure_teams()
+        for team in self._graph.plan.teams.values():
+            if team.id not in sure or not team.stop_on_failure:
+                continue  # where a failure is passed over, nothing is needed
+            for read, place in (*self._certain[team.id].reads, *self._routing(team)):
+                needed = read.needed and read.fails and read.path[0] == "context"
+                if needed and len(read.path) > 1 and not self._flow.may_be_set(read.path, team.id):
+                    path = ".".join(read.path[1:])
+                    needs.setdefault(path, self._name(team, place))
+        return {path: step for path, step in needs.items() if not _covered(path, needs)}
+
+    def _name(self, team: Team, place: NodePath) -> str:
+        found = author_path(self._reader.tree, place)
+        return team.id if found is None else found.step
+
+    def _routing(self, team: Team) -> Iterator[tuple[Read, NodePath]]:
+        """What is read of the context wherever the team goes on."""
+        path = (*TEAMS, team.id, "routing")
+        if team.routing is not None:
+            for read in value_reads(team.routing.context_updates, (*path, "context_updates")):
+                yield read, path
+
+    def _sure_teams(self) -> frozenset[str]:
+        """The teams that every run visits in which nothing fails."""
+        exits = {team: self._graph.success_exits(team) for team in self._graph.reached}
+        after = {
+            team: [frozenset(exit.visited) for exit in ways] for team, ways in exits.items()
+        }  # fmt: skip
+        called = {team: self._certain[team].teams for team in self._graph.reached}
+        entry = self._graph.plan.entry_team
+        ahead, within = [entry], {entry}
+        while ahead:
+            here = ahead.pop()
+            new = {team for way in after[here] for team in way}.union(called[here]) - within
+            within |= new
+            ahead += new
+        sure = {team: frozenset(within) for team in within}
+        changed = True
+        while changed:
+            changed = False
+            for team in within:
+                found = frozenset((team,)).union(*(sure[other] for other in called[team]))
+                ways = [frozenset[str]().union(*(sure[o] for o in way)) for way in after[team]]
+                if ways:
+                    found |= ways[0].intersection(*ways)
+                if found != sure[team]:
+                    sure[team], changed = found, True
+        return sure[entry]
+
+    def _steps(self, steps: Sequence[Step], path: NodePath, depth: int) -> Certain:
+        found = _NOTHING
+        for index, step in enumerate(steps):
+            found = found.then(self._step(step, (*path, index), depth))
+            if not found.goes_on:
+                break
+        return found
+
+    def _step(self, step: Step, path: NodePath, depth: int) -> Certain:
+        if step.when is not None:
+            asked = condition_reads(step.when, (*path, "when"))
+            return Certain(_at(path, asked), goes_on=not _ends(step))
+        if step.on_failure == "continue":
+            return Certain(goes_on=not _ends(step))
+        if isinstance(step, BranchStep):
+            first = condition_reads(step.branches[0].condition, (*path, "branches", 0, "condition"))
+            return Certain(_at(path, first), goes_on=not _ends(step))
+        if isinstance(step, ReturnStep | FailStep):
+            return Certain(_at(path, self._reader.before(step, path)), goes_on=False)
+        inside = self._inside(step, path, depth)
+        return Certain(_at(path, self._reader.before(step, path))).then(inside)
+
+    def _inside(self, step: Step, path: NodePath, depth: int) -> Certain:
+        """What is certain of the steps within a step."""
+        below = [place for _, place in blocks(step, path)]
+        lists = [inner for inner, _ in blocks(step, path)]
+        match step:
+            case AgentStep():
+                plan = self._bodies.plan(step)
+                if plan is None or depth > _MOST_PLANS:
+                    return _NOTHING
+                return self._steps(plan.steps, plan.path, depth + 1)._replace(goes_on=True)
+            case TeamStep(team=team):
+                return Certain(teams=(team,))
+            case LoopStep(iterate_on=over, while_=None) if over is None or (
+                isinstance(over, list) and over
+            ):
+                return self._steps(lists[0], below[0], depth)
+            case ParallelStep(join="all"):
+                ways = (self._steps(inner, place, depth)
+                        for inner, place in zip(lists, below, strict=True))  # fmt: skip
+                return sum_of(ways)
+            case TryStep(catch=clauses):
+                last = self._steps(lists[-1], below[-1], depth)
+                if clauses:
+                    return last._replace(goes_on=not _ends(step))
+                return self._steps(lists[0], below[0], depth).then(last)
+            case _:
+                return Certain(goes_on=not _ends(step))
+
+
+_MOST_PLANS = 5
+
+
+def _at(path: NodePath, reads: Iterable[Read]) -> tuple[tuple[Read, NodePath], ...]:
+    return tuple((read, path) for read in reads)
+
+
+def sum_of(parts: Iterator[Certain]) -> Certain:
+    """All of them, whichever comes first."""
+    found = _NOTHING
+    for part in parts:
+        found = found.then(part)
+    return found
+
+
+def _ends(step: Step) -> bool:
+    """Whether something within the step may end the whole list of steps."""
+    return any(isinstance(one, ReturnStep | FailStep) for one, _ in walk([step], ()))
+
+
+def _covered(path: str, needs: dict[str, str]) -> bool:
+    """Whether a path above it is needed as well."""
+    while "." in path:
+        path = path.rpartition(".")[0]
+        if path in needs:
+            return True
+    return False

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 
 from temporalio.client import Client, WorkflowExecutionStatus
 
@@ -10,6 +11,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.keyboard import ask_yes_no
 from coterie.logs import quietly
 from coterie.open_runs import open_runs
+from coterie.recorded_requests import only_request, request_of, requests_of
 from coterie.rendering.problems import counted
 from coterie.rendering.run import (
     PendingOfRun,
@@ -21,6 +23,8 @@ from coterie.rendering.run import (
     status_text,
     trail_text,
 )
+from coterie.rendering.run_table import run_json, run_table
+from coterie.run_list import RunFilter, run_rows
 from coterie.runs import Run, RunEnd, json_of
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note, say
@@ -62,14 +66,15 @@ async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> 
     client = await _client(settings)
     silent: list[str] = []
     if id is not None:
-        run = Run(client, id)
-        await run.describe()
-        found = [PendingOfRun(id, request) for request in await run.pending()]
+        found = await _pending_in(client, Run(client, id))
     else:
         runs = [run async for run in open_runs(client)]
-        found = await _pending_of(runs, silent)
+        found = await _pending_of(client, runs, silent)
     if as_json:
-        requests = [{"run": one.run, **one.request.model_dump(mode="json")} for one in found]
+        requests = [
+            {"run": one.run, "served": one.served, **one.request.model_dump(mode="json")}
+            for one in found
+        ]
         say(json.dumps(requests, indent=2, ensure_ascii=False))
     elif found:
         say(pending_text(found))
@@ -84,21 +89,45 @@ async def show_request(
     settings: Settings, id: str, request: str | None, *, as_json: bool
 ) -> ExitCode:
     """One request whole, or how it was decided."""
-    run = Run(await _client(settings), id)
-    await run.describe()
-    view = await run.request(request or await _only_request(run))
-    say(json_of(view) if as_json else request_text(id, view))
+    client = await _client(settings)
+    view, served = await request_of(client, Run(client, id), request)
+    if as_json:
+        told = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
+        say(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        say(request_text(id, view, served=served))
     return ExitCode.DONE
 
 
-async def _pending_of(runs: list[Run], silent: list[str]) -> list[PendingOfRun]:
+async def show_runs(
+    settings: Settings, wanted: RunFilter, limit: int, *, as_json: bool
+) -> ExitCode:
+    """The runs of the server that a filter takes."""
+    rows = [row async for row in run_rows(await _client(settings), wanted, limit)]
+    if as_json:
+        say(json.dumps([run_json(row) for row in rows], indent=2, ensure_ascii=False))
+    elif rows:
+        say(run_table(rows, datetime.now(UTC)))
+    else:
+        note("no run is so")
+    if len(rows) == limit:
+        note(f"the latest {limit} are listed; more: --limit N")
+    return ExitCode.DONE
+
+
+async def _pending_in(client: Client, run: Run) -> list[PendingOfRun]:
+    found = await requests_of(client, run)
+    return [PendingOfRun(run.id, request, found.served) for request in found.pending]
+
+
+async def _pending_of(client: Client, runs: list[Run], silent: list[str]) -> list[PendingOfRun]:
     """The requests of many runs, a few asked at once; those that nobody answers for are noted."""
     places = asyncio.Semaphore(_ASKED_AT_ONCE)
 
     async def pending_of(run: Run) -> list[PendingOfRun]:
         async with places:
             try:
-                return [PendingOfRun(run.id, request) for request in await run.pending()]
+                return await _pending_in(client, run)
             except CommandError:  # nobody answers for it, or it is of another kind
                 silent.append(run.id)
                 return []
@@ -120,7 +149,7 @@ async def decide(
         raise CommandError(
             f"the run {id!r} has ended; there is nothing left to decide", ExitCode.RUN_FAILED
         )
-    named = asked.model_copy(update={"id": request or await _only_request(run)})
+    named = asked.model_copy(update={"id": request or only_request(run, await run.pending())})
     seen = await _shown(run, named)
     if seen is None:
         return ExitCode.RUN_FAILED
@@ -153,15 +182,6 @@ async def _shown(run: Run, asked: DecideInput) -> DecideInput | None:
             note("nothing is decided")
             return None
     return asked.model_copy(update={"digest": request.digest})
-
-
-async def _only_request(run: Run) -> str:
-    ids = [request.id for request in await run.pending()]
-    if not ids:
-        raise CommandError(f"nothing waits for a person in the run {run.id!r}", ExitCode.RUN_FAILED)
-    if len(ids) > 1:
-        raise CommandError(f"several requests wait in {run.id!r}; name one: {listed(ids)}")
-    return ids[0]
 
 
 async def show_result(settings: Settings, id: str, *, as_json: bool) -> ExitCode:

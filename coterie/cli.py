@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +21,7 @@ from dsl.errors import InvalidDocument
 from dsl.visible import visible
 
 VERBS = {
+    "init": "make a project with a team, a test of it and a coterie.yml",
     "run": "run a team here and watch it",
     "start": "start a run for a worker elsewhere, print its id",
     "worker": "serve runs until interrupted",
@@ -34,6 +35,7 @@ VERBS = {
     "explain": "show every effective value and the line that it came from",
     "limits": "show every bound of a document and the line that it came from",
     "schema": "print the JSON Schema of documents, for editors",
+    "runs": "list runs, by state, team and age",
     "status": "show where a run is",
     "cost": "show what a run has used: tokens, money, time, and what is left of its budgets",
     "watch": "follow a run to its end, changing nothing",
@@ -53,10 +55,13 @@ VERBS = {
     "result": "show how a run ended, waiting for its end",
     "storage": "show where large values lie, and delete old ones",
     "replay": "check that this code decides a recorded run as it was decided",
+    "completion": "print a script that completes commands in bash, zsh or fish",
 }
 """Every command, with what it does; its module has the same name."""
 
-_BRIEF = frozenset({"validate", "check", "plan", "graph", "explain", "limits", "schema"})
+_BRIEF = frozenset(
+    {"validate", "check", "plan", "graph", "explain", "limits", "schema", "init", "completion"}
+)
 """They read, tell and end: looking for garbage would cost a tenth of their time."""
 
 
@@ -154,7 +159,17 @@ class _Verb(_Parser):
             self._mixing = False
 
 
-def _parsed(words: Sequence[str]) -> tuple[str, Namespace]:
+def whole_parser() -> ArgumentParser:
+    """The parser of every command, with all their arguments."""
+    return _parser(dict.fromkeys(VERBS, True))
+
+
+def _parser(verbs: Mapping[str, bool]) -> ArgumentParser:
+    """The parser.
+
+    Args:
+        verbs: the commands that it knows; and whether with their arguments.
+    """
     parser = _Parser(
         prog="coterie",
         description="Runs teams of LLM agents, written in YAML, as durable Temporal workflows.",
@@ -162,17 +177,23 @@ def _parsed(words: Sequence[str]) -> tuple[str, Namespace]:
         "is wrong, 3 a bug, 10 to 12 a limit of the run, 20 to 24 a budget, 130 interrupted.",
     )
     parser.add_argument("--version", action="store_true", help="show the version")
-    verbs = parser.add_subparsers(
+    below = parser.add_subparsers(
         dest="verb", metavar="COMMAND", title="commands", parser_class=_Verb
     )
+    for verb, whole in verbs.items():
+        what = VERBS[verb]
+        made = below.add_parser(verb, help=what, description=f"{what[0].upper()}{what[1:]}.")
+        if whole:
+            _command(verb).add_arguments(made)
+    return parser
+
+
+def _parsed(words: Sequence[str]) -> tuple[str, Namespace]:
     chosen = next((word for word in words if not word.startswith("-")), None)
     # To make the parsers of all commands takes as long as to check a short document.
     alone = chosen in VERBS and words[0] == chosen
-    for verb, what in VERBS.items():
-        if verb == chosen or not alone:
-            below = verbs.add_parser(verb, help=what, description=f"{what[0].upper()}{what[1:]}.")
-            if verb == chosen:
-                _command(verb).add_arguments(below)
+    known = {verb: verb == chosen for verb in VERBS if verb == chosen or not alone}
+    parser = _parser(known)
     args = parser.parse_args(words)
     if args.version:
         _show_version()

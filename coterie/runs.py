@@ -229,8 +229,8 @@ class Run:
         match error.status:
             case RPCStatusCode.NOT_FOUND:
                 return CommandError(
-                    f"there is no run {self.id!r} on this server; `coterie pending` and the UI "
-                    "list those that there are"
+                    f"there is no run {self.id!r} on this server; `coterie runs` lists those that "
+                    "there are"
                 )
             case (
                 RPCStatusCode.PERMISSION_DENIED

@@ -55,12 +55,12 @@ async def start(
     ui = connection.ui_of(run.id)
     if ui:
         note(ui)
-    if not await _is_served(connection.client, settings.task_queue):
+    if not await is_served(connection.client, settings.task_queue):
         note(f"no worker serves the task queue {settings.task_queue!r} yet: `coterie worker`")
     return ExitCode.DONE
 
 
-async def _is_served(client: Client, task_queue: str) -> bool:
+async def is_served(client: Client, task_queue: str) -> bool:
     """Somebody polls the queue; taken for granted when the server does not tell."""
     request = DescribeTaskQueueRequest(
         namespace=client.namespace,

@@ -21,6 +21,8 @@ from coterie.wire import data_converter
 from dsl.plan import Plan
 from dsl.visible import one_line
 from workflows.messages import TeamInput
+from workflows.requests import RequestView
+from workflows.state import RunState
 from workflows.team import TeamWorkflow
 from workflows.views import CostReport, RunStatus, TrailEntry
 
@@ -39,6 +41,8 @@ class Rebuilt:
     visits: Mapping[tuple[str, int], Visit]
     """`{(team, visit): everything that it decided}`."""
     cost: CostReport
+    requests: Mapping[str, RequestView]
+    """`{id: the request as it waits, or how it was decided}`."""
     heard: tuple[Heard, ...]
     """What people said to it within this history."""
 
@@ -94,6 +98,13 @@ def _plan_in(payload: Payload, model: type[BaseModel]) -> Plan | None:
     return plan if isinstance(plan, Plan) else None
 
 
+def _requests(state: RunState) -> dict[str, RequestView]:
+    return {
+        id: RequestView(pending=state.pending.get(id), decision=state.decisions.get(id))
+        for id in (*state.decisions, *state.pending)
+    }
+
+
 class _Onlooker(Onlooker):
     """Looks at the replayed workflow before it is put out of memory."""
 
@@ -119,5 +130,5 @@ class _Onlooker(Onlooker):
             return
         self.seen = Rebuilt(
             run.plan, tuple(witness.trail), run.status(), witness.visits, run.cost(),
-            tuple(self._heard),
+            _requests(run.state), tuple(self._heard),
         )  # fmt: skip

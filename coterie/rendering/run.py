@@ -27,6 +27,8 @@ class PendingOfRun:
 
     run: str
     request: Pending
+    served: bool = True
+    """A worker takes a decision now."""
 
 
 def clock(moment: str) -> str:
@@ -84,10 +86,10 @@ def decision_text(taken: Decision) -> str:
 
 def pending_text(requests: Iterable[PendingOfRun]) -> str:
     """Everything that waits for a person, with the words that answer it."""
-    return "\n\n".join(_request(one.run, one.request) for one in requests)
+    return "\n\n".join(_request(one.run, one.request, one.served) for one in requests)
 
 
-def _request(run: str, request: Pending) -> str:
+def _request(run: str, request: Pending, served: bool) -> str:
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt), *show_lines(request.show)]
     if request.cut:
         lines.append(f"    [shortened; whole: coterie show {run} '{request.id}']")
@@ -97,12 +99,22 @@ def _request(run: str, request: Pending) -> str:
     if request.quorum > 1:
         so_far = f": {', '.join(request.approved_by)}" if request.approved_by else ""
         lines.append(f"  approved by {len(request.approved_by)} of {request.quorum}{so_far}")
+    if meanwhile := _meanwhile(request):
+        lines.append(f"  meanwhile: {meanwhile}")
     if request.editable:
         lines.append("  what is shown may be changed: --payload JSON")
+    lines += () if served else (_no_worker(run),)
     return text_of([*lines, f"  {words_for(run, request)}"])
 
 
-def request_text(run: str, view: RequestView) -> str:
+def _no_worker(run: str) -> str:
+    return (
+        f"  no worker serves this run; before you decide, start `coterie worker`, or `coterie run "
+        f"--resume {run}` where it was begun"
+    )
+
+
+def request_text(run: str, view: RequestView, *, served: bool = True) -> str:
     """One request, whole: what is shown, the terms, what happened so far, how to decide."""
     request = view.pending
     if request is None:
@@ -125,6 +137,7 @@ def request_text(run: str, view: RequestView) -> str:
         lines.append("  what is shown may be changed: --payload JSON")
     if request.payload_schema is not None:
         lines += ["  its JSON Schema:", *show_lines(request.payload_schema, cut=False)]
+    lines += () if served else (_no_worker(run),)
     return text_of([*lines, f"  {words_for(run, request)}   with --digest {request.digest}"])
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import asks, sentence, together
+from tests.support.cli import asks, interrupt, sentence, together
 from tests.support.project import Project
 
 APPROVED = """
@@ -205,3 +205,21 @@ def test_a_run_that_no_worker_serves_says_so(
     assert desk.coterie("result", "unserved").returncode == 0
     worker.terminate()
     assert worker.wait(60) == 0, desk.log("worker")
+
+
+async def test_without_a_worker_the_list_and_a_request_are_told_from_the_history(
+    desk: Project,
+) -> None:
+    process = desk.begin("run", "article", "--set", "topic=rain", "--id", "left")
+    await asks(desk, "left")
+    interrupt(process)
+    listed, pending, shown, runs = together(
+        desk, ("pending", "left", "--json"), ("pending", "left"), ("show", "left"),
+        ("runs", "--state", "no_worker", "--team", "article", "--json"),
+    )  # fmt: skip
+    [request] = json.loads(listed.stdout)
+    assert (request["id"], request["served"]) == ("review/sign_off#1", False)
+    for told in (pending.stdout, shown.stdout):
+        assert "review/sign_off#1" in told
+        assert "no worker serves this run" in told
+    assert "left" in [run["run"] for run in json.loads(runs.stdout)]

@@ -17,7 +17,13 @@ from tests.support.team_tests import read, results, told
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "language"
 SHIPPED = ROOT / "tests" / "teams"
-FILES = [*sorted(EXAMPLES.glob("*.test.yml")), *sorted(SHIPPED.glob("*.test.yml"))]
+NEW_PROJECT = shipped_root() / "project" / "config" / "teams"
+"""What `coterie init` writes."""
+FILES = [
+    file
+    for folder in (EXAMPLES, SHIPPED, NEW_PROJECT)
+    for file in sorted(folder.glob("*.test.yml"))
+]
 TYPES = get_args(TeamDocument.model_fields["type"].annotation)
 NAMES = {"concentrator": "concentrator.yml", **{type: f"{type}_team.yml" for type in TYPES
          if type != "concentrator"}}  # fmt: skip

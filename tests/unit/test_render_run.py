@@ -56,6 +56,19 @@ def test_what_has_no_price_is_unpriced_in_a_result_as_in_the_cost_of_a_run() -> 
     assert "24 out), 0.50 USD and unpriced calls\n" in end_text("r", dear)
 
 
+def test_a_list_and_one_request_tell_the_same_of_escalations_and_of_the_worker() -> None:
+    request = Pending(id="a/b#1", prompt="Ok?", since=AT, reminders=1, escalations=2, digest="d")
+    listed = pending_text([PendingOfRun("r", request, served=False)])
+    whole = request_text("r", RequestView(pending=request), served=False)
+    for told in (listed, whole):
+        assert "1 reminder, 2 escalations" in told
+        assert "no worker serves this run" in told
+    served = pending_text([PendingOfRun("r", request)]) + request_text(
+        "r", RequestView(pending=request)
+    )
+    assert "no worker" not in served
+
+
 def test_without_because_a_line_is_short_but_a_decision_keeps_its_reason() -> None:
     assert "because" not in trail_line(entry("team", because="rule 1"), because=False)
     approval = entry("approval", because="review/sign#1 approved by ann: Good.")

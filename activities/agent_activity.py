@@ -30,6 +30,7 @@ from activities.heartbeats import heartbeating
 from activities.metering import Meter, Metered
 from activities.prices import Pricing
 from activities.providers.failures import ProviderFailure, to_application_error
+from activities.user_code.pool import UserCode, UserCodeTimeout
 from dsl.plan import Persona
 from dsl.values import Json
 
@@ -51,6 +52,7 @@ class AgentActivities:
         blobs: Blobs | None = None,
         queues: Mapping[str, OwnQueue] | None = None,
         pricing: Pricing | None = None,
+        user_code: UserCode | None = None,
     ) -> None:
         """Take the worker's own settings; a request can name what is here and nothing else.
 
@@ -63,6 +65,7 @@ class AgentActivities:
             blobs: Where conversations are kept; without it none can be had.
             queues: Of the providers with a rate limit, which holds only for calls through them.
             pricing: What model calls cost; without it, none has a price.
+            user_code: Runs legacy agents; without it, in processes with an empty environment.
 
         Raises:
             AgentRefused: an own agent type cannot be one.
@@ -76,6 +79,7 @@ class AgentActivities:
         self._conversations = None if blobs is None else Conversations(blobs)
         self._queues = dict(queues or {})
         self._pricing = pricing
+        self._user_code = user_code or UserCode()
 
     @activity.defn(name=RUN_AGENT)
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
@@ -90,7 +94,7 @@ class AgentActivities:
         meter = Meter.of_activity(self._pricing)
         try:
             async with heartbeating(meter.told):
-                agent = await self._agent(request, meter)
+                agent = self._agent(request, meter)
                 if request.conversation is not None and not agent.converses:
                     raise AgentRefused(
                         f"agent {request.task!r} is of a type that has no conversations"
@@ -98,10 +102,14 @@ class AgentActivities:
                 response: object = await agent.process(request.inputs)
         except ProviderFailure as failure:
             raise to_application_error(failure, *meter.hand_on()) from None
-        except BlobMissing as missing:
-            raise _unusable(request, missing, non_retryable=True) from None
-        except BlobsUnusable as unusable:  # nothing was paid yet, and it may pass
-            raise _unusable(request, unusable, non_retryable=False) from None
+        except UserCodeTimeout as late:
+            raise ApplicationError(
+                f"task {request.task!r}: {request.agent_class} {late}", *meter.hand_on(),
+                type=FailureType.TIMEOUT,
+            ) from None  # fmt: skip
+        except (BlobMissing, BlobsUnusable) as error:
+            # what is unusable may pass, and nothing was paid yet
+            raise _unusable(request, error, non_retryable=isinstance(error, BlobMissing)) from None
         except AgentRefused as refusal:
             raise ApplicationError(
                 str(refusal), *meter.told(), type=FailureType.AGENT_REFUSED, non_retryable=True
@@ -130,7 +138,7 @@ class AgentActivities:
             category=ApplicationErrorCategory.BENIGN,
         )
 
-    async def _agent(self, request: AgentRequest, meter: Meter) -> BaseAgent:
+    def _agent(self, request: AgentRequest, meter: Meter) -> BaseAgent:
         checked = _checked(request.persona)
         factory = AgentFactory(
             _system_config(request, checked),
@@ -139,20 +147,17 @@ class AgentActivities:
             skills=self._skills,
             services=self._services(request, checked, meter),
         )
-        if request.agent_class is None:
-            return factory.create_agent(_task_config(request))
-        # A legacy module may take its time to import; heartbeats go on meanwhile.
-        return await asyncio.to_thread(factory.create_agent, _task_config(request))
+        return factory.create_agent(_task_config(request))
 
     def _services(
         self, request: AgentRequest, checked: CheckedPersona | None, meter: Meter
     ) -> AgentServices:
         reasks = request.reask.number if request.reask else 0
         label = f"{request.team}/{request.task}#{request.visit}.{reasks}"
-        key = label
+        key, limit = label, None
         if activity.in_activity():
             info = activity.info()
-            key = f"{info.workflow_run_id}/{info.activity_id}"
+            key, limit = f"{info.workflow_run_id}/{info.activity_id}", info.start_to_close_timeout
         return AgentServices(
             providers=Metered(self._providers, meter),
             call_skill=self._call_skill,
@@ -162,6 +167,8 @@ class AgentActivities:
             reask=request.reask,
             checked=checked,
             notices=request.notices,
+            user_code=self._user_code,
+            timeout=None if limit is None else limit.total_seconds(),
         )
 
     def _conversation(self, request: AgentRequest) -> OpenConversation | None:

@@ -48,6 +48,7 @@ class FailureType:
     SKILL_REFUSED = "SkillRefused"  # input against the contract, or outside the workspace
     SKILL_FAILED = "SkillFailed"  # the skill ran and could not do it
     STORAGE_UNUSABLE = "StorageUnusable"  # a conversation cannot be read or kept
+    TIMEOUT = "Timeout"  # the engine's own word; of a legacy agent that was ended
     STALE_ATTEMPT = "StaleAttempt"  # not made: Temporal gave the call to another attempt
     OUTCOME_UNKNOWN = "OutcomeUnknown"  # a `once` skill whose first attempt was lost
     OWN_QUEUE = "OwnQueue"  # never made: its provider is called through a queue of its own

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from activities.agents.base import AgentServices, BaseAgent
-from activities.agents.legacy import LegacyAgent, load_agent_class
+from activities.agents.legacy import LegacyAgent, check_agent_path
 from activities.agents.orchestrating import GenericOrchestratingAgent
 from activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
 from activities.agents.single_shot import GenericSingleShotAgent
@@ -119,8 +119,9 @@ class AgentFactory:
                     "its section of `llm_config.agents`, a new one has `agent_type`, "
                     "`persona_key` and `config`: use one of the two"
                 )
-        agent_class = load_agent_class(_required(task_config, "agent_class"), self._agent_packages)
-        agent = LegacyAgent(agent_class, unique_name=name, full_config=self.full_system_config)
+        path = _required(task_config, "agent_class")
+        check_agent_path(path, self._agent_packages)
+        agent = LegacyAgent(path, unique_name=name, full_config=self.full_system_config)
         agent.attach(self._services)
         return agent
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # these load Temporal's library, which checking a document do
     from activities.notices import Channel
     from activities.providers.base import ProviderSettings
     from activities.skills.base import Workspace
+    from activities.user_code.pool import UserCode
 
 
 class TrustedConfig(Frozen):
@@ -34,6 +35,7 @@ class TrustedConfig(Frozen):
     """Absolute path of the one folder that skills may touch."""
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
     agent_packages: tuple[str, ...] = ()
+    agent_env: tuple[str, ...] = ()
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     search_attributes: bool = False
     event_groups: bool = False
@@ -81,6 +83,7 @@ def resolved(
         workspace=str(folder.resolve()),
         commands=worker.commands,
         agent_packages=worker.agent_packages,
+        agent_env=worker.agent_env,
         notify=worker.notify,
         search_attributes=worker.search_attributes,
         event_groups=worker.event_groups,
@@ -188,6 +191,20 @@ def workspace_of(trusted: TrustedConfig, settings: Settings) -> "Workspace":
         },
         environment=settings.environment,
     )
+
+
+def user_code_of(trusted: TrustedConfig, settings: Settings) -> "UserCode":
+    """Where classes of the user's packages run: they see what a command sees, and what is named."""
+    from activities.skills.command_runner import PASSED_ON
+    from activities.user_code.pool import UserCode
+
+    names = {*PASSED_ON, *trusted.agent_env}
+    environment = {
+        key: value
+        for key, value in settings.environment.items()
+        if key in names or key.startswith("LC_")
+    }
+    return UserCode(settings.project, environment, (str(settings.project),))
 
 
 def _kind(name: str, section: ProviderSection) -> str:

@@ -18,6 +18,7 @@ from activities.prices import Pricing
 from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
 from activities.skills.registry import SKILLS
+from activities.user_code.pool import UserCode
 from coterie.compile_activity import CompileActivities
 from coterie.fork_activity import ForkActivities
 from coterie.marking import marks_of
@@ -26,7 +27,13 @@ from coterie.sandbox import sandbox
 from coterie.settings import Settings
 from coterie.storage import storage_of
 from coterie.terminal import note
-from coterie.trusted import TrustedConfig, channels_of, provider_settings, workspace_of
+from coterie.trusted import (
+    TrustedConfig,
+    channels_of,
+    provider_settings,
+    user_code_of,
+    workspace_of,
+)
 from coterie.version import own_version
 from workflows.team import TeamWorkflow
 
@@ -65,13 +72,13 @@ async def working(
         sticky: how long a run waits for this worker, which has it in memory, before another may
             replay it: the pause after a worker was killed.
     """
-    import_from_project(settings, trusted)
+    user_code = user_code_of(trusted, settings)
     reached = provider_settings(trusted, settings)
     providers = Providers(reached)
     queues = provider_queues(trusted, task_queue)
     marks = await marks_of(client, trusted)
     workers = build_workers(
-        client, settings, trusted, providers, queues, Pricing(reached), marks,
+        client, settings, trusted, providers, queues, Pricing(reached), user_code, marks,
         task_queue=task_queue, grace=grace, sticky=sticky,
     )  # fmt: skip
     await _hold(client, queues)
@@ -79,6 +86,7 @@ async def working(
         async with _serving(workers, grace):
             yield workers[0]
     finally:
+        await user_code.close()
         await providers.close()
 
 
@@ -131,6 +139,7 @@ def build_workers(
     providers: Providers,
     queues: Mapping[str, ProviderQueue],
     pricing: Pricing,
+    user_code: UserCode,
     marks: Marks | None = None,
     *,
     task_queue: str,
@@ -147,6 +156,7 @@ def build_workers(
         blobs=storage_of(settings).blobs,
         queues={name: queue.told for name, queue in queues.items()},
         pricing=pricing,
+        user_code=user_code,
     )
     compiler = CompileActivities(settings, trusted, queues, marks)
     forks = ForkActivities(client)
@@ -179,10 +189,3 @@ def build_workers(
         queue_worker(client, queue, agents, grace=grace, most=MOST_ACTIVITIES) for queue in served
     )
     return (serving, *calling)
-
-
-def import_from_project(settings: Settings, trusted: TrustedConfig) -> None:
-    """Let `agent_class` find the project's own packages, as a script in its folder would."""
-    folder = str(settings.project)
-    if trusted.agent_packages and folder not in sys.path:
-        sys.path.append(folder)

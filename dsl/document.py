@@ -286,6 +286,8 @@ class WorkerSection(Frozen):
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
     agent_packages: tuple[PackageName, ...] = ()
     """The packages that `agent_class` may be imported from."""
+    agent_env: tuple[VariableName, ...] = ()
+    """Names of further environment variables that classes of these packages may see."""
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     """`{channel: how it reaches people}`; a document names a channel, and nothing else."""
     search_attributes: bool = False

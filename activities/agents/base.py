@@ -19,6 +19,7 @@ from activities.agents.refusals import AgentRefused
 from activities.contracts import AgentResponse, Reask, SkillRequest, SkillResult
 from activities.conversations import OpenConversation
 from activities.providers.base import ModelProvider
+from activities.user_code.pool import UserCode
 from dsl.merge import deep_merge
 from dsl.plan import Persona
 from dsl.steps import Step
@@ -71,6 +72,10 @@ class AgentServices:
     """Set when the turn asks again after an unusable answer."""
     notices: tuple[str, ...] = ()
     """What the model is told at the end of its prompt, beside what the persona asks."""
+    user_code: UserCode | None = None
+    """Runs classes of the user's own packages."""
+    timeout: float | None = None
+    """Seconds for this attempt."""
     checked: "CheckedPersona | None" = None
     """The persona that the turn was sent with."""
 

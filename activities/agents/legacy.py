@@ -9,38 +9,45 @@ the names of its constructor's parameters:
 - `unique_name`: the task's name.
 
 It answers with an object or a mapping that has `success`, `data` and `error`; metrics and other
-extras are not carried over. A class is imported only from packages that the worker allows.
+extras are not carried over. A class is imported only from packages that the worker allows, and
+only in a child process (`user_code`): it can neither block nor end the worker.
 """
 
-import asyncio
-import importlib
-import inspect
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Collection
 
 from activities.agents.base import BaseAgent
-from activities.agents.plain import NotJson, as_json
 from activities.agents.refusals import AgentRefused
 from activities.contracts import AgentError, AgentResponse, FailureType
+from activities.user_code.messages import (
+    AgentCall,
+    Answered,
+    Needs,
+    NoClass,
+    NoSignature,
+    NotAnAnswer,
+    NotImported,
+    NotJsonAnswer,
+    Outcome,
+    Raised,
+)
+from activities.user_code.pool import UserCodeFailed
 from dsl.document import RESERVED_PACKAGES
 from dsl.errors import listed, nearest
 from dsl.merge import deep_merge
 from dsl.values import Json
 
 _WHOLE_CONFIG = ("full_config", "full_effective_config", "full_system_config", "config")
-_LONGEST_REASON = 500
 
 
-def load_agent_class(path: str, allowed_packages: Collection[str]) -> type:
-    """The class at an import path.
+def check_agent_path(path: str, allowed_packages: Collection[str]) -> None:
+    """Make sure that a class may be imported, without importing it.
 
     Args:
         path: `package.module.Class`.
         allowed_packages: Packages or dotted prefixes that the worker lets agents come from.
 
     Raises:
-        AgentRefused: the path is none, is not in an allowed package, or leads to no agent class.
+        AgentRefused: the path is none, or is not in an allowed package.
     """
     parts = path.split(".")
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
@@ -51,135 +58,90 @@ def load_agent_class(path: str, allowed_packages: Collection[str]) -> type:
             f"({listed(allowed_packages)}); `worker.agent_packages` in the worker's own "
             "configuration lists them"
         )
-    module_name, _, class_name = path.rpartition(".")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # whatever a module does when it is imported
-        raise AgentRefused(
-            f"agent_class {path!r} cannot be imported: {_reason(error)}{_hidden(error)}"
-        ) from error
-    found: object = getattr(module, class_name, None)
-    if not isinstance(found, type) or not callable(getattr(found, "process", None)):
-        names = [name for name, value in vars(module).items() if isinstance(value, type)]
-        hint = nearest(class_name, names)
-        raise AgentRefused(
-            f"agent_class {path!r} is no class with a method process(context)"
-            + (f"; {hint}" if hint else "")
-        )
-    return found
-
-
-def _hidden(error: Exception) -> str:
-    """Why an import found a package of ours where the class wanted one of its own."""
-    top = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
-    if top not in RESERVED_PACKAGES:
-        return ""
-    return f"; Coterie has its own package {top!r} and imports only that one: rename yours"
-
-
-@dataclass(frozen=True, slots=True)
-class _Raised:
-    """What a legacy agent raised; some exceptions cannot leave a thread as they are."""
-
-    error: BaseException
 
 
 class LegacyAgent(BaseAgent):
     """Stands for an instance of a legacy class; the class is made anew for every turn."""
 
-    def __init__(self, legacy_class: type, unique_name: str, full_config: Json) -> None:
+    def __init__(self, path: str, unique_name: str, full_config: Json) -> None:
         llm_config = full_config.get("llm_config")
         agents = llm_config.get("agents") if isinstance(llm_config, dict) else None
         section = agents.get(unique_name) if isinstance(agents, dict) else None
         super().__init__(section if isinstance(section, dict) else {}, unique_name, full_config)
-        self.legacy_class = legacy_class
+        self.path = path
 
     async def process(self, context: Json) -> AgentResponse:
-        """One turn of the legacy agent; what it raises is a failure of type AgentFailed.
+        """One turn of the legacy agent, in a child process; a cancelled turn ends it.
 
-        A `process` that is not async runs in a thread. A cancelled turn ends at once, but
-        nothing can stop the thread: it runs to its end and its answer is dropped.
+        What it raises, and an end of its process, are failures of type AgentFailed.
 
         Args:
             context: Its `input`, when given, is the legacy agent's context; else `context` is.
 
         Raises:
-            AgentRefused: the constructor needs what a legacy agent is not given.
+            AgentRefused: there is no such class, or its constructor needs what it is not given.
+            UserCodeTimeout: the turn took longer than its attempt may.
         """
-        arguments = self._constructor_arguments()
-        given = legacy_context(context)
-        if inspect.iscoroutinefunction(getattr(self.legacy_class, "process")):  # noqa: B009
-            answer = await self._await(arguments, given)
-        else:
-            answer = await asyncio.to_thread(self._run, arguments, given)
-            if inspect.isawaitable(answer):
-                answer = await self._finish(answer)
-        if isinstance(answer, _Raised):
-            return self._failed(f"raised {_reason(answer.error)}")
-        return self._response(answer)
-
-    def _constructor_arguments(self) -> dict[str, object]:
-        whole = deep_merge(self.full_config, {})
-        offered: dict[str, object] = dict.fromkeys(_WHOLE_CONFIG, whole)
+        user_code = self.services.user_code
+        if user_code is None:
+            raise AgentRefused(f"agent {self.unique_name!r} was given no process to run in")
+        offered: Json = dict.fromkeys(_WHOLE_CONFIG, self.full_config)
         offered |= {"persona_config": self.persona_config, "unique_name": self.unique_name}
+        call = AgentCall(
+            path=self.path,
+            offered=offered,
+            config_names=_WHOLE_CONFIG,
+            context=legacy_context(context),
+        )
         try:
-            parameters = inspect.signature(self.legacy_class).parameters.values()
-        except ValueError:
-            raise AgentRefused(f"{self._path} does not say what its constructor takes") from None
-        taken = [parameter.name for parameter in parameters if parameter.name in offered]
-        for parameter in parameters:
-            variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-            required = parameter.default is parameter.empty and not variadic
-            if required and parameter.name not in offered:
+            return self._response(await user_code.run(call, self.services.timeout))
+        except UserCodeFailed as failure:
+            return self._failed(str(failure))
+
+    def _response(self, outcome: Outcome) -> AgentResponse:
+        match outcome:
+            case NotImported(reason=reason, missing=missing):
                 raise AgentRefused(
-                    f"the constructor of {self._path} needs {parameter.name!r}; a legacy agent "
+                    f"agent_class {self.path!r} cannot be imported: {reason}{_hidden(missing)}"
+                )
+            case NoClass(names=names):
+                hint = nearest(self.path.rpartition(".")[2], names)
+                raise AgentRefused(
+                    f"agent_class {self.path!r} is no class with a method process(context)"
+                    + (f"; {hint}" if hint else "")
+                )
+            case NoSignature():
+                raise AgentRefused(f"{self.path} does not say what its constructor takes")
+            case Needs(parameter=parameter):
+                offered = (*_WHOLE_CONFIG, "persona_config", "unique_name")
+                raise AgentRefused(
+                    f"the constructor of {self.path} needs {parameter!r}; a legacy agent "
                     f"is given: {listed(offered)}"
                 )
-        if not taken and any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-            taken = ["config"]  # `**kwargs` handed on to a base class: the oldest name
-        return {name: offered[name] for name in taken}
-
-    def _run(self, arguments: dict[str, object], context: Json) -> object:
-        try:
-            return self.legacy_class(**arguments).process(context)
-        except BaseException as error:  # also SystemExit: an agent does not stop the worker
-            return _Raised(error)
-
-    async def _await(self, arguments: dict[str, object], context: Json) -> object:
-        try:
-            return await self.legacy_class(**arguments).process(context)
-        except (Exception, SystemExit) as error:
-            return _Raised(error)
-
-    async def _finish(self, answer: Any) -> object:
-        try:
-            return await answer
-        except (Exception, SystemExit) as error:
-            return _Raised(error)
-
-    def _response(self, answer: object) -> AgentResponse:
-        success = _field(answer, "success")
-        if not isinstance(success, bool):
-            return self._failed(
-                f"answered with a {type(answer).__name__} that has no `success` of true or false"
-            )
-        try:
-            data = as_json(_field(answer, "data"), "data")
-        except NotJson as error:
-            return self._failed(f"answered with data that is not JSON: {error}")
-        if success:
-            return AgentResponse(success=True, data=data)
-        return AgentResponse(success=False, data=data, error=_error(_field(answer, "error")))
+            case Raised(reason=reason):
+                return self._failed(f"raised {reason}")
+            case NotAnAnswer(type=name):
+                return self._failed(
+                    f"answered with a {name} that has no `success` of true or false"
+                )
+            case NotJsonAnswer(reason=reason):
+                return self._failed(f"answered with data that is not JSON: {reason}")
+            case Answered():
+                return _answered(outcome)
 
     def _failed(self, what: str) -> AgentResponse:
-        message = f"task {self.unique_name!r}: legacy agent {self._path} {what}"
+        message = f"task {self.unique_name!r}: legacy agent {self.path} {what}"
         return AgentResponse(
             success=False, error=AgentError(type=FailureType.AGENT_FAILED, message=message)
         )
 
-    @property
-    def _path(self) -> str:
-        return f"{self.legacy_class.__module__}.{self.legacy_class.__qualname__}"
+
+def _hidden(module: str) -> str:
+    """Why an import found a package of ours where the class wanted one of its own."""
+    top = module.partition(".")[0]
+    if top not in RESERVED_PACKAGES:
+        return ""
+    return f"; Coterie has its own package {top!r} and imports only that one: rename yours"
 
 
 def legacy_context(inputs: Json) -> Json:
@@ -192,20 +154,11 @@ def legacy_context(inputs: Json) -> Json:
     return {} if chosen is None else {"input": chosen}
 
 
-def _field(answer: object, name: str) -> object:
-    if isinstance(answer, Mapping):
-        return cast("Mapping[str, object]", answer).get(name)
-    return getattr(answer, name, None)
-
-
-def _error(error: object) -> AgentError:
-    type_, message = getattr(error, "type", None), getattr(error, "message", None)
-    if isinstance(type_, str) and isinstance(message, str):
-        return AgentError(type=type_, message=message)
-    told = "it did not say why" if error is None else str(error)[:_LONGEST_REASON]
-    return AgentError(type=FailureType.AGENT_FAILED, message=told)
-
-
-def _reason(error: BaseException) -> str:
-    text = " ".join(str(error).split())[:_LONGEST_REASON]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+def _answered(outcome: Answered) -> AgentResponse:
+    if outcome.success:
+        return AgentResponse(success=True, data=outcome.data)
+    error = AgentError(
+        type=outcome.error_type or FailureType.AGENT_FAILED,
+        message=outcome.error or "it did not say why",
+    )
+    return AgentResponse(success=False, data=outcome.data, error=error)

@@ -1,10 +1,14 @@
-"""Python values of somebody's code as JSON, or the name of the field that is none."""
+"""Python values of somebody's code as JSON, or the name of the field that is none.
+
+A child process imports this beside the user's code: at run time the standard library alone.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from pydantic import JsonValue
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 DEEPEST = 100
 
@@ -13,7 +17,7 @@ class NotJson(Exception):
     """A value that JSON has not; the message says where it is."""
 
 
-def as_json(value: object, where: str, depth: int = 0) -> JsonValue:
+def as_json(value: object, where: str, depth: int = 0) -> "JsonValue":
     """The value as JSON, in new mappings and lists; tuples become lists.
 
     Raises:

@@ -16,15 +16,16 @@ from activities.agent_activity import AgentActivities
 from activities.blobs import MemoryBlobs
 from activities.prices import Pricing
 from activities.skills.registry import SKILLS
+from activities.user_code.pool import UserCode
 from coterie.settings import STATE_FOLDER
 from coterie.testing.gate import Gate
 from coterie.testing.model import PlayedModel
 from coterie.testing.notices import PlayedNotices
 from coterie.testing.reading import Case, TestFile
 from coterie.testing.skills import PlayedSkills
-from coterie.trusted import provider_settings, workspace_of
+from coterie.trusted import provider_settings, user_code_of, workspace_of
 from coterie.version import own_version
-from coterie.worker import MOST_ACTIVITIES, import_from_project
+from coterie.worker import MOST_ACTIVITIES
 from workflows.team import TeamWorkflow
 
 _LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
@@ -42,6 +43,7 @@ class Stage:
     queue: str
     model: PlayedModel
     skills: PlayedSkills
+    user_code: UserCode
     notices: PlayedNotices = field(default_factory=PlayedNotices)
     blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
     """What its conversations say; they outlive a worker."""
@@ -70,6 +72,7 @@ class Stage:
             skills=tuple(SKILLS),
             blobs=self.blobs,
             pricing=Pricing(provider_settings(self.file.team.trusted, self.file.settings)),
+            user_code=self.user_code,
         )
         slots = FixedSizeSlotSupplier(MOST_ACTIVITIES)
         return Worker(
@@ -93,7 +96,6 @@ class Stage:
 @asynccontextmanager
 async def staged(client: Client, file: TestFile, case: Case, queue: str) -> AsyncGenerator[Stage]:
     """The stage of a case, with nobody on it yet; nothing of it is left afterwards."""
-    import_from_project(file.settings, file.team.trusted)
     with TemporaryDirectory(prefix="coterie-case-") as temporary:
         folder = Path(temporary) / "workspace"
         _furnish(folder, file.workspace, case)
@@ -105,11 +107,13 @@ async def staged(client: Client, file: TestFile, case: Case, queue: str) -> Asyn
             queue=queue,
             model=PlayedModel(case.answers),
             skills=PlayedSkills(workspace_of(trusted, file.settings), case.skills),
+            user_code=user_code_of(trusted, file.settings),
         )
         try:
             yield stage
         finally:
             await stage.close()
+            await stage.user_code.close()
 
 
 def _furnish(folder: Path, source: Path | None, case: Case) -> None:

@@ -1,16 +1,26 @@
 """Legacy agents at work: old classes answer as they always did, and break nothing."""
 
+from collections.abc import AsyncGenerator
+
 import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import AgentError, AgentResponse, FailureType
+from activities.user_code.pool import UserCode
 from dsl.values import Json
 from tests.support.agents import RecordingModel, legacy_request, turn
 
 MODULE = "tests.support.legacy_agents"
-ACTIVITIES = AgentActivities(RecordingModel(), agent_packages=["tests.support"])
+CODE = UserCode()
+ACTIVITIES = AgentActivities(RecordingModel(), agent_packages=["tests.support"], user_code=CODE)
+
+
+@pytest.fixture(autouse=True, scope="module")
+async def closed() -> AsyncGenerator[None]:
+    yield
+    await CODE.close()
 
 
 async def test_a_sync_agent_reads_its_section_and_the_context() -> None:
@@ -103,6 +113,24 @@ async def test_an_answer_that_no_run_can_keep_is_a_failure_that_names_the_field(
 async def test_a_constructor_that_needs_more_than_there_is_is_refused() -> None:
     with pytest.raises(ApplicationError, match="Demanding needs 'database'; a legacy agent is giv"):
         await turn(ACTIVITIES, legacy_request("Demanding"))
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("tests.support.no_module.A", "cannot be imported: ModuleNotFoundError: No module named"),
+        (f"{MODULE}.Discoverer", "is no class with a method .* did you mean 'Discovery'?"),
+        (f"{MODULE}.NotAnAgent", r"is no class with a method process\(context\)"),
+        (f"{MODULE}.asyncio", r"is no class with a method process\(context\)"),
+    ],
+)
+async def test_a_path_that_leads_to_no_agent_is_refused_in_one_sentence(
+    path: str, told: str
+) -> None:
+    with pytest.raises(ApplicationError, match=told) as caught:
+        await turn(ACTIVITIES, legacy_request("", changes={"agent_class": path}))
+    assert caught.value.type == "AgentRefused"
+    assert "\n" not in str(caught.value)
 
 
 def failure(response: AgentResponse) -> str:

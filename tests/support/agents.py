@@ -1,6 +1,8 @@
 """What tests of agents share: a recording model, requests, and the activity's environment."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
 
 from pydantic import JsonValue
 from temporalio.testing import ActivityEnvironment
@@ -82,8 +84,15 @@ def legacy_request(
     return request(inputs, changes={**legacy, **(changes or {})})
 
 
+def environment(timeout: float = 60.0) -> ActivityEnvironment:
+    """Where a turn runs without a server."""
+    made = ActivityEnvironment()
+    made.info = replace(made.info, start_to_close_timeout=timedelta(seconds=timeout))
+    return made
+
+
 async def turn(activities: AgentActivities, wanted: AgentRequest) -> AgentResponse:
     """One turn as a worker runs it; how long it took is the machine's affair."""
     run: Callable[[AgentRequest], Awaitable[AgentResponse]] = activities.run_agent
-    response = await ActivityEnvironment().run(run, wanted)
+    response = await environment().run(run, wanted)
     return response.model_copy(update={"seconds": 0.0})

@@ -26,6 +26,7 @@ from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
 from activities.skills.base import Command, Workspace
 from activities.skills.registry import SKILLS, contracts
+from activities.user_code.pool import UserCode
 from coterie.fork_activity import ForkActivities
 from coterie.sandbox import sandbox
 from coterie.wire import data_converter
@@ -154,12 +155,14 @@ async def engine(
     )
     providers = Providers({"scripted": settings})
     workspace = Workspace(root=folder, commands=dict(commands or {}))
+    user_code = UserCode(folder)
     agents = AgentActivities(
         providers,
         agent_packages=agent_packages,
         skills=tuple(SKILLS),
         blobs=blobs,
         pricing=Pricing({"scripted": settings}),
+        user_code=user_code,
     )
     skills = SkillActivities(workspace, SKILLS)
     notices = NoticeActivities(channels or {}, {"PATH": os.environ["PATH"]}, folder)
@@ -185,6 +188,7 @@ async def engine(
             yield made
         finally:
             await made.end_all()
+    await user_code.close()
     await providers.close()
 
 

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from activities.agents.legacy import LegacyAgent, load_agent_class
+from activities.agents.legacy import LegacyAgent, check_agent_path
 from activities.agents.refusals import AgentRefused
 from activities.factory import AgentFactory
 from dsl.values import Json
-from tests.support import legacy_agents
 
 MODULE = "tests.support.legacy_agents"
 CONFIG: Json = {"llm_config": {"agents": {"discovery": {"model": "old"}}}}
@@ -17,8 +16,7 @@ CONFIG: Json = {"llm_config": {"agents": {"discovery": {"model": "old"}}}}
 
 @pytest.mark.parametrize("allowed", ["tests", "tests.support", MODULE, f"{MODULE}.Discovery"])
 def test_a_class_in_an_allowed_package_is_found(allowed: str) -> None:
-    found = load_agent_class(f"{MODULE}.Discovery", ["elsewhere", allowed])
-    assert found is legacy_agents.Discovery
+    check_agent_path(f"{MODULE}.Discovery", ["elsewhere", allowed])
 
 
 @pytest.mark.parametrize("allowed", [[], ["test"], ["tests.sup"], ["support"], ["tests.support.l"]])
@@ -26,7 +24,7 @@ def test_a_class_outside_the_allowed_packages_is_refused_and_never_imported(
     allowed: list[str],
 ) -> None:
     with pytest.raises(AgentRefused) as caught:
-        load_agent_class("tests.support.never_imported.Agent", allowed)
+        check_agent_path("tests.support.never_imported.Agent", allowed)
     assert "is not in a package that this worker allows" in str(caught.value)
     assert "`worker.agent_packages`" in str(caught.value)
     assert all(name in str(caught.value) for name in allowed)
@@ -39,15 +37,11 @@ def test_a_class_outside_the_allowed_packages_is_refused_and_never_imported(
         ("Discovery", "must read like package.module.Class"),
         ("tests..Discovery", "must read like package.module.Class"),
         ("tests.support/x.Discovery", "must read like package.module.Class"),
-        ("tests.no_such_module.Agent", "cannot be imported: ModuleNotFoundError: No module named"),
-        (f"{MODULE}.Discoverer", "is no class with a method .* did you mean 'Discovery'?"),
-        (f"{MODULE}.NotAnAgent", r"is no class with a method process\(context\)"),
-        (f"{MODULE}.asyncio", r"is no class with a method process\(context\)"),
     ],
 )
-def test_a_path_that_leads_to_no_agent_is_refused_in_one_sentence(path: str, told: str) -> None:
+def test_a_path_that_is_none_is_refused_in_one_sentence(path: str, told: str) -> None:
     with pytest.raises(AgentRefused, match=told) as caught:
-        load_agent_class(path, ["tests"])
+        check_agent_path(path, ["tests"])
     assert "\n" not in str(caught.value)
 
 
@@ -56,7 +50,7 @@ def test_a_legacy_task_becomes_an_agent_with_its_own_section() -> None:
         {"name": "discovery", "agent_class": f"{MODULE}.Discovery"}
     )
     assert isinstance(agent, LegacyAgent)
-    assert agent.legacy_class is legacy_agents.Discovery
+    assert agent.path == f"{MODULE}.Discovery"
     assert agent.persona_config == {"model": "old"}
     assert agent.unique_name == "discovery"
 

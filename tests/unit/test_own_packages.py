@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from activities.agents.legacy import load_agent_class
+from activities.agents.base import AgentServices
+from activities.agents.legacy import LegacyAgent
 from activities.agents.refusals import AgentRefused
+from activities.user_code.pool import UserCode
 from coterie.own_packages import ROOMS
 from dsl.document import RESERVED_PACKAGES
 from tests.law.sources import ROOMS as ALL_ROOMS
@@ -77,13 +79,16 @@ def test_a_name_that_only_begins_like_ours_is_allowed() -> None:
     assert [problem.code for problem in found] == ["E102"]  # nothing but the missing orchestration
 
 
-def test_a_class_that_imports_a_hidden_package_is_refused_with_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_class_that_imports_a_hidden_package_is_refused_with_the_reason(
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "house_of_agents.py").write_text("from config import a_setting_of_mine\n")
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    user_code = UserCode(tmp_path, {}, [str(tmp_path)])
+    agent = LegacyAgent("house_of_agents.Writer", "writer", {})
+    agent.attach(AgentServices(user_code=user_code))
     with pytest.raises(AgentRefused, match="Coterie has its own package 'config'"):
-        load_agent_class("house_of_agents.Writer", ["house_of_agents"])
+        await agent.process({})
+    await user_code.close()
 
 
 def test_every_room_is_reserved() -> None:

@@ -8,7 +8,13 @@ from coterie.catalog import Catalog, shipped_root
 from coterie.compiling import compile_target
 from coterie.failures import CommandError
 from coterie.settings import Settings, load
-from coterie.trusted import key_names, missing_keys, provider_settings, workspace_of
+from coterie.trusted import (
+    key_names,
+    missing_keys,
+    provider_settings,
+    user_code_of,
+    workspace_of,
+)
 from coterie.trusted_catalog import scope_providers, trusted_catalog
 
 TEAM = """
@@ -146,3 +152,12 @@ def test_one_broken_document_does_not_keep_the_others_from_being_served(
     trusted = trusted_catalog(settings, Catalog(settings), None)
     assert "scripted@development" in trusted.scoped
     assert "broken cannot be served" in capsys.readouterr().err
+
+
+def test_an_agent_class_sees_the_variables_that_the_worker_names(tmp_path: Path) -> None:
+    (tmp_path / "coterie.yml").write_text("worker: {agent_env: [OWN_KEY]}\n")
+    environ = {"PATH": "/bin", "LC_ALL": "C", "OWN_KEY": "own", "ANTHROPIC_API_KEY": "secret"}
+    settings = load(environ, tmp_path)
+    trusted = trusted_catalog(settings, Catalog(settings), None)
+    seen = dict(user_code_of(trusted, settings).environment)
+    assert seen == {"PATH": "/bin", "LC_ALL": "C", "OWN_KEY": "own"}

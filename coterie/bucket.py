@@ -5,7 +5,7 @@ environment as every AWS client takes them (`AWS_REGION`, `AWS_ENDPOINT_URL`, ..
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
@@ -13,22 +13,21 @@ from typing import TYPE_CHECKING, Any, cast
 from temporalio.api.common.v1 import Payload
 from temporalio.contrib.aws.s3driver import S3StorageDriver, S3StorageDriverClient
 from temporalio.converter import (
-    DataConverter,
     ExternalStorage,
     StorageDriver,
+    StorageDriverClaim,
+    StorageDriverRetrieveContext,
     StorageDriverSelectContext,
 )
 
 from activities.blobs import BlobMissing, BlobsUnusable, name_of
 from coterie.failures import CommandError
+from coterie.references import BUCKET_DRIVER, CheckedConverter, claim_fault
 from coterie.storage import Storage, is_for_storage
 from coterie.wire import THRESHOLD, LeanPayloadConverter
 
 if TYPE_CHECKING:
     from types_aiobotocore_s3.client import S3Client
-
-DRIVER = "coterie.bucket"
-"""Stands in histories: it is never renamed."""
 
 
 def bucket_storage(place: str) -> Storage:
@@ -44,12 +43,13 @@ def bucket_storage(place: str) -> Storage:
         )
     bucket = place.removeprefix("s3://")
     client = BucketClient()
-    driver = S3StorageDriver(client, bucket, driver_name=DRIVER)
+    driver = BucketDriver(client, bucket)
 
     def select(context: StorageDriverSelectContext, payload: Payload) -> StorageDriver | None:
         return driver if is_for_storage(payload) else None
 
-    converter = DataConverter(
+    converter = CheckedConverter(
+        bucket=bucket,
         payload_converter_class=LeanPayloadConverter,
         external_storage=ExternalStorage(
             drivers=[driver], driver_selector=select, payload_size_threshold=THRESHOLD
@@ -99,6 +99,28 @@ class BucketClient(S3StorageDriverClient):
         return self._adapter
 
 
+class BucketDriver(S3StorageDriver):
+    """The SDK's driver, which asks for nothing outside of its bucket and tells no hash it found."""
+
+    def __init__(self, client: BucketClient, bucket: str) -> None:
+        super().__init__(client, bucket, driver_name=BUCKET_DRIVER)
+        self._objects = client
+        self._name = bucket
+
+    async def retrieve(
+        self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
+    ) -> list[Payload]:
+        """What was kept, all at once."""
+        return list(await asyncio.gather(*(self._payload(claim.claim_data) for claim in claims)))
+
+    async def _payload(self, claim: Mapping[str, str]) -> Payload:
+        fault = claim_fault(BUCKET_DRIVER, claim, self._name)
+        if fault is not None:
+            raise BlobMissing(f"not a reference to a stored value: {fault}")
+        data = await _object(self._objects, self._name, claim["key"], claim["hash_value"])
+        return Payload.FromString(data)
+
+
 class BucketBlobs:
     """Blobs as objects, apart for each run: an object is then never older than its run."""
 
@@ -118,24 +140,27 @@ class BucketBlobs:
 
     async def get(self, name: str, within: str) -> bytes:
         """What was kept under a name."""
-        try:
-            data = await self._client.get_object(bucket=self._bucket, key=_key(name, within))
-        except Exception as error:
-            if _code(error) in ("NoSuchKey", "404"):
-                raise BlobMissing(
-                    f"the value {name[:12]} is not in the storage s3://{self._bucket}: it was "
-                    "cleaned away, or written elsewhere"
-                ) from None
-            raise BlobsUnusable(f"the storage s3://{self._bucket} cannot be read: "
-                                f"{_reason(error)}") from None  # fmt: skip
-        if name_of(data) != name:
-            raise BlobMissing(f"s3://{self._bucket}/{_key(name, within)} holds something else than "
-                              "was kept")  # fmt: skip
-        return data
+        return await _object(self._client, self._bucket, _key(name, within), name)
 
     async def close(self) -> None:
         """Give back the connections, the driver's too."""
         await self._client.close()
+
+
+async def _object(client: BucketClient, bucket: str, key: str, name: str) -> bytes:
+    """An object whose content has this name."""
+    try:
+        data = await client.get_object(bucket=bucket, key=key)
+    except Exception as error:
+        if _code(error) in ("NoSuchKey", "404"):
+            raise BlobMissing(
+                f"the value {name[:12]} is not in the storage s3://{bucket}: it was cleaned away, "
+                "or written elsewhere"
+            ) from None
+        raise BlobsUnusable(f"the storage s3://{bucket} cannot be read: {_reason(error)}") from None
+    if name_of(data) != name:
+        raise BlobMissing(f"s3://{bucket}/{key} holds something else than was kept")
+    return data
 
 
 def _key(name: str, within: str) -> str:

@@ -95,6 +95,10 @@ async def _stored(
     history: WorkflowHistory, event: int, payload: Payload, converter: DataConverter
 ) -> Payload:
     run = history.workflow_id
+    # The SDK has no public function for one payload; its own replayer calls these two.
+    [checked] = await converter._decode_reference_payload_sequence([payload])  # pyright: ignore[reportPrivateUsage]
+    if checked is not payload:
+        return checked  # it only pretended to be a reference, which the run refused by name
     storage = converter.external_storage
     if storage is None:
         raise CommandError(
@@ -102,7 +106,6 @@ async def _stored(
             "storage is set here; set COTERIE_STORAGE to the one of its workers"
         )
     try:
-        # The SDK has no public function for one payload; its own replayer calls this one.
         found = await converter._external_retrieve_payload_sequence([payload])  # pyright: ignore[reportPrivateUsage]
     except (BlobMissing, BlobsUnusable, RuntimeError) as error:
         raise CommandError(f"event {event} of {run} cannot be read: {error}") from None

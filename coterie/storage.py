@@ -22,13 +22,15 @@ from temporalio.converter import (
 )
 
 from activities.blobs import BlobMissing, Blobs, DirectoryBlobs
+from coterie.references import (
+    DIRECTORY_DRIVER,
+    DIRECTORY_HASH,
+    CheckedConverter,
+    claim_fault,
+)
 from coterie.settings import STORED, Settings
 from coterie.wire import MAY_BE_KEPT_OUTSIDE, THRESHOLD, LeanPayloadConverter, data_converter
 
-DRIVER = "coterie.directory"
-"""Stands in histories: it is never renamed."""
-
-_HASH = "sha256"
 _LOG = logging.getLogger(__name__)
 
 
@@ -97,7 +99,7 @@ class DirectoryDriver(StorageDriver):
 
     def name(self) -> str:
         """What histories call it."""
-        return DRIVER
+        return DIRECTORY_DRIVER
 
     def select(self, context: StorageDriverSelectContext, payload: Payload) -> StorageDriver | None:
         """This driver, or None to leave the payload in history.
@@ -121,7 +123,11 @@ class DirectoryDriver(StorageDriver):
         """Keep each; what has equal content is kept once."""
         return [
             StorageDriverClaim(
-                {_HASH: await self._blobs.put(payload.SerializeToString(deterministic=True), "")}
+                {
+                    DIRECTORY_HASH: await self._blobs.put(
+                        payload.SerializeToString(deterministic=True), ""
+                    )
+                }
             )
             for payload in payloads
         ]
@@ -133,13 +139,13 @@ class DirectoryDriver(StorageDriver):
         return [await self._payload(claim) for claim in claims]
 
     async def _payload(self, claim: StorageDriverClaim) -> Payload:
-        name = claim.claim_data.get(_HASH)
-        if name is None:
-            raise BlobMissing(f"a reference of {DRIVER} has no {_HASH}")
-        return Payload.FromString(await self._blobs.get(name, ""))
+        fault = claim_fault(DIRECTORY_DRIVER, claim.claim_data)
+        if fault is not None:
+            raise BlobMissing(f"not a reference to a stored value: {fault}")
+        return Payload.FromString(await self._blobs.get(claim.claim_data[DIRECTORY_HASH], ""))
 
 
-class DirectoryConverter(DataConverter):
+class DirectoryConverter(CheckedConverter):
     """The SDK's converter, without what only drivers need that look at who stores.
 
     The SDK makes converters anew for each payload to tell the driver whose it is: 50 microseconds

@@ -10,7 +10,6 @@ from temporalio.api.common.v1 import Payload
 from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter
 from temporalio.converter import (
     CompositePayloadConverter,
-    DataConverter,
     DefaultPayloadConverter,
     JSONPlainPayloadConverter,
 )
@@ -22,6 +21,7 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
+from coterie.references import CheckedConverter, InvalidReferenceConverter
 from workflows.messages import TeamInput
 
 THRESHOLD = 32 * 1024
@@ -54,6 +54,7 @@ class LeanJsonConverter(PydanticJSONPlainPayloadConverter):
 
 
 _JSON = LeanJsonConverter()
+_INVALID = InvalidReferenceConverter()
 _CONVERTERS = tuple(
     _JSON if isinstance(converter, JSONPlainPayloadConverter) else converter
     for converter in DefaultPayloadConverter.default_encoding_payload_converters
@@ -64,8 +65,10 @@ class LeanPayloadConverter(CompositePayloadConverter):
     """Temporal's own converters, with JSON replaced by ours."""
 
     def __init__(self) -> None:
-        super().__init__(*_CONVERTERS)  # the SDK makes one for every payload of a workflow task
+        super().__init__(
+            *_CONVERTERS, _INVALID
+        )  # the SDK makes one for every payload of a workflow task
 
 
-data_converter = DataConverter(payload_converter_class=LeanPayloadConverter)
+data_converter = CheckedConverter(payload_converter_class=LeanPayloadConverter)
 """Without a storage; `coterie.storage` has the one of a client or worker with its settings."""

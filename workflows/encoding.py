@@ -21,6 +21,10 @@ from dsl.sizes import LARGEST
 _HALF = 0.5
 _JSON = b"json/plain"
 _NULL = b"binary/null"
+
+INVALID_REFERENCE = b"coterie/invalid-reference"
+"""Encoding of what came instead of a payload that pretended to be a reference; says why."""
+
 _LONGEST_NAME = 120
 _DEEPEST = 100
 """Of a message; what a run remembers lies deeper yet, and 200 are read again."""
@@ -52,6 +56,7 @@ def decoded(raw: RawValue, model: type[Model]) -> Model:
         RunRefused: with what is wrong, field by field. (A decoding error of the SDK's would
             retry the workflow task for ever, or drop a signal without a word.)
     """
+    _refuse_reference(raw)
     try:
         value = _value(raw)
     except (ValueError, RuntimeError, KeyError) as error:
@@ -105,6 +110,7 @@ def plain(given: Sequence[RawValue]) -> JsonValue:
         return None
     if len(given) > 1:
         raise RunRefused(f"a message has one argument, and this one has {len(given)}")
+    _refuse_reference(given[0])
     encoding = given[0].payload.metadata.get("encoding", b"")
     if encoding not in (_JSON, _NULL):
         named = encoding[:_LONGEST_NAME].decode(errors="replace")
@@ -139,6 +145,13 @@ def _validated(value: object, model: type[Model]) -> Model:
             for details in error.errors(include_url=False)
         )
         raise RunRefused(f"not a {model.__name__}: {wrong}") from None
+
+
+def _refuse_reference(raw: RawValue) -> None:
+    """Refuse what pretended to be a reference to a stored value."""
+    if raw.payload.metadata.get("encoding") == INVALID_REFERENCE:
+        because = raw.payload.data.decode(errors="replace")
+        raise RunRefused(f"it pretends to be a reference to a stored value: {because}")
 
 
 def _value(raw: RawValue) -> object:

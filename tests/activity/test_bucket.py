@@ -1,15 +1,20 @@
 """A fleet's storage: the SDK's driver and the AWS client against a server that speaks S3."""
 
+import json
 from collections.abc import AsyncGenerator, Iterator
+from hashlib import sha256
 
 import pytest
 from temporalio.api.common.v1 import Payload
+from temporalio.converter import StorageDriverClaim, StorageDriverRetrieveContext
+from temporalio.exceptions import ApplicationError
 
 from activities.blobs import BlobMissing, BlobsUnusable
 from activities.contracts import SkillResult
-from coterie.bucket import bucket_storage
+from coterie.bucket import BucketClient, BucketDriver, bucket_storage
 from coterie.storage import Storage
 from tests.support.bucket_server import bucket_server
+from tests.support.references import reference
 
 Bucket = tuple[str, dict[str, bytes]]
 
@@ -76,3 +81,27 @@ async def test_a_bucket_that_cannot_be_reached_is_one_sentence(
     assert blobs is not None
     with pytest.raises(BlobsUnusable, match=r"the storage s3://team cannot be written: Could not"):
         await blobs.put(b"said", "one")
+
+
+async def test_a_claim_of_another_place_reaches_no_bucket(bucket: Bucket, storage: Storage) -> None:
+    [payload] = await storage.converter.encode([SkillResult(data="x" * 40_000)])
+    bucket[1]["/other/v0/key"] = b"secret"
+    asked = BucketDriver(BucketClient(), "team")  # its client is never opened: it has no loop yet
+    for change in ({"bucket": "other"}, {"key": "other/key"}):
+        claim = {**json.loads(payload.data)["claimData"], **change}
+        forged = reference("coterie.bucket", claim)
+        with pytest.raises(ApplicationError, match="it names another"):
+            await storage.converter.decode([forged], [SkillResult])
+        with pytest.raises(BlobMissing, match="it names another"):
+            await asked.retrieve(StorageDriverRetrieveContext(), [StorageDriverClaim(claim)])
+
+
+async def test_the_error_of_a_changed_object_tells_no_hash_of_it(
+    bucket: Bucket, storage: Storage
+) -> None:
+    payloads = await storage.converter.encode([SkillResult(data="x" * 40_000)])
+    [path] = bucket[1]
+    bucket[1][path] = b"secret"
+    with pytest.raises(BlobMissing, match="something else than was kept") as error:
+        await storage.converter.decode(payloads, [SkillResult])
+    assert sha256(b"secret").hexdigest() not in str(error.value)

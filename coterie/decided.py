@@ -256,6 +256,7 @@ def _facts(
         run={"id": run, "plan": plan.name, "team": team, "visit": visit,
              "teams_run": state.teams_run},
         routing=before.routed.seen(), variables=frame.variables, input=frame.input,
+        budget=plan.evaluation,
     )  # fmt: skip
 
 

@@ -16,40 +16,62 @@ from dsl.conditions import (
     TaskStatus,
     TeamOutcome,
 )
+from dsl.errors import EvaluationLimitExceeded
+from dsl.evaluation import EvaluationMeter
 from dsl.facts import Facts, Outcomes
-from dsl.operators import TESTS, Found
+from dsl.jsonable import beginning
+from dsl.operators import TESTS, Found, charge
 from dsl.paths import MISSING, get, parse
 from dsl.templates import fill
 
 _ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one each time
 
 
-def holds(condition: Condition, facts: Facts) -> bool:
-    """Whether the condition holds.
+def holds(condition: Condition, facts: Facts, meter: EvaluationMeter | None = None) -> bool:
+    """Whether the condition holds; all its parts share one budget.
 
     Raises:
         TemplateFailed: an expression names what is not there.
+        EvaluationLimitExceeded: it needs more than one evaluation may take.
     """
+    return _holds(condition, facts, EvaluationMeter(facts.budget) if meter is None else meter)
+
+
+def _holds(condition: Condition, facts: Facts, meter: EvaluationMeter) -> bool:
     match condition:
-        case TaskField(operator=operator, value=value):
-            return TESTS[operator](_task_field(condition, facts), value)
-        case ContextField(operator=operator, value=value):
-            return TESTS[operator](get(facts.context, parse(condition.context_field)), value)
+        case TaskField(task=task, output_field=path):
+            found = _task_field(condition, facts)
+            return _tested(f"{task}.{path}", condition, found, meter)
+        case ContextField(context_field=path):
+            found = get(facts.context, parse(path))
+            return _tested(f"context.{path}", condition, found, meter)
         case TaskStatus(task=task, status=status):
             outcome = facts.tasks.get(task)
             return outcome is not None and outcome.status == status
         case AllOf(all_of=parts):
-            return all(holds(part, facts) for part in parts)
+            return all(_holds(part, facts, meter) for part in parts)
         case AnyOf(any_of=parts):
-            return any(holds(part, facts) for part in parts)
+            return any(_holds(part, facts, meter) for part in parts)
         case Not(negated=part):
-            return not holds(part, facts)
+            return not _holds(part, facts, meter)
         case TeamOutcome():
             return _team_outcome(condition, facts)
         case Expression(expression=text):
-            return bool(fill(text, facts.names()))
+            return bool(fill(text, facts.names(meter)))
         case _:
             assert_never(condition)
+
+
+def _tested(
+    name: str, condition: TaskField | ContextField, found: Found, meter: EvaluationMeter
+) -> bool:
+    operator, value = condition.operator, condition.value
+    try:
+        charge(operator, meter, found, value)
+    except EvaluationLimitExceeded as error:
+        message = f"the condition {name} {operator} {brief(value)} is given up: {error}"
+        raise EvaluationLimitExceeded(message, bound=error.bound) from None
+    return TESTS[operator](found, value)
 
 
 def _task_field(condition: TaskField, facts: Facts) -> Found:
@@ -112,5 +134,5 @@ def _test_told(name: str, found: Found, operator: str, value: JsonValue) -> str:
 
 def brief(value: JsonValue, most: int = 60) -> str:
     """A value in a sentence: JSON, cut at `most` characters."""
-    text = _ENCODED(value)
+    text = _ENCODED(beginning(value, most))
     return text if len(text) <= most else f"{text[: most - 3]}..."

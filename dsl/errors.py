@@ -4,6 +4,7 @@ TeamError
 + InvalidDocument        a person's file is wrong: every problem of it, at once
 + InvalidPlan            a plan that no compiler of ours made, or not for this language
 + TemplateFailed         a template could not be filled from the facts
+  + EvaluationLimitExceeded  an evaluation needs more steps or bytes than one may take
 + UnknownPath            a dotted path leads nowhere
 + ContextConflict        two writers of one context key and no merge policy
 + LimitExceeded          a bound of the run is reached
@@ -79,6 +80,19 @@ class InvalidPlan(TeamError):
 
 class TemplateFailed(TeamError):
     """A template names something that the facts do not have, or cannot be evaluated."""
+
+
+class EvaluationLimitExceeded(TemplateFailed):
+    """An evaluation needs more than its budget; `bound` names which part of it."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        bound: Literal["steps", "bytes", "integer", "depth", "format"],
+    ) -> None:
+        self.bound: Literal["steps", "bytes", "integer", "depth", "format"] = bound
+        super().__init__(message)
 
 
 class UnknownPath(TeamError):

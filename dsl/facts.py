@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
+from dsl.evaluation import DEFAULT_BUDGET, EvaluationBudget, EvaluationMeter, Names
 from dsl.outcomes import Outcome
 from dsl.values import Json
 
@@ -60,10 +61,12 @@ class Facts:
     input: JsonValue = None
     counted: Outcomes | None = None
     """What `all_success` and its like count; every task unless said."""
+    budget: EvaluationBudget = DEFAULT_BUDGET
+    """What one evaluation over these facts may cost."""
 
-    def names(self) -> dict[str, object]:
-        """What templates see."""
-        return {
+    def names(self, meter: EvaluationMeter | None = None) -> Names:
+        """What templates see; all that is filled with them shares one budget."""
+        named: dict[str, object] = {
             **self.variables,
             "context": self.context,
             "tasks": self.tasks,
@@ -72,6 +75,7 @@ class Facts:
             "run": self.run,
             "routing": self.routing,
         }
+        return Names(named, EvaluationMeter(self.budget) if meter is None else meter)
 
     def with_task(self, name: str, outcome: Outcome) -> "Facts":
         """These facts and one more outcome."""
@@ -81,5 +85,5 @@ class Facts:
         """These facts, of which `all_success` and its like count only `own`."""
         return Facts(  # by hand: `replace` takes five times as long, and every route does this
             self.context, self.tasks, self.teams, self.run, self.routing, self.variables,
-            self.input, own,
+            self.input, own, self.budget,
         )  # fmt: skip

@@ -1,13 +1,15 @@
 """Whatever an expression gives, as JSON: the only values that travel in a run."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 from typing import cast
 
 from jinja2 import Undefined
 from jinja2.exceptions import UndefinedError
 from pydantic import JsonValue
 
+from dsl.evaluation import ATOMS, MAX_DEPTH, SHORT_TEXT, EvaluationMeter, digits_steps, text_bytes
 from dsl.outcomes import Failure, Outcome
 from dsl.paths import MISSING, get
 
@@ -48,33 +50,113 @@ def with_views(value: object) -> object:
     return value
 
 
-def to_json(value: object) -> JsonValue:
-    """The value as JSON.
+def to_json(value: object, meter: EvaluationMeter | None = None) -> JsonValue:
+    """The value as JSON, copied; with a meter, every part is charged before it is copied.
 
     Raises:
         TypeError: it is nothing that JSON has.
-        ValueError: it is a number that JSON has not.
+        ValueError: it is a number that JSON has not, or nested too deeply.
         UndefinedError: something in it is not there.
+        EvaluationLimitExceeded: the copy is more than the budget has left.
     """
+    return _copied(value, meter, 0)
+
+
+def _copied(value: object, meter: EvaluationMeter | None, depth: int) -> JsonValue:
+    kind = type(value)
+    if kind in ATOMS:
+        return cast("JsonValue", value)
+    if kind is str:
+        text = cast("str", value)
+        if meter is not None:
+            meter.charge(len(text) >> 9, text_bytes(text))
+        return text
+    if kind is int:
+        if meter is not None:
+            steps = digits_steps(cast("int", value))
+            if steps:
+                meter.charge(steps)
+        return cast("int", value)
+    if kind is float:
+        number = cast("float", value)
+        if not math.isfinite(number):
+            raise ValueError(f"{number} is not a JSON number")
+        return number
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it is nested deeper than {MAX_DEPTH}")
+    if kind is dict:
+        return _copied_mapping(cast("dict[object, object]", value), meter, depth)
+    if kind is list or kind is tuple:
+        return _copied_list(cast("list[object]", value), meter, depth)
+    return _converted(value, meter, depth)
+
+
+def _copied_mapping(
+    mapping: Mapping[object, object], meter: EvaluationMeter | None, depth: int
+) -> JsonValue:
+    if meter is not None:
+        meter.charge(2 * len(mapping), 64 * len(mapping) + 200)
+        for key in mapping:
+            if type(key) is not str or len(key) > SHORT_TEXT:
+                meter.charge(1, text_bytes(key) if type(key) is str else meter.walk(key))
+    return {str(key): _copied(item, meter, depth + 1) for key, item in mapping.items()}
+
+
+def _copied_list(
+    items: Collection[object], meter: EvaluationMeter | None, depth: int
+) -> list[JsonValue]:
+    if meter is not None:
+        meter.charge(1 + len(items), 8 * len(items) + 100)
+    return [
+        cast("JsonValue", item) if type(item) in ATOMS else _copied(item, meter, depth + 1)
+        for item in items
+    ]
+
+
+def _converted(value: object, meter: EvaluationMeter | None, depth: int) -> JsonValue:
     match value:
-        case None | bool() | int():
-            return value
         case str():
             return str(value)
-        case float():
-            if not math.isfinite(value):
-                raise ValueError(f"{value} is not a JSON number")
-            return value
         case Outcome():
-            return outcome_view(value)
+            return _copied_mapping(cast("Mapping[object, object]", outcome_view(value)),
+                                   meter, depth)  # fmt: skip
         case Failure():
             return _failure_view(value)
         case Undefined():
             raise UndefinedError
         case Mapping():
-            mapping = cast("Mapping[object, object]", value)
-            return {str(key): to_json(item) for key, item in mapping.items()}
-        case Iterable() if not isinstance(value, bytes):
-            return [to_json(item) for item in cast("Iterable[object]", value)]
+            return _copied_mapping(cast("Mapping[object, object]", value), meter, depth)
+        case bytes():
+            raise TypeError("it gives a bytes, which is no data")
+        case Collection():
+            return _copied_list(cast("Collection[object]", value), meter, depth)
+        case Iterable():
+            items: list[object] = []
+            for item in cast("Iterable[object]", value):
+                if meter is not None:
+                    meter.charge(1)
+                items.append(item)
+            return _copied_list(items, meter, depth)
         case _:
             raise TypeError(f"it gives a {type(value).__name__}, which is no data")
+
+
+def beginning(value: JsonValue, most: int) -> JsonValue:
+    """So much of the value that the first `most` characters of its JSON are the same."""
+    left = most
+
+    def cut(value: JsonValue) -> JsonValue:
+        nonlocal left
+        left -= 1
+        match value:
+            case str():
+                return value[: most + 1]
+            case list():
+                return [cut(item) for item in islice(value, max(0, left) + 1)]
+            case dict():
+                pairs = islice(value.items(), max(0, left) + 1)
+                return {key[: most + 1]: cut(item) for key, item in pairs}
+            case _:
+                return value
+
+    return cut(value)

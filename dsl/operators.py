@@ -11,8 +11,10 @@ from typing import Literal
 from pydantic import JsonValue
 
 from dsl.conditions import Operator
+from dsl.evaluation import EvaluationMeter
 from dsl.paths import MISSING, Missing
-from dsl.regular_expressions import pattern
+from dsl.regular_expressions import match_steps, pattern
+from dsl.value_costs import charge_comparison, charge_membership
 
 Found = JsonValue | Literal[Missing.MISSING]
 
@@ -142,6 +144,44 @@ def _length(compare: Callable[[int, float], bool]) -> "Test":
 
 
 Test = Callable[[Found, JsonValue], bool]
+
+
+def _charge_contains(meter: EvaluationMeter, found: Found, value: JsonValue) -> None:
+    if found is not MISSING:
+        charge_membership(meter, value, found)
+
+
+def _charge_matches(meter: EvaluationMeter, found: Found, value: JsonValue) -> None:
+    if isinstance(found, str) and isinstance(value, str):
+        meter.charge(match_steps(value, found))
+
+
+def _charge_each(meter: EvaluationMeter, found: Found, value: JsonValue) -> None:
+    for item in _each(value):
+        _charge_contains(meter, found, item)
+
+
+def charge(operator: Operator, meter: EvaluationMeter, found: Found, value: JsonValue) -> None:
+    """Charge for the test before it is made.
+
+    Raises:
+        EvaluationLimitExceeded: the budget has less left.
+    """
+    meter.charge(2)
+    match operator:
+        case "matches":
+            _charge_matches(meter, found, value)
+        case "contains":
+            _charge_contains(meter, found, value)
+        case "contains_any" | "contains_all":
+            _charge_each(meter, found, value)
+        case "in":
+            _charge_contains(meter, value, None if found is MISSING else found)
+        case "starts_with" | "ends_with":
+            pass  # at most as long as the text of the plan
+        case _:
+            charge_comparison(meter, value, found)
+
 
 WITHOUT_VALUE = ("exists", "is_empty", "is_null")
 """Operators that ask without a `value`."""

@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue
 
 from dsl.budgets import Budget
 from dsl.conditions import Condition
+from dsl.evaluation import EvaluationBudget
 from dsl.steps import MergePolicy, SkillTerms, Step
 from dsl.terms import Approval, AskTerms
 from dsl.values import Frozen, Json, Timeout
@@ -162,6 +163,9 @@ class Plan(Frozen):
     """The team that cleans up when the run is cancelled."""
     needs: dict[str, str] = Field(default_factory=dict[str, str])
     """`{path of the context: the step that reads it first}`: a start has to give these."""
+    evaluation: EvaluationBudget = EvaluationBudget()
+    """What one evaluation of a template or a condition may cost. What each operation costs belongs
+    to the language version: a replay decides as the run did."""
     legacy_agents: Json = Field(default_factory=dict[str, JsonValue])
     """`llm_config.agents`, as the legacy classes read it."""
 

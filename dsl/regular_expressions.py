@@ -9,6 +9,9 @@ import re2  # pyright: ignore[reportMissingTypeStubs]  # the library carries no 
 class Pattern(Protocol):
     """A compiled regular expression."""
 
+    programsize: int
+    """How many instructions it has; each may be at work on each character."""
+
     def search(self, text: str) -> object | None:
         """The first match, or None."""
         ...
@@ -30,3 +33,19 @@ def pattern(text: str) -> Pattern:
         reason: object = error.args[0] if error.args else error  # pyright: ignore
         told = reason.decode() if isinstance(reason, bytes) else str(reason)  # pyright: ignore
         raise ValueError(told) from None
+
+
+_COMPILED = 200
+"""Steps to compile an expression, or to find it compiled."""
+
+
+def match_steps(text: str, searched: str) -> int:
+    """Steps of a search: RE2 may look at each instruction for each character.
+
+    An expression that RE2 does not take costs its compilation alone.
+    """
+    try:
+        size = pattern(text).programsize
+    except ValueError:
+        return _COMPILED
+    return _COMPILED + (len(searched) * size >> 6)

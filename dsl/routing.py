@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from dsl.deciding import holds, told
 from dsl.errors import NoRoute, TeamFailed
+from dsl.evaluation import EvaluationMeter
 from dsl.facts import Facts, Outcomes
 from dsl.outcomes import Outcome
 from dsl.plan import Routing, Rule, Team
@@ -44,15 +45,16 @@ def choose(team: Team, facts: Facts) -> Route:
     """
     failure = failed_task(team, facts.tasks)
     facts = counted(team, facts)
+    meter = EvaluationMeter(facts.budget)
     routing = team.routing
     if routing is None:
         if failure is not None:
             raise TeamFailed(_failure_told(team, failure))
         return Route(None, "the team has no routing: the run ends", "no_routing")
     for number, rule in enumerate(routing.rules, 1):
-        if rule.condition is None or holds(rule.condition, facts):
-            return _route(routing, rule, number, facts)
-    return _by_default(team, routing, failure, facts)
+        if rule.condition is None or holds(rule.condition, facts, meter):
+            return _route(routing, rule, number, facts, meter)
+    return _by_default(team, routing, failure, facts, meter)
 
 
 def counted(team: Team, facts: Facts) -> Facts:
@@ -61,14 +63,21 @@ def counted(team: Team, facts: Facts) -> Facts:
     return facts.counting(own)
 
 
-def _route(routing: Routing, rule: Rule, number: int, facts: Facts) -> Route:
+def _route(
+    routing: Routing, rule: Rule, number: int, facts: Facts, meter: EvaluationMeter
+) -> Route:
     asked = "always" if rule.condition is None else told(rule.condition, facts)
     updates = {**routing.context_updates, **rule.context_updates}
-    return Route(rule.next_team, f"rule {number}: {asked}", "rule", _filled(updates, facts), rule)
+    filled = _filled(updates, facts, meter)
+    return Route(rule.next_team, f"rule {number}: {asked}", "rule", filled, rule)
 
 
 def _by_default(
-    team: Team, routing: Routing, failure: tuple[str, Outcome] | None, facts: Facts
+    team: Team,
+    routing: Routing,
+    failure: tuple[str, Outcome] | None,
+    facts: Facts,
+    meter: EvaluationMeter,
 ) -> Route:
     if routing.default is None and not (routing.ends_by_default and failure is None):
         if failure is not None:
@@ -78,12 +87,12 @@ def _by_default(
                 f"no route matched: none of the {len(routing.rules)} rules of team {team.id!r} "
                 f"holds and it has no default. {_rules_told(routing, facts)}"
             )
-        updates = _filled(routing.context_updates, facts)
+        updates = _filled(routing.context_updates, facts, meter)
         return Route(None, "the team has no rules: the run ends", "no_routing", updates)
     reason: Reason = "no_rule_matched" if failure is None else "team_failed"
     why = "no rule matched" if failure is None else _failure_told(team, failure)
     return Route(
-        routing.default, f"default: {why}", reason, _filled(routing.context_updates, facts)
+        routing.default, f"default: {why}", reason, _filled(routing.context_updates, facts, meter)
     )
 
 
@@ -96,10 +105,10 @@ def _rules_told(routing: Routing, facts: Facts) -> str:
     return "; ".join(asked)
 
 
-def _filled(updates: Json, facts: Facts) -> Json:
+def _filled(updates: Json, facts: Facts, meter: EvaluationMeter) -> Json:
     if not updates:
         return {}
-    names = facts.names()
+    names = facts.names(meter)
     return {path: fill(value, names) for path, value in updates.items()}
 
 

@@ -1,125 +1,130 @@
-"""Jinja2, fenced in: what a template can reach, and how much it may make.
+"""Jinja2, fenced in: what a template can reach, and what that costs.
 
-No chance, no clock, no method that is not listed; data wins over Python. What grows without
-bound (repeating, padding, replacing) is refused before it is made, so that no template can
-take a worker's memory.
+No chance, no clock, no method that is not listed; data wins over Python. Every operation charges
+the meter of its evaluation before it works (`evaluation`, `text_costs`, `value_costs`), so that no
+template can take a worker's time or memory.
 """
 
-import json
-import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields
-from functools import partial
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Final, cast
 
-from jinja2 import StrictUndefined, nodes
 from jinja2.exceptions import SecurityError
-from jinja2.filters import do_indent, make_attrgetter
-from jinja2.runtime import LoopContext
+from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import SandboxedEnvironment
-from jinja2.visitor import NodeTransformer
+from jinja2.utils import pass_context
 
-from dsl.jsonable import to_json
+from dsl import value_costs as values
+from dsl.evaluation import text_bytes
 from dsl.outcomes import Failure, Outcome
+from dsl.template_filters import (
+    Absent,
+    MeteredContext,
+    filters,
+    format_text,
+    shown,
+    tests,
+    text_methods,
+)
+
+__all__ = [
+    "ENVIRONMENT", "MAPPING_METHODS", "TEXT_METHODS", "Absent", "MeteredContext", "shown",
+]  # fmt: skip
 
 MAPPING_METHODS = frozenset({"items", "keys", "values", "get"})
-TEXT_METHODS = frozenset({
-    "upper", "lower", "title", "capitalize", "strip", "lstrip", "rstrip", "split", "splitlines",
-    "startswith", "endswith", "replace", "join", "count", "find", "removeprefix", "removesuffix",
-})  # fmt: skip
-LARGEST = 10_000_000
-"""The longest text, in characters, and the longest list that a template may make."""
+_TEXT_METHODS = text_methods()
+TEXT_METHODS = frozenset(_TEXT_METHODS)
 
+CHARGE: Final = " charge"
+COMPARE: Final = " compare"
+EACH: Final = " each"
+SLICE: Final = " slice"
+KEY: Final = " key"
+"""Filters that only a rewritten template has: no name in a template has a space."""
+
+_LOOP_FIELDS = frozenset({
+    "index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0",
+    "previtem", "nextitem", "cycle", "changed",
+})  # fmt: skip
 _OUTCOME_FIELDS = frozenset(one.name for one in fields(Outcome)) | {"success"}
 _FAILURE_FIELDS = frozenset(one.name for one in fields(Failure))
-_NO_FILTERS = ("random", "pprint", "urlize", "xmlattr", "escape", "e", "forceescape", "safe",
-               "center", "batch", "slice")  # fmt: skip
-_NO_TESTS = ("sameas",)
-_WIDEST = 1000
-_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one each time
-_WIDTH = re.compile(r"%[^%a-zA-Z]*(\*|\d{4,})")
 
 
-class Absent(StrictUndefined):
-    """What is not there: stays absent however deep one asks, and fails when it is used."""
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """A method of a text or a mapping, not called yet."""
 
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def __getitem__(self, key: object) -> Any:
-        return self
+    owner: object
+    name: str
 
 
-def shown(value: object) -> object:
-    """How a value stands inside a text: JSON, but texts as they are."""
-    if isinstance(value, str | Absent):
-        return value
-    return _ENCODED(to_json(value))
+@pass_context
+def _charge(context: MeteredContext, steps: int) -> bool:
+    context.meter.charge(max(0, steps))
+    return True
 
 
-def _size(value: object) -> int | None:
-    """How long a text or a list is; None for anything else."""
-    if isinstance(value, str | list | tuple):
-        return len(cast("Collection[object]", value))
-    return None
+@pass_context
+def _compare(context: MeteredContext, left: object, *operations: object) -> object:
+    result: object = True
+    for name, right in zip(operations[::2], operations[1::2], strict=True):
+        result = values.compare(context.meter, cast("str", name), left, right)
+        if not result:
+            return result
+        left = right
+    return result
 
 
-def _refuse_above(size: int) -> None:
-    if size > LARGEST:
-        raise SecurityError(f"it makes {size:,} characters or items, more than {LARGEST:,}")
+@pass_context
+def _each(context: MeteredContext, value: object) -> object:
+    values.charge_items(context.meter, value)
+    return value
 
 
-def _join(value: Iterable[object], d: object = "", attribute: str | int | None = None) -> str:
-    items = value if attribute is None else map(make_attrgetter(ENVIRONMENT, attribute), value)
-    texts = [str(shown(item)) for item in items]
-    separator = str(shown(d))
-    _refuse_above(sum(map(len, texts)) + len(separator) * len(texts))
-    return separator.join(texts)
+@pass_context
+def _slice(context: MeteredContext, value: Any, start: Any, stop: Any, step: Any) -> object:
+    if isinstance(value, str):
+        context.meter.charge(len(value) >> 9, text_bytes(value))
+    else:
+        values.charge_items(context.meter, value)
+    return value[start:stop:step]
 
 
-def _replace(value: object, old: object, new: object, count: int | None = None) -> str:
-    text, before, after = str(shown(value)), str(shown(old)), str(shown(new))
-    times = text.count(before) if count is None else min(count, text.count(before))
-    _refuse_above(len(text) + times * len(after))
-    return text.replace(before, after, -1 if count is None else count)
+@pass_context
+def _key(context: MeteredContext, value: object) -> object:
+    context.meter.walk(value)  # a tuple hashes all that it holds
+    return value
 
 
-def _indent(s: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
-    size = width if isinstance(width, int) else len(width)
-    _refuse_above(len(s) + (s.count("\n") + 1) * size)
-    return do_indent(s, width, first, blank)
-
-
-def _format(text: str, *args: object, **kwargs: object) -> str:
-    if _WIDTH.search(text):
-        raise SecurityError(f"a width of more than {_WIDEST} characters, or one that is computed")
-    return text % (kwargs or args)
-
-
-def _to_json_text(value: object, indent: int | None = None) -> str:
-    return json.dumps(
-        to_json(value), ensure_ascii=False, indent=min(indent, 16) if indent else None
-    )
+@pass_context
+def _shown(context: MeteredContext, value: object) -> object:
+    """What an output writes, charged."""
+    meter = context.meter
+    text = shown(value, meter)
+    if type(text) is str:
+        meter.charge(len(text) >> 9, text_bytes(text))
+    return text
 
 
 class _Environment(SandboxedEnvironment):
-    intercepted_binops = frozenset({"*", "**", "%", "+"})
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+    context_class = MeteredContext
 
     def __init__(self) -> None:
-        super().__init__(undefined=Absent, finalize=shown, keep_trailing_newline=True)
+        super().__init__(
+            undefined=Absent, finalize=_shown, keep_trailing_newline=True, optimized=False
+        )
         self.globals = {"range": self.globals["range"]}
-        for name in _NO_FILTERS:
-            self.filters.pop(name, None)
-        for name in _NO_TESTS:
-            self.tests.pop(name, None)
-        self.filters |= {
-            "tojson": _to_json_text, "string": lambda value: str(shown(value)), "join": _join,
-            "replace": _replace, "indent": _indent, "format": _format,
+        self.filters = filters() | {
+            CHARGE: _charge, COMPARE: _compare, EACH: _each, SLICE: _slice, KEY: _key,
         }  # fmt: skip
+        self.tests = tests()
+
+    def call_filter(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """A filter by its name, as `map` has it."""
+        if name in (CHARGE, COMPARE, EACH, SLICE, KEY):
+            raise SecurityError(f"there is no filter {name!r}")
+        return super().call_filter(name, *args, **kwargs)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         match obj:
@@ -137,61 +142,64 @@ class _Environment(SandboxedEnvironment):
             case Absent():
                 return obj
             case LoopContext():
-                return super().getattr(obj, attribute)
+                allowed = _LOOP_FIELDS
             case _:
                 allowed = frozenset[str]()
         if attribute not in allowed:
             return self.undefined(name=attribute)
-        return _guarded(cast("object", obj), attribute)
+        if allowed is MAPPING_METHODS or allowed is TEXT_METHODS:
+            return _Method(cast("object", obj), attribute)
+        return getattr(cast("object", obj), attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         if isinstance(argument, str) and not isinstance(obj, Absent):
             return self.getattr(obj, argument)
+        if isinstance(argument, tuple):  # hashes all that it holds
+            return self.undefined(name="a tuple")
         return super().getitem(obj, argument)
 
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        meter = cast("MeteredContext", context).meter
         match operator:
             case "**":
                 raise SecurityError("`**` is not part of the language")
             case "%" if isinstance(left, str):
-                return _format(left, *_arguments(right))
+                return format_text(meter, left, right)
             case "*":
-                for one, other in ((left, right), (right, left)):
-                    size = _size(one)
-                    if size is not None and isinstance(other, int):
-                        _refuse_above(size * other)
+                values.charge_repeated(meter, left, right)
+                values.charge_repeated(meter, right, left)
             case "+":
-                _refuse_above((_size(left) or 0) + (_size(right) or 0))
+                values.charge_joined(meter, left, right)
             case _:
                 pass
+        values.charge_arithmetic(meter, operator, left, right)
         return super().call_binop(context, operator, left, right)
 
-
-def _arguments(value: object) -> tuple[object, ...]:
-    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
-
-
-def _guarded(obj: object, attribute: str) -> object:
-    """The attribute; methods of texts that can make much out of little are ours."""
-    match obj, attribute:
-        case str(), "replace":
-            return partial(_replace, obj)
-        case str(), "join":
-            return partial(_join, d=obj)
-        case _:
-            return getattr(obj, attribute)
+    def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call what the language has: its methods, `range`, macros and loops."""
+        metered = cast("MeteredContext", context)
+        meter = metered.meter
+        meter.charge(2)
+        match obj:
+            case _Method(owner=str() as text, name=name):
+                return _TEXT_METHODS[name](metered, text, *args, **kwargs)
+            case _Method(owner=mapping, name="get"):
+                meter.walk(args[:1])
+                return cast("Mapping[object, object]", mapping).get(*args, **kwargs)
+            case _Method(owner=mapping, name=name):
+                values.charge_items(meter, mapping, 2)
+                made = getattr(cast("Mapping[object, object]", mapping), name)(*args, **kwargs)
+                return list(cast("Iterable[object]", made))
+            case LoopContext():
+                for one in args:
+                    values.charge_items(meter, one)
+            case _ if obj is self.globals["range"] or isinstance(obj, Macro | Absent):
+                pass
+            case _ if isinstance(getattr(obj, "__self__", None), LoopContext):
+                meter.charge(10 + meter.walk(args))
+            case _:
+                raise SecurityError("what is called is not callable")
+        return super().call(context, obj, *args, **kwargs)
 
 
 ENVIRONMENT: Final = _Environment()
-
-
-class Shown(NodeTransformer):
-    """Makes `~` join values as they stand in a text: true and not True."""
-
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
-        """Join the operands through the filter `join`, which shows each of them."""
-        self.generic_visit(node)
-        return nodes.Filter(
-            nodes.List(node.nodes, lineno=node.lineno), "join", [], [], None, None,
-            lineno=node.lineno,
-        )  # fmt: skip

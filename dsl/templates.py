@@ -12,21 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
+from jinja2 import Template as JinjaTemplate
 from jinja2 import TemplateSyntaxError, nodes
-from jinja2.environment import TemplateExpression
 from jinja2.exceptions import TemplateError, UndefinedError
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed, listed
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed, listed
+from dsl.evaluation import EvaluationMeter, meter_of, text_bytes
 from dsl.jsonable import look_up, to_json, with_views
 from dsl.paths import MISSING, Path, get
-from dsl.template_engine import (
-    ENVIRONMENT,
-    LARGEST,
-    Absent,
-    Shown,
-    shown,
-)
+from dsl.template_engine import ENVIRONMENT, Absent, MeteredContext, shown
+from dsl.template_rewriting import MAX_NESTING, metered, nesting, weight
 from dsl.template_trees import is_plain_path, paths, plain_pieces, single_expression
 
 _MARKS = ("{{", "{%", "{#")
@@ -41,9 +37,6 @@ class BadTemplate(ValueError):
         super().__init__(message)
 
 
-Names = Mapping[str, object]
-
-
 @dataclass(frozen=True, slots=True)
 class Template:
     """A parsed template."""
@@ -51,7 +44,7 @@ class Template:
     text: str
     paths: Mapping[Path, int]
     """Every path that it names, `("context", "order", "id")`, in order, with its first line."""
-    evaluate: Callable[[Names], object]
+    evaluate: Callable[[Mapping[str, object], EvaluationMeter], object]
     shares: bool = False
     """It gives a part of the facts as it is: JSON already, shared because facts never change."""
     single: bool = False
@@ -76,7 +69,7 @@ def parse(text: str, *, statements: bool = False) -> Template:
         raise BadTemplate(_told(error.message or "does not parse"), line=error.lineno) from None
     except TemplateError as error:
         raise BadTemplate(error.message or str(error)) from None
-    except (RecursionError, MemoryError):
+    except (RecursionError, MemoryError, SyntaxError):
         raise BadTemplate("it is nested too deeply") from None
 
 
@@ -92,27 +85,70 @@ def _told(message: str) -> str:
 
 
 def _parsed(text: str, statements: bool) -> Template:
+    _refuse_large(text)
     tree = ENVIRONMENT.parse(text)
     _refuse(tree, statements)
     named = paths(tree)
     expression = single_expression(tree)
     if expression is not None and is_plain_path(expression):
         path = next(iter(named))
-        return Template(text, named, lambda names: _follow(names, path), _is_json(path), True)
+        return Template(text, named, lambda names, _: _follow(names, path), _is_json(path), True)
     pieces = plain_pieces(tree)
     if pieces is not None:
-        return Template(text, named, lambda names: _joined(names, pieces))
-    tree = cast("nodes.Template", Shown().visit(tree))
+        return Template(text, named, lambda names, meter: _joined(names, pieces, meter))
+    if nesting(tree) > MAX_NESTING:
+        raise BadTemplate(f"it is nested too deeply, in more than {MAX_NESTING} levels")
+    steps = weight([tree])
+    tree = metered(tree)
     tree.set_environment(ENVIRONMENT)
     expression = single_expression(tree)
     if expression is None:
-        template = ENVIRONMENT.from_string(tree)
-        return Template(text, named, lambda names: template.render(names))
+        render = _renderer(tree, steps)
+        return Template(text, named, render)
     result = nodes.Assign(nodes.Name("result", "store"), expression, lineno=1)
-    compiled = TemplateExpression(
-        ENVIRONMENT.from_string(nodes.Template([result], lineno=1)), undefined_to_none=False
-    )
-    return Template(text, named, lambda names: compiled(names), single=True)
+    compute = _renderer(nodes.Template([result], lineno=1), steps, "result")
+    return Template(text, named, compute, single=True)
+
+
+def _renderer(
+    tree: nodes.Template, steps: int, result: str | None = None
+) -> Callable[[Mapping[str, object], EvaluationMeter], object]:
+    """Runs the compiled tree: gives what it writes, or the variable that it sets."""
+    template = ENVIRONMENT.from_string(tree)
+
+    def run(names: Mapping[str, object], meter: EvaluationMeter) -> object:
+        meter.charge(steps)
+        context = cast("MeteredContext", template.new_context(dict(names)))
+        context.meter = meter
+        pieces = list(template.root_render_func(context))  # each was charged as it was written
+        if result is not None:
+            return context.vars[result]
+        meter.charge(0, sum(map(text_bytes, pieces)))
+        return "".join(pieces)
+
+    return run
+
+
+_MAX_WORDS = 8000
+_MAX_BRACKETS = 25
+_NO_WORD = frozenset({"data", "whitespace", "comment"})
+
+
+def _refuse_large(text: str) -> None:
+    """Refuse more code than is parsed in little time and stack."""
+    words = depth = 0
+    for line, kind, word in ENVIRONMENT.lexer.tokeniter(text, None):
+        if kind in _NO_WORD:
+            continue
+        words += 1
+        if words > _MAX_WORDS:
+            raise BadTemplate(f"it has more than {_MAX_WORDS:,} words of code", line=line)
+        if kind == "operator":
+            depth += (word in "([{") - (word in ")]}")
+            if depth > _MAX_BRACKETS:
+                raise BadTemplate(
+                    f"it is nested too deeply, in more than {_MAX_BRACKETS} brackets", line=line
+                )
 
 
 def _is_json(path: Path) -> bool:
@@ -126,14 +162,19 @@ def _is_json(path: Path) -> bool:
             return True
 
 
-def _joined(names: Names, pieces: tuple[str | Path, ...]) -> str:
-    return "".join(
-        piece if type(piece) is str else str(shown(_follow(names, cast("Path", piece))))
+def _joined(
+    names: Mapping[str, object], pieces: tuple[str | Path, ...], meter: EvaluationMeter
+) -> str:
+    meter.charge(len(pieces))
+    texts = [
+        piece if type(piece) is str else str(shown(_follow(names, cast("Path", piece)), meter))
         for piece in pieces
-    )
+    ]
+    meter.charge(0, sum(map(text_bytes, texts)))
+    return "".join(texts)
 
 
-def _follow(names: Names, path: Path) -> object:
+def _follow(names: Mapping[str, object], path: Path) -> object:
     """The value at a path of the facts, shared and not copied: facts are immutable."""
     value: object = names
     for depth, segment in enumerate(path):
@@ -148,7 +189,21 @@ _STATEMENTS = (nodes.For, nodes.If, nodes.Assign, nodes.AssignBlock, nodes.Macro
                nodes.FilterBlock, nodes.With)  # fmt: skip
 
 
+_LANGUAGE = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.Getattr,
+    nodes.Getitem, nodes.Slice, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.Keyword,
+    nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow, nodes.Neg,
+    nodes.Pos, nodes.Not, nodes.And, nodes.Or, nodes.Compare, nodes.Operand, nodes.Concat,
+    nodes.CondExpr, nodes.Call, nodes.Filter, nodes.Test,
+)  # fmt: skip
+"""Every node that is charged for; what is not here is refused."""
+
+
 def _refuse(tree: nodes.Template, statements: bool) -> None:
+    for node in tree.find_all(nodes.Node):
+        if not isinstance(node, (*_LANGUAGE, *_REACHING_OUT, *_STATEMENTS)):
+            raise BadTemplate(f"{type(node).__name__} is not part of the language",
+                              line=node.lineno, allowed=False)  # fmt: skip
     for node in tree.find_all((*_REACHING_OUT, *_STATEMENTS, nodes.Pow)):
         if isinstance(node, _REACHING_OUT):
             raise BadTemplate("a template stands alone: it includes nothing", line=node.lineno,
@@ -166,24 +221,29 @@ def _refuse(tree: nodes.Template, statements: bool) -> None:
             raise BadTemplate(f"there is no test {node.name!r}", line=node.lineno, allowed=False)
 
 
-def fill(value: JsonValue, names: Names) -> JsonValue:
+def fill(value: JsonValue, names: Mapping[str, object]) -> JsonValue:
     """The value with every template in it filled; nothing that comes out is a template again.
 
     Raises:
         TemplateFailed: a name has no value, or the expression cannot be evaluated.
+        EvaluationLimitExceeded: all templates together need more than one evaluation may take.
     """
+    return _filled(value, names, meter_of(names))
+
+
+def _filled(value: JsonValue, names: Mapping[str, object], meter: EvaluationMeter) -> JsonValue:
     match value:
         case str():
-            return _evaluate(value, names) if is_template(value) else value
+            return _evaluate(value, names, meter) if is_template(value) else value
         case dict():
-            return {key: fill(item, names) for key, item in value.items()}
+            return {key: _filled(item, names, meter) for key, item in value.items()}
         case list():
-            return [fill(item, names) for item in value]
+            return [_filled(item, names, meter) for item in value]
         case _:
             return value
 
 
-def fill_text(text: str, names: Names) -> str:
+def fill_text(text: str, names: Mapping[str, object]) -> str:
     """A prompt with its templates filled, always a text; statements are allowed.
 
     Raises:
@@ -191,30 +251,48 @@ def fill_text(text: str, names: Names) -> str:
     """
     if not is_template(text):
         return text
-    result = _evaluate(text, names, statements=True)
+    result = _evaluate(text, names, meter_of(names), statements=True)
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
-def _evaluate(text: str, names: Names, *, statements: bool = False) -> JsonValue:
+def _evaluate(
+    text: str, names: Mapping[str, object], meter: EvaluationMeter, *, statements: bool = False
+) -> JsonValue:
     try:
         template = parse(text, statements=statements)
     except BadTemplate as error:
         raise TemplateFailed(f"{_shortened(text)} does not work: {error}") from None
     try:
-        result = template.evaluate(names)
+        result = template.evaluate(names, meter)
         if template.shares and not isinstance(result, Absent):
             return cast("JsonValue", result)
-        if isinstance(result, str) and len(result) > LARGEST:
-            raise ValueError(f"it makes {len(result):,} characters, more than {LARGEST:,}")
-        return to_json(result)
+        return to_json(result, meter) if template.single else cast("str", result)
     except UndefinedError:
         raise TemplateFailed(_absent_message(template, names)) from None
+    except EvaluationLimitExceeded as error:
+        message = f"{_shortened(text)} is given up{_line(error, text)}: {error}"
+        raise EvaluationLimitExceeded(message, bound=error.bound) from None
     except (
         TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError,
-        RecursionError, MemoryError,
+        RecursionError, MemoryError, AssertionError,
     ) as error:  # fmt: skip
         told = str(error) or type(error).__name__
-        raise TemplateFailed(f"{_shortened(text)} cannot be evaluated: {told}") from None
+        where = _line(error, text)
+        raise TemplateFailed(f"{_shortened(text)} cannot be evaluated{where}: {told}") from None
+
+
+def _line(error: BaseException, text: str) -> str:
+    """In which line of a longer template it happened."""
+    if "\n" not in text:
+        return ""
+    found = 0
+    trace = error.__traceback__
+    while trace is not None:
+        template: object = trace.tb_frame.f_globals.get("__jinja_template__")
+        if isinstance(template, JinjaTemplate):
+            found = template.get_corresponding_lineno(trace.tb_lineno)
+        trace = trace.tb_next
+    return f" in line {found}" if found else ""
 
 
 def _shortened(text: str) -> str:
@@ -222,8 +300,8 @@ def _shortened(text: str) -> str:
     return line if len(line) <= 80 else f"{line[:77]}..."
 
 
-def _absent_message(template: Template, names: Names) -> str:
-    views = cast("Names", with_views(names))
+def _absent_message(template: Template, names: Mapping[str, object]) -> str:
+    views = cast("Mapping[str, object]", with_views(names))
     for path in template.paths:
         for length in range(1, len(path) + 1):
             if get(views, path[:length]) is MISSING:

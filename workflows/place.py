@@ -103,6 +103,7 @@ class Place(NamedTuple):
             routing=track.routed.seen(),
             variables=frame.variables,
             input=frame.input,
+            budget=scope.plan.evaluation,
         )
 
     def note(

@@ -135,7 +135,7 @@ def _condition(step: Step, place: Place, scope: Scope) -> tuple[str, Outcome | N
         because = told(step.when, facts)
         return because, None if holds(step.when, facts) else Outcome.skipped()
     except TemplateFailed as error:
-        return str(error), Outcome.failed("TemplateFailed", str(error))
+        return str(error), Outcome.failed(type(error).__name__, str(error))
 
 
 async def _tried(step: Step, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TypeVar
 
 from activities.contracts import AgentResponse, SkillResult, Spent, TokenUsage
-from dsl.errors import TemplateFailed
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from workflows.memory import Tally
 from workflows.place import Place
 from workflows.state import RunState
@@ -51,9 +51,12 @@ def used(state: RunState, place: Place, tally: Tally, what: AgentResponse | Spen
             tally.cost = what.cost if tally.cost is None else tally.cost + what.cost
 
 
+_UNFILLED = (TemplateFailed.__name__, EvaluationLimitExceeded.__name__)
+
+
 def _asked(answer: AgentResponse) -> bool:
     """Whether a model may have been asked: not where the prompt could not be filled."""
-    return answer.error is None or answer.error.type != TemplateFailed.__name__
+    return answer.error is None or answer.error.type not in _UNFILLED
 
 
 def together(cut: Spent, what: Used) -> Used:

@@ -1,5 +1,7 @@
 """The agent that asks a model once: analysis, generation, evaluation (seed c4h 3.1)."""
 
+import asyncio
+
 from pydantic import JsonValue
 
 from activities.agents.base import BaseAgent
@@ -9,7 +11,7 @@ from activities.blobs import BlobsUnusable
 from activities.contracts import AgentError, AgentResponse, FailureType, Reask
 from activities.json_schema import schema_fault
 from activities.providers.base import Completion, Message, ModelRequest
-from dsl.errors import TemplateFailed
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.plan import Persona
 from dsl.templates import BadTemplate
 from dsl.values import Json
@@ -38,17 +40,23 @@ class GenericSingleShotAgent(BaseAgent):
         if self.services.providers is None:
             raise AgentRefused(f"agent {self.unique_name!r} was given no model providers")
         persona = self.persona
+        try:  # off the event loop: hostile prompts and schemas take their budgets of CPU
+            prompt, system = await asyncio.to_thread(self._filled, persona, context)
+            request = self._request(persona, system, prompt, await self._earlier())
+        except (TemplateFailed, BadTemplate) as error:
+            limited = isinstance(error, EvaluationLimitExceeded)
+            type = "EvaluationLimitExceeded" if limited else "TemplateFailed"
+            return failed(type, f"task {self.unique_name!r}: {error}")
+        completion = await self.services.providers.get(persona.provider).complete(request)
+        response = await asyncio.to_thread(self._response, persona, completion)
+        return await self._kept(prompt, completion, response) if response.success else response
+
+    def _filled(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
+        """The prompt and the system prompt, once the output schema is known to be usable."""
         fault = schema_fault(persona.output_schema) if persona.output_schema is not None else None
         if fault is not None:  # no answer could ever meet it, so none is paid for
             raise AgentRefused(f"output_schema of agent {self.unique_name!r}: {fault}")
-        try:
-            prompt = self._get_prompt(context)
-            request = self._request(persona, context, prompt, await self._earlier())
-        except (TemplateFailed, BadTemplate) as error:
-            return failed("TemplateFailed", f"task {self.unique_name!r}: {error}")
-        completion = await self.services.providers.get(persona.provider).complete(request)
-        response = self._response(persona, completion)
-        return await self._kept(prompt, completion, response) if response.success else response
+        return self._get_prompt(inputs), self._get_system_message(inputs)
 
     async def _earlier(self) -> tuple[Message, ...]:
         conversation = self.services.conversation
@@ -68,7 +76,7 @@ class GenericSingleShotAgent(BaseAgent):
         return response.model_copy(update={"conversation": head})
 
     def _request(
-        self, persona: Persona, inputs: Json, prompt: str, earlier: tuple[Message, ...]
+        self, persona: Persona, system: str | None, prompt: str, earlier: tuple[Message, ...]
     ) -> ModelRequest:
         return ModelRequest(
             model=self._resolve_model(),
@@ -76,7 +84,7 @@ class GenericSingleShotAgent(BaseAgent):
                 *earlier,
                 *conversation(prompt, self.services.reask, persona.output_schema),
             ),
-            system=self._get_system_message(inputs),
+            system=system,
             max_tokens=persona.max_tokens,
             temperature=persona.temperature,
             top_p=persona.top_p,

@@ -1,9 +1,9 @@
 """Whatever an expression gives, as JSON: the only values that travel in a run."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
-from typing import cast
+from typing import Any, cast
 
 from jinja2 import Undefined
 from jinja2.exceptions import UndefinedError
@@ -66,22 +66,9 @@ def _copied(value: object, meter: EvaluationMeter | None, depth: int) -> JsonVal
     kind = type(value)
     if kind in ATOMS:
         return cast("JsonValue", value)
-    if kind is str:
-        text = cast("str", value)
-        if meter is not None:
-            meter.charge(len(text) >> 9, text_bytes(text))
-        return text
-    if kind is int:
-        if meter is not None:
-            steps = digits_steps(cast("int", value))
-            if steps:
-                meter.charge(steps)
-        return cast("int", value)
-    if kind is float:
-        number = cast("float", value)
-        if not math.isfinite(number):
-            raise ValueError(f"{number} is not a JSON number")
-        return number
+    copied = _SCALARS.get(kind)
+    if copied is not None:
+        return copied(value, meter)
     if depth > MAX_DEPTH:
         raise ValueError(f"it is nested deeper than {MAX_DEPTH}")
     if kind is dict:
@@ -89,6 +76,33 @@ def _copied(value: object, meter: EvaluationMeter | None, depth: int) -> JsonVal
     if kind is list or kind is tuple:
         return _copied_list(cast("list[object]", value), meter, depth)
     return _converted(value, meter, depth)
+
+
+def _copied_text(value: Any, meter: EvaluationMeter | None) -> JsonValue:
+    if meter is not None:
+        meter.charge(len(value) >> 9, text_bytes(value))
+    return cast("str", value)
+
+
+def _copied_integer(value: Any, meter: EvaluationMeter | None) -> JsonValue:
+    if meter is not None:
+        steps = digits_steps(value)
+        if steps:
+            meter.charge(steps)
+    return cast("int", value)
+
+
+def _copied_float(value: Any, meter: EvaluationMeter | None) -> JsonValue:
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not a JSON number")
+    return cast("float", value)
+
+
+_SCALARS: dict[type, Callable[[Any, EvaluationMeter | None], JsonValue]] = {
+    str: _copied_text,
+    int: _copied_integer,
+    float: _copied_float,
+}
 
 
 def _copied_mapping(
@@ -118,27 +132,29 @@ def _converted(value: object, meter: EvaluationMeter | None, depth: int) -> Json
         case str():
             return str(value)
         case Outcome():
-            return _copied_mapping(cast("Mapping[object, object]", outcome_view(value)),
-                                   meter, depth)  # fmt: skip
+            view = cast("Mapping[object, object]", outcome_view(value))
+            return _copied_mapping(view, meter, depth)
         case Failure():
             return _failure_view(value)
         case Undefined():
             raise UndefinedError
         case Mapping():
             return _copied_mapping(cast("Mapping[object, object]", value), meter, depth)
-        case bytes():
-            raise TypeError("it gives a bytes, which is no data")
-        case Collection():
-            return _copied_list(cast("Collection[object]", value), meter, depth)
-        case Iterable():
-            items: list[object] = []
-            for item in cast("Iterable[object]", value):
-                if meter is not None:
-                    meter.charge(1)
-                items.append(item)
-            return _copied_list(items, meter, depth)
+        case Iterable() if not isinstance(value, bytes):
+            return _copied_list(_collected(cast("Iterable[object]", value), meter), meter, depth)
         case _:
             raise TypeError(f"it gives a {type(value).__name__}, which is no data")
+
+
+def _collected(items: Iterable[object], meter: EvaluationMeter | None) -> Collection[object]:
+    if isinstance(items, Collection):
+        return items
+    found: list[object] = []
+    for item in items:
+        if meter is not None:
+            meter.charge(1)
+        found.append(item)
+    return found
 
 
 def beginning(value: JsonValue, most: int) -> JsonValue:

@@ -17,15 +17,8 @@ from jinja2.utils import pass_context
 from dsl import value_costs as values
 from dsl.evaluation import text_bytes
 from dsl.outcomes import Failure, Outcome
-from dsl.template_filters import (
-    Absent,
-    MeteredContext,
-    filters,
-    format_text,
-    shown,
-    tests,
-    text_methods,
-)
+from dsl.shown_values import Absent, MeteredContext, shown
+from dsl.template_filters import filters, format_text, tests, text_methods
 
 __all__ = [
     "ENVIRONMENT", "MAPPING_METHODS", "TEXT_METHODS", "Absent", "MeteredContext", "shown",

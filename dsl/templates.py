@@ -201,24 +201,28 @@ _LANGUAGE = (
 
 def _refuse(tree: nodes.Template, statements: bool) -> None:
     for node in tree.find_all(nodes.Node):
-        if not isinstance(node, (*_LANGUAGE, *_REACHING_OUT, *_STATEMENTS)):
-            raise BadTemplate(f"{type(node).__name__} is not part of the language",
-                              line=node.lineno, allowed=False)  # fmt: skip
-    for node in tree.find_all((*_REACHING_OUT, *_STATEMENTS, nodes.Pow)):
-        if isinstance(node, _REACHING_OUT):
-            raise BadTemplate("a template stands alone: it includes nothing", line=node.lineno,
-                              allowed=False)  # fmt: skip
-        if isinstance(node, nodes.Pow):
-            raise BadTemplate("`**` is not part of the language", line=node.lineno, allowed=False)
-        if not statements:
-            raise BadTemplate("{% ... %} is allowed in prompts only", line=node.lineno,
-                              allowed=False)  # fmt: skip
-    for node in tree.find_all(nodes.Filter):
-        if node.name not in ENVIRONMENT.filters:
-            raise BadTemplate(f"there is no filter {node.name!r}", line=node.lineno, allowed=False)
-    for node in tree.find_all(nodes.Test):
-        if node.name not in ENVIRONMENT.tests:
-            raise BadTemplate(f"there is no test {node.name!r}", line=node.lineno, allowed=False)
+        refusal = _refusal(node, statements)
+        if refusal is not None:
+            raise BadTemplate(refusal, line=node.lineno, allowed=False)
+
+
+def _refusal(node: nodes.Node, statements: bool) -> str | None:
+    """Why the node is not allowed."""
+    match node:
+        case nodes.Pow():
+            return "`**` is not part of the language"
+        case nodes.Filter(name=name) if name not in ENVIRONMENT.filters:
+            return f"there is no filter {name!r}"
+        case nodes.Test(name=name) if name not in ENVIRONMENT.tests:
+            return f"there is no test {name!r}"
+        case _ if isinstance(node, _REACHING_OUT):
+            return "a template stands alone: it includes nothing"
+        case _ if isinstance(node, _STATEMENTS):
+            return None if statements else "{% ... %} is allowed in prompts only"
+        case _ if not isinstance(node, _LANGUAGE):
+            return f"{type(node).__name__} is not part of the language"
+        case _:
+            return None
 
 
 def fill(value: JsonValue, names: Mapping[str, object]) -> JsonValue:

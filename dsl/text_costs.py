@@ -97,16 +97,13 @@ def charge_url(meter: EvaluationMeter, text: str) -> None:
 
 
 _DIRECTIVE = re.compile(
-    r"%(?:\((?P<key>[^()%]*)\))?[#0\- +]*(?P<width>[0-9]*)(?:\.(?P<precision>[0-9]*))?[hlL]?[a-zA-Z%]"
+    r"%(?:\([^()%]*\))?[#0\- +]*(?P<width>[0-9]*)(?:\.(?P<precision>[0-9]*))?[hlL]?[a-zA-Z%]"
 )
 _WIDEST = 1000
 
 
 def charge_format(meter: EvaluationMeter, text: str, longest: int, steps: int) -> None:
-    """For a text whose `%` directives are filled with values of at most `longest` bytes.
-
-    Args:
-        steps: of writing the dearest of the values.
+    """For a text whose `%` directives are filled, each with `longest` bytes in so many `steps`.
 
     Raises:
         EvaluationLimitExceeded: a width or precision is computed or above 1,000; or as `charge`.

@@ -12,9 +12,13 @@ LONGEST_NUMBER: Final = 4300
 """Characters of a number in a text; Python reads no longer one."""
 
 COMPARISONS: Final[dict[str, Callable[[Any, Any], object]]] = {
-    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "lteq": operator.le,
-    "gt": operator.gt, "gteq": operator.ge,
-}  # fmt: skip
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "lteq": operator.le,
+    "gt": operator.gt,
+    "gteq": operator.ge,
+}
 
 
 def materialised(meter: EvaluationMeter, value: object) -> object:

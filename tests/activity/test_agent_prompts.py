@@ -1,10 +1,14 @@
 """Which prompt an agent asks, and how it is filled."""
 
+import threading
+
 import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
+from activities.agents.base import AgentServices
+from activities.agents.single_shot import GenericSingleShotAgent
 from activities.contracts import FailureType
 from dsl.values import Json
 from tests.support.agents import RecordingModel, answer, persona, request, turn
@@ -95,3 +99,30 @@ async def test_an_agent_that_does_not_know_what_to_ask_is_refused(fields: Json, 
         await turn(AgentActivities(RecordingModel()), request(who=persona(**fields)))
     assert caught.value.type == FailureType.AGENT_REFUSED
     assert caught.value.non_retryable
+
+
+class Witnessing(GenericSingleShotAgent):
+    """Says on which thread its prompt was filled."""
+
+    thread: threading.Thread
+
+    def _get_prompt(self, inputs: Json) -> str:
+        self.thread = threading.current_thread()
+        return super()._get_prompt(inputs)
+
+
+async def test_prompts_are_filled_off_the_event_loop() -> None:
+    agent = Witnessing(persona(prompts={"user": "u"}).model_dump(), "a", {})
+    agent.attach(AgentServices(providers=RecordingModel(answer())))
+    assert (await agent.process({})).success
+    assert agent.thread is not threading.current_thread()
+
+
+async def test_a_prompt_that_would_take_the_worker_is_a_named_failure_of_its_task() -> None:
+    model = RecordingModel(answer())
+    bomb = "{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}"
+    result = await turn(AgentActivities(model), request({}, persona(prompts={"user": bomb})))
+    assert result.error is not None
+    assert result.error.type == "EvaluationLimitExceeded"
+    assert "takes more than 200,000 steps" in result.error.message
+    assert model.requests == []

@@ -11,6 +11,7 @@ from dsl.deciding import brief
 from dsl.document import ToolSection
 from dsl.errors import Code, listed, nearest
 from dsl.nodes import Mark, Node, Problems
+from dsl.retryability import can_pass, holds_steps
 from dsl.steps import (
     AgentStep,
     ApprovalStep,
@@ -58,7 +59,8 @@ class Surroundings(Protocol):
 
 
 def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
-    """Check what only this kind of step can have wrong."""
+    """Check what only this kind of step can have wrong, and what its `retry` names."""
+    _retried(here, step, path)
     match step:
         case AgentStep() | SkillStep():
             _called(here, step, path)
@@ -78,6 +80,16 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
             _bounds(here, step, path)
         case _:
             pass
+
+
+def _retried(here: Surroundings, step: Step, path: NodePath) -> None:
+    """Note types of failure that `retry` names and that no further attempt could mend."""
+    for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
+        if not can_pass(error, data_can_differ=holds_steps(step)):
+            place = (*path, "retry", "errors", index)
+            message = f"{step.name!r} would retry after {error!r}, which no further attempt changes"
+            fix = "leave it out; `on_failure: ask` lets a person change the data first"
+            _note(here, "E105", place, message, fix=fix)
 
 
 def _note(

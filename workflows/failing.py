@@ -3,14 +3,12 @@
 from collections.abc import Awaitable, Callable
 
 from dsl.outcomes import Outcome
+from dsl.retryability import DECIDED
 from dsl.steps import Step
 from workflows.asking import ask
 from workflows.place import Place
 from workflows.scope import Scope
 from workflows.steering import CHOICES, FAILED
-
-A_PERSONS_WORD = ("Rejected", "NotDecided")
-"""Failures that are decisions already."""
 
 _LONGEST_MESSAGE = 2000
 
@@ -29,7 +27,7 @@ async def accepted(
         outcome = block.outcome
         scope.state.blocks[place.block_key(FAILED)] = block  # a failed attempt forgets much
         error = outcome.error
-        if error is None or error.type in A_PERSONS_WORD:
+        if error is None or error.type in DECIDED:
             break
         said = f"{error.type}: {error.message}"[:_LONGEST_MESSAGE]
         decision = await ask(

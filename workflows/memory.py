@@ -108,6 +108,8 @@ class Block:
     """What came of those ways of several at once that have ended."""
     dropped: int = 0
     """Results of earlier rounds that are not kept any more."""
+    calls_before: int | None = None
+    """Calls that the run had made when the current attempt of a step began."""
     repeats: dict[str, list[JsonValue]] | None = None
     """`{digest of a call: [digest of its result, how often in a row, what it is]}` of a loop."""
 

@@ -6,6 +6,7 @@ from functools import partial
 from dsl.deciding import holds, told
 from dsl.errors import LimitExceeded, TemplateFailed, ValueTooLarge
 from dsl.outcomes import Outcome
+from dsl.retryability import can_pass, holds_steps
 from dsl.steps import AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import LONGEST
 from workflows.failing import accepted
@@ -15,9 +16,6 @@ from workflows.scope import Interrupted, Scope
 from workflows.steps import execute
 from workflows.steps.agent import ORCHESTRATING
 from workflows.stopping import begin_to_stop
-
-NEVER_AGAIN = ("Rejected", "NotDecided", "OutcomeUnknown")
-"""Failures that no `retry` repeats: a person's word, and what may have happened already."""
 
 
 async def run_steps(
@@ -148,18 +146,23 @@ async def _tried(step: Step, place: Place, scope: Scope, interpreter: Interprete
 async def _attempts(
     step: Step, retry: Retry, place: Place, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """The step, again and again as its `retry` says."""
+    """The step, again as its `retry` says, while a further attempt can end otherwise."""
     block = place.block(scope, "attempts")
     if block.left is not None:
         await _until_again(block, block.left, place, scope)
+    holds_others = holds_steps(step)
     while True:
+        if block.calls_before is None:
+            block.calls_before = scope.state.calls
         outcome = await _attempt(step, place, scope, interpreter)
+        called = scope.state.calls > block.calls_before
+        block.calls_before = None
         scope.state.blocks[place.block_key("attempts")] = block  # a failed attempt forgets much
         error = outcome.error
         again = (
             error is not None
             and block.next < retry.retries
-            and error.type not in NEVER_AGAIN
+            and can_pass(error.type, data_can_differ=holds_others and called)
             and (not retry.errors or error.type in retry.errors)
         )
         if not again or error is None:

@@ -60,6 +60,22 @@ PASS = Outcome.succeeded({"status": "PASS"})
 BROKEN = Outcome.failed("Timeout", "too slow")
 
 
+def test_updates_of_a_rule_win_over_those_of_its_routing() -> None:
+    document = DOCUMENT.replace(
+        "        default: DEFAULT",
+        """        default: null
+        context_updates: {same: routing, more: routing}""",
+    )
+    rules = """
+          - condition: {task: other, status: success}
+            next_team: correction
+            context_updates: {same: rule}"""
+    review = plan_of(document.replace("RULES", rules)).teams["review"]
+    tasks = {"impl_evaluator": Outcome.succeeded(), "other": Outcome.succeeded()}
+    assert choose(review, Facts({}, tasks)).updates == {"same": "rule", "more": "routing"}
+    assert choose(review, Facts({}, {})).updates == {"same": "routing", "more": "routing"}
+
+
 def test_a_field_of_a_tasks_data_decides() -> None:
     route = choose(team(), facts(FAIL))
     assert route.next_team == "correction"

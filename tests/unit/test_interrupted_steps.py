@@ -1,7 +1,7 @@
 """What is in the middle of its work when a run continues as new, is closed or is cut."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from textwrap import indent
 
 import pytest
@@ -88,7 +88,8 @@ async def parted(plan: Plan, answer: Callable[[object], Json]) -> tuple[World, l
 
 
 def failing_once() -> Callable[[object], Json]:
-    answers: Iterator[Json] = iter([{"fails": "ProviderUnavailable"}])
+    fails: Json = {"fails": "ProviderUnavailable"}
+    answers = iter([fails])
     return lambda _: next(answers, {"n": 1})
 
 

@@ -23,6 +23,7 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "LimitExceeded": "never",
     "BudgetExceeded": "never",
     "TemplateFailed": "with_other_input",
+    "EvaluationLimitExceeded": "with_other_input",
     "SkillRefused": "with_other_input",
     "ProviderRefused": "with_other_input",
     "RequestTooLarge": "with_other_input",

@@ -8,7 +8,7 @@ from dsl.retryability import NON_RETRYABLE
 TYPES = {value for name, value in vars(FailureType).items() if name.isupper()}
 MAY_PASS = {
     "ProviderUnavailable", "RateLimited", "AnswerTruncated", "AnswerRefused", "AnswerUnusable",
-    "AnswerTooLarge", "AgentFailed", "SkillFailed", "StorageUnusable",
+    "AnswerTooLarge", "AgentFailed", "SkillFailed", "StorageUnusable", "Timeout", "StaleAttempt",
 }  # fmt: skip
 NO_OUTCOME = {"OwnQueue", "CompileRefused"}
 """Types that no step ends with."""

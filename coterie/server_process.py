@@ -8,6 +8,7 @@ however it dies, and no reused process id can pass for it.
 import fcntl
 import os
 import random
+import secrets
 import shutil
 import signal
 import socket
@@ -137,6 +138,8 @@ def _command(binary: str, folder: Path, record: ServerRecord, settings: Settings
         "--dynamic-config-value", "history.transferProcessorMaxPollRPS=5000",
         # Runs take turns where a provider has a rate limit.
         "--dynamic-config-value", "matching.enableFairness=true",
+        # The HTTP API takes cross-origin requests of any web page; nobody of ours uses it.
+        "--dynamic-config-value", f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]',
     ]  # fmt: skip
 
 

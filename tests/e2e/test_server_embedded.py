@@ -5,6 +5,8 @@ import os
 import signal
 import socket
 import subprocess
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 
 import pytest
 
@@ -107,6 +109,51 @@ def test_a_worker_of_the_embedded_server_brings_it_back(quiet_desk: Project) -> 
     assert quiet_desk.coterie("result", "after").returncode == 0
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(60) == 0, quiet_desk.log("worker")
+
+
+def test_a_web_page_cannot_reach_the_http_api(
+    quiet_desk: Project, told: dict[str, object]
+) -> None:
+    """What a page of any origin can send without a question from the browser: plain text."""
+    start = {"workflowType": {"name": "TeamWorkflow"}, "taskQueue": {"name": "coterie"}}
+    answers = {
+        (port, host): _posted(port, host, json.dumps(start))
+        for port in _listening(int(str(told["pid"])))
+        for host in ("evil.example", f"localhost:{port}", f"127.0.0.1:{port}")
+    }
+    refused = [text for status, text in answers.values() if status == 403]
+    assert any("Host not allowed" in text for text in refused), answers
+    assert not [key for key, (status, _) in answers.items() if status == 200], answers
+    assert "forged" not in quiet_desk.temporal("workflow", "list")
+
+
+def _listening(pid: int) -> list[int]:
+    """The local ports on which a process listens."""
+    inodes = {
+        os.readlink(file).removeprefix("socket:[").rstrip("]")
+        for file in Path(f"/proc/{pid}/fd").iterdir()
+        if os.readlink(file).startswith("socket:")
+    }
+    sockets = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    listening = "0A"
+    return [int(one[1].rpartition(":")[2], 16) for one in sockets
+            if one[3] == listening and one[9] in inodes]  # fmt: skip
+
+
+def _posted(port: int, host: str, body: str) -> tuple[int, str]:
+    """A request to start a run, as a browser would send it; 0 from who speaks no HTTP/1.1."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(
+            "POST", "/api/v1/namespaces/default/workflows/forged", body,
+            {"Host": host, "Content-Type": "text/plain", "Origin": "https://evil.example"},
+        )  # fmt: skip
+        response = connection.getresponse()
+        return response.status, response.read().decode(errors="replace")
+    except (OSError, HTTPException):
+        return 0, ""
+    finally:
+        connection.close()
 
 
 def test_without_the_program_it_is_said_how_to_get_it(quiet_desk: Project) -> None:

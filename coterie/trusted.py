@@ -16,6 +16,7 @@ from coterie.capabilities import BUILT_IN_PROVIDERS, KEY_NAMES
 from coterie.catalog import shipped_root
 from coterie.failures import CommandError
 from coterie.settings import Settings
+from coterie.trusted_paths import documents_of, protected_paths
 from dsl.document import ChannelSection, CommandSection, ProviderSection, WorkerSection
 from dsl.plan import Plan
 from dsl.source import Node
@@ -42,6 +43,8 @@ class TrustedConfig(Frozen):
     providers: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
     scoped: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
     """Providers that one document of a catalog reaches in its own way: `name@document`."""
+    documents: tuple[str, ...] = ()
+    """The files that say all this, absolute: no skill changes them."""
 
     @property
     def marks_runs(self) -> bool:
@@ -88,6 +91,7 @@ def resolved(
         search_attributes=worker.search_attributes,
         event_groups=worker.event_groups,
         providers=BUILT_IN_PROVIDERS | absolute_providers(providers, tree, settings),
+        documents=documents_of(tree, settings),
     )
 
 
@@ -190,6 +194,7 @@ def workspace_of(trusted: TrustedConfig, settings: Settings) -> "Workspace":
             for name, one in trusted.commands.items()
         },
         environment=settings.environment,
+        protected=protected_paths(trusted, settings),
     )
 
 

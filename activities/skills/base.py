@@ -14,6 +14,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from activities.skills.protected import protected_place, why_protected
 from dsl.capabilities import Effect, SkillContract
 from dsl.contract_faults import ALSO
 from dsl.values import LONGEST_COMMAND
@@ -80,6 +81,8 @@ class Workspace:
     """Backups and journals; a relative one lies under the root."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """The worker's own environment variables; a command sees few of them (`Command.env`)."""
+    protected: tuple[Path, ...] = ()
+    """Files and folders that no skill changes, absolute: what the worker trusts."""
 
     def __post_init__(self) -> None:
         root = self.root.resolve()
@@ -109,6 +112,25 @@ class Workspace:
         if path.is_relative_to(self.state_dir):
             raise SkillRefusal(
                 f"the path {relative!r} lies in {self.state_dir.name}, which is the worker's own"
+            )
+        return path
+
+    def changeable(self, relative: str) -> Path:
+        """The real path of a file that a skill may create, modify or delete.
+
+        Raises:
+            SkillRefusal: as `inside`, or the worker trusts what is there.
+        """
+        path = self.inside(relative)
+        parts = (*PurePosixPath(relative).parts, *path.relative_to(self.root).parts)
+        why = why_protected(parts)
+        if why is not None:
+            raise SkillRefusal(f"the path {relative!r} names {why}; a person changes it")
+        place = protected_place(path, self.protected)
+        if place is not None:
+            raise SkillRefusal(
+                f"the path {relative!r} leads to {place.name!r}, which the worker trusts; "
+                "a person changes it"
             )
         return path
 

@@ -50,7 +50,7 @@ def plan_edits(workspace: Workspace, changes: list[Change]) -> list[Edit]:
         SkillRefusal: a change names a file that no skill may touch.
         SkillFailure: with every change that does not fit its file.
     """
-    paths = [workspace.inside(change.file_path) for change in changes]
+    paths = [workspace.changeable(change.file_path) for change in changes]
     edits: list[Edit] = []
     problems: list[str] = []
     named: dict[Path, str] = {}

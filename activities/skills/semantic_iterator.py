@@ -161,7 +161,7 @@ def _refuse_outside(changes: list[tuple[str, Change]], context: SkillContext) ->
     refusals: list[str] = []
     for name, change in changes:
         try:
-            context.workspace.inside(change.file_path)
+            context.workspace.changeable(change.file_path)
         except SkillRefusal as refusal:
             refusals.append(f"{name}: {refusal}")
     if refusals:

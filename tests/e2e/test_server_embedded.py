@@ -111,9 +111,7 @@ def test_a_worker_of_the_embedded_server_brings_it_back(quiet_desk: Project) -> 
     assert worker.wait(60) == 0, quiet_desk.log("worker")
 
 
-def test_a_web_page_cannot_reach_the_http_api(
-    quiet_desk: Project, told: dict[str, object]
-) -> None:
+def test_a_web_page_cannot_reach_the_http_api(quiet_desk: Project, told: dict[str, object]) -> None:
     """What a page of any origin can send without a question from the browser: plain text."""
     start = {"workflowType": {"name": "TeamWorkflow"}, "taskQueue": {"name": "coterie"}}
     answers = {

@@ -3,12 +3,14 @@ FROM python:3.11-slim-bookworm AS build
 RUN pip install --no-cache-dir uv==0.13.9
 ENV UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1 UV_PYTHON_DOWNLOADS=never
 WORKDIR /srv/coterie
-# The dependencies change less often than our code: a layer of their own. The group `demo` is
-# pytest: the team `development` runs the tests of the project that it changes.
+# The dependencies change less often than our code: a layer of their own.
 COPY pyproject.toml uv.lock ./
-RUN uv sync --frozen --no-dev --group demo --extra s3 --no-install-project
+RUN uv sync --frozen --no-dev --extra s3 --no-install-project
+# An environment for the projects that teams change, whose tests they run: pytest, and nothing of
+# Coterie. A project's own `.venv` comes first.
+RUN UV_PROJECT_ENVIRONMENT=/srv/project uv sync --frozen --only-group demo
 COPY . .
-RUN uv sync --frozen --no-dev --group demo --extra s3 --no-editable
+RUN uv sync --frozen --no-dev --extra s3 --no-editable
 
 FROM python:3.11-slim-bookworm
 # What teams may change is in /workspace, what is too large for histories in /storage; what the
@@ -16,7 +18,8 @@ FROM python:3.11-slim-bookworm
 RUN useradd --create-home --uid 10001 coterie \
     && install --directory --owner coterie /workspace /storage
 COPY --from=build /srv/coterie/.venv /srv/coterie/.venv
-ENV PATH=/srv/coterie/.venv/bin:$PATH PYTHONUNBUFFERED=1
+COPY --from=build /srv/project /srv/project
+ENV PATH=/srv/coterie/.venv/bin:$PATH VIRTUAL_ENV=/srv/project PYTHONUNBUFFERED=1
 USER coterie
 WORKDIR /home/coterie
 ENTRYPOINT ["coterie"]

@@ -7,7 +7,6 @@ attempt, so that a receiver can refuse what is forged, old, or known already.
 
 import base64
 import hmac
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from activities.contracts import NOTIFY, Notice
 from activities.heartbeats import heartbeating
 from activities.providers.statuses import retry_after
 from activities.skills.bounded_output import BoundedOutput
-from activities.skills.command_runner import PASSED_ON
+from activities.skills.command_start import environment_of
 from activities.skills.process_group import NotStarted, run_group
 from dsl.errors import listed
 
@@ -106,12 +105,10 @@ class NoticeActivities:
                 await self._run(channel, notice, body)
 
     async def _run(self, command: NoticeCommand, notice: Notice, body: bytes) -> None:
-        names = {*PASSED_ON, *command.env}
-        seen = {key: value for key, value in self._environment.items()
-                if key in names or key.startswith("LC_")}  # fmt: skip
+        seen = environment_of(command.env, self._environment)
         try:
             ended = await run_group(
-                command.run, cwd=self._folder, environment={"PATH": os.defpath, **seen},
+                command.run, cwd=self._folder, environment=seen,
                 seconds=command.timeout, output=BoundedOutput(), given=body,
             )  # fmt: skip
         except NotStarted as error:

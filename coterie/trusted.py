@@ -7,6 +7,7 @@ with the same digest may serve the same runs.
 import sys
 from collections.abc import Sequence
 from hashlib import sha256
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,15 @@ from coterie.capabilities import BUILT_IN_PROVIDERS, KEY_NAMES
 from coterie.catalog import shipped_root
 from coterie.failures import CommandError
 from coterie.settings import Settings
-from coterie.trusted_paths import documents_of, protected_paths
-from dsl.document import ChannelSection, CommandSection, ProviderSection, WorkerSection
+from coterie.trusted_paths import documents_of, hidden_paths, protected_paths
+from dsl.document import (
+    ChannelSection,
+    CommandSection,
+    ProviderSection,
+    SandboxMode,
+    SandboxSection,
+    WorkerSection,
+)
 from dsl.plan import Plan
 from dsl.source import Node
 from dsl.values import Frozen
@@ -26,6 +34,7 @@ if TYPE_CHECKING:  # these load Temporal's library, which checking a document do
     from activities.notices import Channel
     from activities.providers.base import ProviderSettings
     from activities.skills.base import Workspace
+    from activities.skills.bubblewrap import Bubblewrap
     from activities.user_code.pool import UserCode
 
 
@@ -35,6 +44,8 @@ class TrustedConfig(Frozen):
     workspace: str
     """Absolute path of the one folder that skills may touch."""
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
+    sandbox: SandboxSection = SandboxSection()
+    """Paths absolute."""
     agent_packages: tuple[str, ...] = ()
     agent_env: tuple[str, ...] = ()
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
@@ -85,6 +96,7 @@ def resolved(
     return TrustedConfig(
         workspace=str(folder.resolve()),
         commands=worker.commands,
+        sandbox=_sandbox(worker.sandbox, tree, settings),
         agent_packages=worker.agent_packages,
         agent_env=worker.agent_env,
         notify=worker.notify,
@@ -93,6 +105,21 @@ def resolved(
         providers=BUILT_IN_PROVIDERS | absolute_providers(providers, tree, settings),
         documents=documents_of(tree, settings),
     )
+
+
+def _sandbox(said: SandboxSection | SandboxMode, tree: Node, settings: Settings) -> SandboxSection:
+    if not isinstance(said, SandboxSection):
+        return SandboxSection(mode=said)
+    home = settings.environment.get("HOME") or "~"
+    read = tuple(
+        str(_beside(tree, ("worker", "sandbox", "read", number), _in_home(path, home), settings))
+        for number, path in enumerate(said.read)
+    )
+    return said.model_copy(update={"read": read})
+
+
+def _in_home(path: str, home: str) -> str:
+    return f"{home}{path[1:]}" if path == "~" or path.startswith("~/") else path
 
 
 def absolute_providers(
@@ -114,7 +141,7 @@ def _absolute(
     return section.model_copy(update=update)
 
 
-def _beside(tree: Node, place: Sequence[str], path: str, settings: Settings) -> Path:
+def _beside(tree: Node, place: Sequence[str | int], path: str, settings: Settings) -> Path:
     """A path as its file means it: relative to that file's folder.
 
     What no file says, and what a shipped file says of the workspace, is about the project.
@@ -175,6 +202,7 @@ def _channel(section: ChannelSection, settings: Settings) -> "Channel":
     from activities.notices import NoticeCommand, Webhook
 
     if section.run:
+        # Coterie's own: the project's may be changed by what commands do, and this one has secrets.
         run = tuple(part.replace("{python}", sys.executable) for part in section.run)
         return NoticeCommand(run, section.timeout, section.env)
     names = (section.url_env, section.secret_env)
@@ -183,18 +211,37 @@ def _channel(section: ChannelSection, settings: Settings) -> "Channel":
     return Webhook(section.url or address, secret, section.timeout, next(missing, None))
 
 
-def workspace_of(trusted: TrustedConfig, settings: Settings) -> "Workspace":
-    """The project that skills work on."""
-    from activities.skills.base import Command, Workspace
+def workspace_of(
+    trusted: TrustedConfig, settings: Settings, sandbox: "Bubblewrap | None" = None
+) -> "Workspace":
+    """The project that skills work on.
 
+    Args:
+        trusted: what the worker's configuration says.
+        settings: the environment.
+        sandbox: what commands run in.
+    """
+    from activities.skills.base import Command, Workspace
+    from activities.skills.process_group import Limits
+
+    limits = trusted.sandbox
     return Workspace(
         root=Path(trusted.workspace),
         commands={
-            name: Command(name, one.run, one.timeout, one.cwd, one.env, one.once)
+            name: Command(name, one.run, one.timeout, one.cwd, one.env, one.once, one.network)
             for name, one in trusted.commands.items()
         },
         environment=settings.environment,
         protected=protected_paths(trusted, settings),
+        sandbox=sandbox,
+        readable=tuple(map(Path, trusted.sandbox.read)),
+        hidden=hidden_paths(settings),
+        limits=Limits(
+            cpu=ceil(limits.max_cpu),
+            memory=limits.max_memory_mb << 20,
+            processes=limits.max_processes,
+            output=limits.max_output_mb << 20,
+        ),
     )
 
 

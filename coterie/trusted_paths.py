@@ -56,6 +56,13 @@ def protected_paths(trusted: "TrustedConfig", settings: Settings) -> tuple[Path,
     return tuple(dict.fromkeys(inside))
 
 
+def hidden_paths(settings: Settings) -> tuple[Path, ...]:
+    """What commands do not see in their sandbox: the state and the storage of runs."""
+    storage = settings.storage
+    folder = (Path(storage),) if storage is not None and storage.startswith("/") else ()
+    return (settings.state, *folder)
+
+
 def _lies_in(path: Path, root: Path) -> bool:
     return path != root and path.is_relative_to(root)
 

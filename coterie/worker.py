@@ -17,11 +17,14 @@ from activities.notices import NoticeActivities
 from activities.prices import Pricing
 from activities.providers.registry import Providers
 from activities.skills.activity import SkillActivities
+from activities.skills.bubblewrap import Bubblewrap
 from activities.skills.registry import SKILLS
 from activities.user_code.pool import UserCode
+from coterie.command_sandbox import command_sandbox
 from coterie.compile_activity import CompileActivities
 from coterie.fork_activity import ForkActivities
 from coterie.marking import marks_of
+from coterie.process_privacy import keep_to_itself
 from coterie.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
 from coterie.sandbox import sandbox
 from coterie.settings import Settings
@@ -72,13 +75,17 @@ async def working(
         sticky: how long a run waits for this worker, which has it in memory, before another may
             replay it: the pause after a worker was killed.
     """
+    keep_to_itself()
+    sandbox, warning = command_sandbox(trusted, settings)
+    if warning is not None:
+        note(warning)
     user_code = user_code_of(trusted, settings)
     reached = provider_settings(trusted, settings)
     providers = Providers(reached)
     queues = provider_queues(trusted, task_queue)
     marks = await marks_of(client, trusted)
     workers = build_workers(
-        client, settings, trusted, providers, queues, Pricing(reached), user_code, marks,
+        client, settings, trusted, providers, queues, Pricing(reached), user_code, marks, sandbox,
         task_queue=task_queue, grace=grace, sticky=sticky,
     )  # fmt: skip
     await _hold(client, queues)
@@ -141,13 +148,14 @@ def build_workers(
     pricing: Pricing,
     user_code: UserCode,
     marks: Marks | None = None,
+    commands_in: Bubblewrap | None = None,
     *,
     task_queue: str,
     grace: timedelta,
     sticky: timedelta = STICKY,
 ) -> tuple[Worker, ...]:
     """The SDK's workers: one with our workflow and activities, one for each provider's queue."""
-    skills = SkillActivities(workspace_of(trusted, settings))
+    skills = SkillActivities(workspace_of(trusted, settings, commands_in))
     agents = AgentActivities(
         providers,
         agent_packages=trusted.agent_packages,

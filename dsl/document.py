@@ -4,13 +4,16 @@ The sections of seed c4h 3.2 to 3.4, and `worker`: what only the worker's own co
 may say. Field descriptions become the editor's help.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
     AliasChoices,
+    Discriminator,
     Field,
     JsonValue,
+    Tag,
     field_validator,
     model_validator,
 )
@@ -225,7 +228,8 @@ class CommandSection(Frozen):
     run: tuple[str, ...] = Field(
         min_length=1, json_schema_extra={"prefixItems": [{"type": "string", "pattern": r"\S"}]}
     )
-    """Program and arguments; no shell. `{python}` is the worker's own interpreter."""
+    """Program and arguments; no shell. `{python}` is the project's own interpreter: that of its
+    virtual environment, else the first on PATH; never Coterie's."""
     timeout: Timeout = Field(default=300.0, le=LONGEST_COMMAND)
     cwd: str = Field(default=".", json_schema_extra={"pattern": r"^(?!/)(?!(.*/)?\.\.(/|$))"})
     """Relative to the workspace."""
@@ -233,6 +237,9 @@ class CommandSection(Frozen):
     """Names of further environment variables that the command may see."""
     once: bool = False
     """To run it twice would do harm: only `CommandRunner.run_once` may run it."""
+    network: bool = False
+    """It may use the network, this machine's own services too; without a sandbox every command
+    may."""
 
     @field_validator("run")
     @classmethod
@@ -278,12 +285,46 @@ class ChannelSection(Frozen):
         return self
 
 
+SandboxMode = Literal["auto", "bubblewrap", "none"]
+
+
+class SandboxSection(Frozen):
+    """How commands are kept apart from the worker, and what each may use."""
+
+    mode: SandboxMode = "auto"
+    """`bubblewrap`: never without it; `auto`: with it where it works; `none`: as the worker."""
+    read: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Files and folders that commands may read besides the system, their program and the
+    workspace; relative to this file, or `~/...`."""
+    max_cpu: Timeout = 3600.0
+    """Of each process."""
+    max_memory_mb: int = Field(default=8192, ge=64, le=16_777_216)
+    """Of all processes of a command together."""
+    max_processes: int = Field(default=1000, ge=8, le=1_000_000)
+    max_output_mb: int = Field(default=1024, ge=1, le=16_777_216)
+    """What a command may print, and how large each file may be that it writes."""
+
+
+def _form(value: object) -> str:
+    return "literal[mapping]" if isinstance(value, Mapping | Frozen) else "literal[word]"
+
+
+Sandbox = Annotated[
+    Annotated[SandboxSection, Tag("literal[mapping]")]
+    | Annotated[SandboxMode, Tag("literal[word]")],
+    Discriminator(_form),
+]
+"""A mode, or a mapping."""
+
+
 class WorkerSection(Frozen):
     """What only the worker's own configuration decides; a run can name it, never set it."""
 
     workspace: str = "."
     """The folder that skills may touch, relative to this file."""
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
+    sandbox: Sandbox = "auto"
+    """How commands are kept apart from the worker: `auto`, `bubblewrap`, `none`, or a mapping."""
     agent_packages: tuple[PackageName, ...] = ()
     """The packages that `agent_class` may be imported from."""
     agent_env: tuple[VariableName, ...] = ()

@@ -103,7 +103,8 @@ def run_team(run_id: str, model: str | None, *, interactive: bool) -> int:
             "There is no terminal, so nobody can be asked: the demo's script decides the approvals "
             f"({shown(DECISIONS)}).\n", flush=True,
         )  # fmt: skip
-    process = subprocess.Popen(command, cwd=PLACE)
+    # The copy has no virtual environment: its tests run in the demo's, which has pytest.
+    process = subprocess.Popen(command, cwd=PLACE, env={**os.environ, "VIRTUAL_ENV": sys.prefix})
     while True:
         try:
             return process.wait()

@@ -14,6 +14,8 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from activities.skills.bubblewrap import Bubblewrap
+from activities.skills.process_group import Limits
 from activities.skills.protected import protected_place, why_protected
 from dsl.capabilities import Effect, SkillContract
 from dsl.contract_faults import ALSO
@@ -51,7 +53,7 @@ class Command:
 
     name: str
     run: tuple[str, ...]
-    """The program and its arguments; no shell. `{python}` is the worker's own interpreter."""
+    """The program and its arguments; no shell. `{python}` is the project's own interpreter."""
     timeout: float = 300.0
     """Seconds."""
     cwd: str = "."
@@ -60,6 +62,8 @@ class Command:
     """Names of further environment variables that are passed on to it."""
     once: bool = False
     """It may happen only once: never by a skill that is tried again."""
+    network: bool = False
+    """It may use the network; outside of a sandbox every command may."""
 
     def __post_init__(self) -> None:
         if not self.run or not self.run[0]:
@@ -83,6 +87,14 @@ class Workspace:
     """The worker's own environment variables; a command sees few of them (`Command.env`)."""
     protected: tuple[Path, ...] = ()
     """Files and folders that no skill changes, absolute: what the worker trusts."""
+    sandbox: Bubblewrap | None = None
+    """Commands run in it; as the worker itself when None."""
+    readable: tuple[Path, ...] = ()
+    """Files and folders that commands see in the sandbox, absolute."""
+    hidden: tuple[Path, ...] = ()
+    """Files and folders of the workspace that they do not see there, besides the state."""
+    limits: Limits = field(default_factory=Limits)
+    """What each command may use."""
 
     def __post_init__(self) -> None:
         root = self.root.resolve()

@@ -5,8 +5,7 @@ variables, so that no key of the worker can reach its output and from there a mo
 `run` is tried again when its worker is lost; `run_once` never, for what must not happen twice.
 """
 
-import os
-import sys
+import asyncio
 from pathlib import Path
 
 from pydantic import Field, TypeAdapter
@@ -22,13 +21,10 @@ from activities.skills.base import (
     Workspace,
 )
 from activities.skills.bounded_output import BoundedOutput
-from activities.skills.process_group import Ended, NotStarted, run_group
+from activities.skills.command_start import prepare, why_not_started
+from activities.skills.process_group import Ended, Limit, NotStarted, run_group
 from dsl.errors import listed, nearest
 from dsl.values import LONGEST_COMMAND, Frozen
-
-PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV")
-"""Environment variables that every command sees, besides all `LC_*`."""
-
 
 CALL = "COTERIE_CALL"
 """The environment variable that tells a command for which call it runs."""
@@ -56,6 +52,8 @@ class CommandResult(Frozen):
     """It ended by itself, with exit code 0."""
     seconds: float
     timed_out: bool
+    limit: Limit | None = None
+    """What it used more of than it may; then it was ended."""
     output: str
     """Standard output and standard error in the order they were written, its middle cut."""
     output_bytes: int
@@ -88,7 +86,7 @@ async def run_once(value: CommandInput, context: SkillContext) -> CommandResult:
     Raises:
         SkillRefusal: there is no such command, or it is set to run outside the project.
         SkillFailure: it cannot be started, so that nothing has happened.
-        OutcomeLost: it had to be killed.
+        OutcomeLost: it had to be killed, or used more than it may.
     """
     command = _command(context.workspace, value.command)
     result = await _run_alone(command, context, value.key)
@@ -96,6 +94,8 @@ async def run_once(value: CommandInput, context: SkillContext) -> CommandResult:
         raise OutcomeLost(
             f"command {command.name!r} did not end within {command.timeout:g} s and was stopped"
         )
+    if result.limit is not None:
+        raise OutcomeLost(f"command {command.name!r} used too much {result.limit} and was stopped")
     return result
 
 
@@ -110,30 +110,39 @@ async def _run(
     command: Command, context: SkillContext, call: str, keeping: tuple[int, ...] = ()
 ) -> CommandResult:
     output = BoundedOutput()
+    workspace = context.workspace
+    cwd = _folder(command, workspace)
     try:
+        prepared = await asyncio.to_thread(prepare, command, workspace, cwd)
         ended = await run_group(
-            _argv(command, sys.executable),
-            cwd=_folder(command, context.workspace),
-            environment=_environment(command, context.workspace) | {CALL: call},
+            prepared.argv,
+            cwd=cwd,
+            environment={**prepared.environment, CALL: call},
             seconds=command.timeout,
             output=output,
             keeping=keeping,
+            limits=workspace.limits,
+            apart=prepared.apart,
         )
     except NotStarted as error:
         raise SkillFailure(
             f"command {command.name!r} cannot be started: {command.run[0]}: {error}"
         ) from None
+    why = why_not_started(command, prepared, ended, output.text())
+    if why is not None:
+        raise SkillFailure(f"command {command.name!r} cannot be started: {why}")
     return _result(command, ended, output)
 
 
 def _result(command: Command, ended: Ended, output: BoundedOutput) -> CommandResult:
     return CommandResult(
         command=command.name,
-        argv=list(_argv(command, "python")),
+        argv=[part.replace("{python}", "python") for part in command.run],
         exit_code=ended.exit_code,
-        passed=ended.exit_code == 0 and not ended.timed_out,
+        passed=ended.exit_code == 0 and not ended.timed_out and ended.limit is None,
         seconds=ended.seconds,
         timed_out=ended.timed_out,
+        limit=ended.limit,
         output=output.text(),
         output_bytes=output.total,
         cut=output.cut,
@@ -158,20 +167,6 @@ def _command(workspace: Workspace, name: str) -> Command:
             + (f"; {hint}" if hint else "")
         )
     return command
-
-
-def _argv(command: Command, python: str) -> tuple[str, ...]:
-    return tuple(part.replace("{python}", python) for part in command.run)
-
-
-def _environment(command: Command, workspace: Workspace) -> dict[str, str]:
-    names = {*PASSED_ON, *command.env}
-    seen = {
-        name: value
-        for name, value in workspace.environment.items()
-        if name in names or name.startswith("LC_")
-    }
-    return {"PATH": os.defpath, **seen}
 
 
 RUN = Skill[CommandInput, CommandResult](

@@ -2,7 +2,8 @@
 
 The command runs under `supervisor.py`, in a session of its own. When it ended, ran out of time
 or was cancelled, and when the worker itself is killed, every process of its group is killed.
-(A process that makes itself the leader of another session gets away, as everywhere.)
+(A process that makes itself the leader of another session gets away, as everywhere; not from a
+sandbox.)
 """
 
 import asyncio
@@ -11,10 +12,11 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from activities.skills.bounded_output import BoundedOutput
 
@@ -29,6 +31,22 @@ class NotStarted(Exception):
     """The program could not be started; the message is the system's reason."""
 
 
+Limit = Literal["cpu", "memory", "processes", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a command may use; it is ended when it uses more."""
+
+    cpu: int = 3600
+    """Seconds of each process."""
+    memory: int = 8 << 30
+    """Bytes of all its processes together, and of each."""
+    processes: int = 1000
+    output: int = 1 << 30
+    """Bytes of what it prints, and of each file that it writes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a command ended."""
@@ -37,6 +55,12 @@ class Ended:
     """As a shell counts; None when it had to be killed."""
     timed_out: bool
     seconds: float
+    limit: Limit | None = None
+    """The limit that ended it."""
+
+
+_OVER_CPU = 128 + signal.SIGXCPU
+_OVER_FILE = 128 + signal.SIGXFSZ
 
 
 async def run_group(
@@ -48,6 +72,8 @@ async def run_group(
     output: BoundedOutput,
     keeping: Sequence[int] = (),
     given: bytes | None = None,
+    limits: Limits | None = None,
+    apart: bool = False,
 ) -> Ended:
     """Run a command to its end, and end it when the time is over or the caller is cancelled.
 
@@ -59,12 +85,16 @@ async def run_group(
         output: Takes standard output and standard error, in the order they are written.
         keeping: Descriptors that stay open until nothing watches over the command any more.
         given: What it reads from its standard input; nothing unless given.
+        limits: What it may use; as much as it likes unless given.
+        apart: The program is a sandbox, which ends all its processes when it ends.
 
     Raises:
         NotStarted: there is no such program, or it cannot be run.
     """
     stop = asyncio.Event()
-    run = asyncio.create_task(_run(argv, cwd, environment, seconds, output, stop, keeping, given))
+    started = _start(argv, cwd, environment, keeping, given, _written(limits, apart=apart))
+    most = limits.output if limits else None
+    run = asyncio.create_task(_run(started, seconds, output, most, stop))
     try:
         return await asyncio.shield(run)
     except asyncio.CancelledError:
@@ -78,37 +108,49 @@ async def run_group(
         raise
 
 
+def _written(limits: Limits | None, *, apart: bool) -> str:
+    """The limits as `supervisor.py` reads them."""
+    numbers = (
+        (0, 0, 0, 0)
+        if limits is None
+        else (limits.cpu, limits.memory, limits.processes, limits.output)
+    )
+    return ",".join(map(str, (int(apart), *numbers)))
+
+
 async def _run(
-    argv: Sequence[str],
-    cwd: Path,
-    environment: Mapping[str, str],
+    started: "Coroutine[None, None, tuple[asyncio.subprocess.Process, _Status]]",
     seconds: float,
     output: BoundedOutput,
+    most: int | None,
     stop: asyncio.Event,
-    keeping: Sequence[int],
-    given: bytes | None,
 ) -> Ended:
     begun = time.monotonic()
-    process, status = await _start(argv, cwd, environment, keeping, given)
-    reading = asyncio.create_task(_drain(process, output))
+    process, status = await started
+    flooded = asyncio.Event()
+    reading = asyncio.create_task(_drain(process, output, most, flooded))
     stopping = asyncio.create_task(stop.wait())
+    flooding = asyncio.create_task(flooded.wait())
     ending = asyncio.create_task(status.ended())
+    reasons = {ending, stopping, flooding}
     try:
-        await asyncio.wait({ending, stopping}, timeout=seconds, return_when="FIRST_COMPLETED")
-        timed_out = not ending.done() and not stopping.done()
+        await asyncio.wait(reasons, timeout=seconds, return_when="FIRST_COMPLETED")
+        timed_out = not any(reason.done() for reason in reasons)
         if not ending.done():
             _signal(process, signal.SIGTERM)
             await asyncio.wait({ending}, timeout=GRACE)
     finally:
         _signal(process, signal.SIGKILL)
         stopping.cancel()
-        await asyncio.wait({ending, stopping})
+        flooding.cancel()
+        await asyncio.wait(reasons)
         await _finish(process, reading)
         status.close()
     return Ended(
         exit_code=status.exit_code(),
         timed_out=timed_out,
         seconds=round(time.monotonic() - begun, 3),
+        limit="output" if flooded.is_set() else status.limit(),
     )
 
 
@@ -118,13 +160,14 @@ async def _start(
     environment: Mapping[str, str],
     keeping: Sequence[int],
     given: bytes | None,
+    limits: str,
 ) -> tuple[asyncio.subprocess.Process, "_Status"]:
     """The supervisor as a process, and its reports."""
     reader, writer = os.pipe()
     reads = _as_file(given)
     try:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", str(_SUPERVISOR), str(writer), str(reads), *argv),
+            *(sys.executable, "-I", "-S", str(_SUPERVISOR), str(writer), str(reads), limits, *argv),
             cwd=cwd,
             env=dict(environment),
             stdin=asyncio.subprocess.PIPE,
@@ -187,14 +230,33 @@ class _Status:
             raise NotStarted(rest)
         return int(rest) if word == "exit" else None
 
+    def limit(self) -> Limit | None:
+        """The limit that ended it, as far as its end tells."""
+        match self._last.split():
+            case ["limit", ("memory" | "processes") as name]:
+                return name
+            case ["exit", code] if int(code) == _OVER_CPU:
+                return "cpu"
+            case ["exit", code] if int(code) == _OVER_FILE:
+                return "output"
+            case _:
+                return None
+
     def close(self) -> None:
         self._transport.close()
 
 
-async def _drain(process: asyncio.subprocess.Process, output: BoundedOutput) -> None:
+async def _drain(
+    process: asyncio.subprocess.Process,
+    output: BoundedOutput,
+    most: int | None,
+    flooded: asyncio.Event,
+) -> None:
     assert process.stdout is not None
     while chunk := await process.stdout.read(65_536):
         output.take(chunk)
+        if most is not None and output.total > most:
+            flooded.set()
 
 
 async def _finish(process: asyncio.subprocess.Process, reading: asyncio.Task[None]) -> None:

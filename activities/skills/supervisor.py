@@ -1,41 +1,135 @@
 """Run one command in a process group that dies with its worker; a script, not a module.
 
-Usage: `python supervisor.py STATUS_FD INPUT_FD PROGRAM [ARGUMENT ...]`, as leader of a new session.
+Usage: `python supervisor.py STATUS_FD INPUT_FD LIMITS PROGRAM [ARGUMENT ...]`, as leader of a new
+session. LIMITS are numbers joined by commas, 0 for none: `APART,CPU,MEMORY,PROCESSES,FILE`. APART
+is 1 when the program keeps its own processes together (a sandbox) and gets a group of its own; CPU
+is seconds of each process, MEMORY bytes and PROCESSES the number of all together, FILE bytes of
+each file.
 
 Standard input is a pipe that only the worker holds open: when it closes, however the worker
 ended, the whole group is killed. The command reads INPUT_FD as its own standard input. What
 happens is told on STATUS_FD in lines: `started`, then `exit CODE` (as a shell counts: 128 + N when
-signal N ended it), or `failed REASON`.
+signal N ended it), `limit NAME`, or `failed REASON`.
 """
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import threading
+import time
+
+_LOOK = 0.1
+"""Seconds between two looks at memory and processes."""
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def main() -> None:
-    """Start the command, wait for it, tell how it ended."""
-    status = int(sys.argv[1])
-    # The group is asked to end with SIGTERM; this process stays to tell how the command ended.
-    # A handler and not SIG_IGN, which the command would inherit.
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _stay)
-    threading.Thread(target=_end_with_the_worker, daemon=True).start()
+class Supervisor:
+    """One command and what it may use."""
+
+    def __init__(self, status: int, limits: str) -> None:
+        """Take the descriptor that is told, and the limits as they are written."""
+        self._status = status
+        apart, self._cpu, self._memory, self._processes, self._file = map(int, limits.split(","))
+        self._apart = bool(apart)
+        self._command: subprocess.Popen[bytes] | None = None
+
+    def run(self, given: int, argv: list[str]) -> None:
+        """Start the command, wait for it, tell how it ended."""
+        # The group is asked to end with SIGTERM; this process stays to tell how the command ended.
+        # A handler and not SIG_IGN, which the command would inherit.
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._pass_on)
+        self._bound()
+        threading.Thread(target=_end_with_the_worker, daemon=True).start()
+        try:
+            command = subprocess.Popen(argv, stdin=given, process_group=0 if self._apart else None)
+        except OSError as error:
+            self._tell(f"failed {error.strerror}")
+            os._exit(127)
+        self._command = command
+        self._tell("started")
+        if self._memory or self._processes:
+            threading.Thread(target=self._watch, args=(command.pid,), daemon=True).start()
+        code = command.wait()
+        self._tell(f"exit {code if code >= 0 else 128 - code}")
+        os._exit(0)
+
+    def _tell(self, line: str) -> None:
+        os.write(self._status, f"{line}\n".encode())
+
+    def _pass_on(self, number: int, frame: object) -> None:
+        """A signal to the group is for the command; a sandbox's processes are not of the group."""
+        if self._apart and self._command is not None:
+            _, *below = _family(self._command.pid)
+            for pid in below:
+                _send(pid, number)
+
+    def _bound(self) -> None:
+        """Bound this process and all that it starts; what one process may use by itself."""
+        bounds = [
+            (resource.RLIMIT_CORE, 0, 0),
+            (resource.RLIMIT_CPU, self._cpu, self._cpu + 2),
+            (resource.RLIMIT_DATA, self._memory, self._memory),
+            (resource.RLIMIT_FSIZE, self._file, self._file),
+        ]
+        for kind, soft, hard in bounds:
+            _, most = resource.getrlimit(kind)
+            if kind != resource.RLIMIT_CORE and not soft:
+                continue
+            if most != resource.RLIM_INFINITY:
+                soft, hard = min(soft, most), min(hard, most)
+            resource.setrlimit(kind, (soft, hard))
+
+    def _watch(self, pid: int) -> None:
+        """End everything when all processes together use too much."""
+        while True:
+            time.sleep(_LOOK)
+            family = _family(pid)
+            if self._processes and len(family) > self._processes:
+                self._end("processes", family)
+            if self._memory and sum(map(_memory_of, family)) > self._memory:
+                self._end("memory", family)
+
+    def _end(self, limit: str, family: list[int]) -> None:
+        self._tell(f"limit {limit}")
+        for pid in family:
+            _send(pid, signal.SIGKILL)
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all below it, as Linux tells; elsewhere it alone."""
+    found: list[int] = []
+    todo = [pid]
+    while todo:
+        one = todo.pop()
+        found.append(one)
+        try:
+            for thread in os.listdir(f"/proc/{one}/task"):
+                with open(f"/proc/{one}/task/{thread}/children", encoding="ascii") as file:
+                    todo += map(int, file.read().split())
+        except OSError:
+            continue  # it has ended
+    return found
+
+
+def _memory_of(pid: int) -> int:
+    """Bytes that are its own."""
     try:
-        command = subprocess.Popen(sys.argv[3:], stdin=int(sys.argv[2]))
-    except OSError as error:
-        os.write(status, f"failed {error.strerror}\n".encode())
-        os._exit(127)
-    os.write(status, b"started\n")
-    code = command.wait()
-    os.write(status, f"exit {code if code >= 0 else 128 - code}\n".encode())
-    os._exit(0)
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+    except (OSError, ValueError):
+        return 0
+    return (resident - shared) * _PAGE
 
 
-def _stay(number: int, frame: object) -> None:
-    """A signal to the group is for the command."""
+def _send(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        return
 
 
 def _end_with_the_worker() -> None:
@@ -45,4 +139,4 @@ def _end_with_the_worker() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    Supervisor(int(sys.argv[1]), sys.argv[3]).run(int(sys.argv[2]), sys.argv[4:])

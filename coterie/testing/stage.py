@@ -17,6 +17,7 @@ from activities.blobs import MemoryBlobs
 from activities.prices import Pricing
 from activities.skills.registry import SKILLS
 from activities.user_code.pool import UserCode
+from coterie.command_sandbox import command_sandbox
 from coterie.settings import STATE_FOLDER
 from coterie.testing.gate import Gate
 from coterie.testing.model import PlayedModel
@@ -100,13 +101,14 @@ async def staged(client: Client, file: TestFile, case: Case, queue: str) -> Asyn
         folder = Path(temporary) / "workspace"
         _furnish(folder, file.workspace, case)
         trusted = file.team.trusted.model_copy(update={"workspace": str(folder)})
+        sandbox, _ = command_sandbox(trusted, file.settings)
         stage = Stage(
             client=client,
             file=file,
             folder=folder,
             queue=queue,
             model=PlayedModel(case.answers),
-            skills=PlayedSkills(workspace_of(trusted, file.settings), case.skills),
+            skills=PlayedSkills(workspace_of(trusted, file.settings, sandbox), case.skills),
             user_code=user_code_of(trusted, file.settings),
         )
         try:

@@ -49,6 +49,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "A tool": document.ToolSection,
     "The worker": document.WorkerSection,
     "A command": document.CommandSection,
+    "The sandbox": document.SandboxSection,
     "A channel": document.ChannelSection,
 }
 """Chapters with a table of all keys of one part of a document."""

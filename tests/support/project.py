@@ -41,7 +41,9 @@ class Project:
             if not key.startswith(("COTERIE_", "TEMPORAL_", "ANTHROPIC_", "OPENAI_"))
             and key != "PYTHONDONTWRITEBYTECODE"  # it doubles the time of every command
         }  # fmt: skip
-        self.environment = {**inherited, **(environment or {})}
+        # `{python}` of its commands: the tests' own environment, which has pytest.
+        active = {"VIRTUAL_ENV": sys.prefix}
+        self.environment = {**inherited, **active, **(environment or {})}
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def configure(self, **sections: object) -> None:

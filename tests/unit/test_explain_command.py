@@ -61,7 +61,7 @@ Agents
   draft/plan               planner  by its plan
   draft/plan/rounds/write  writer   scripted/of-the-plan      config/personas/planner.yml:13 (the task's config)
 
-160 values in all; those of a part: coterie explain report teams.draft
+161 values in all; those of a part: coterie explain report teams.draft
 """)  # noqa: E501
 
 

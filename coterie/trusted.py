@@ -247,7 +247,7 @@ def workspace_of(
 
 def user_code_of(trusted: TrustedConfig, settings: Settings) -> "UserCode":
     """Where classes of the user's packages run: they see what a command sees, and what is named."""
-    from activities.skills.command_runner import PASSED_ON
+    from activities.skills.command_start import PASSED_ON
     from activities.user_code.pool import UserCode
 
     names = {*PASSED_ON, *trusted.agent_env}

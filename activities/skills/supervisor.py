@@ -20,6 +20,8 @@ import sys
 import threading
 import time
 
+UNLIMITED = "0,0,0,0,0"
+"""As LIMITS: none."""
 _LOOK = 0.1
 """Seconds between two looks at memory and processes."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -70,7 +70,8 @@ class ChildProcess:
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", str(Path(supervisor.__file__)), str(writer)),
-                *(str(theirs.fileno()), sys.executable, "-P", "-c", _BOOT, json.dumps(import_path)),
+                *(str(theirs.fileno()), supervisor.UNLIMITED),
+                *(sys.executable, "-P", "-c", _BOOT, json.dumps(import_path)),
                 cwd=folder,
                 env=dict(environment),
                 stdin=asyncio.subprocess.PIPE,

@@ -5,7 +5,7 @@ whoever wants reliability starts a workflow.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Set
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -31,12 +31,14 @@ from workflows.beginning import begin
 from workflows.interpreter import TeamInterpreter, run
 from workflows.memory import Telling
 from workflows.messages import DecideInput
+from workflows.pace import Branches, Pace
 from workflows.patches import Patch
 from workflows.place import Place, Returned
 from workflows.requests import Decision
 from workflows.scope import Call, CallFailed, Job, Leaving
 from workflows.state import RunState
 from workflows.views import TeamResult
+from workflows.ways import Ways
 
 
 class World(Protocol):
@@ -69,6 +71,7 @@ class LocalScope:
         """What people would have been told."""
         self._world = world
         self._stirred = asyncio.Event()
+        self._branches = Branches(plan.limits.max_concurrent_branches)
 
     def now(self) -> datetime:
         """The machine's clock, UTC."""
@@ -89,6 +92,9 @@ class LocalScope:
     async def checkpoint(self) -> None:
         """Let others go on."""
         await asyncio.sleep(0)
+
+    def weigh(self, steps: int) -> None:
+        """Every checkpoint lets others go on, whatever came before it."""
 
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
         """Nobody looks."""
@@ -140,36 +146,33 @@ class LocalScope:
         self,
         jobs: Mapping[str, Job],
         *,
-        enough: Callable[[frozenset[str]], bool],
+        enough: Callable[[Set[str]], bool],
         at_once: int | None = None,
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
-    ) -> frozenset[str]:
+    ) -> Set[str]:
         """Tasks of this event loop."""
-        waiting = dict(jobs)
-        running: dict[str, asyncio.Task[None]] = {}
-        finished: frozenset[str] = frozenset()
+        pace = Pace()
+        ways = Ways(jobs, self._branches, pace)
         woken = asyncio.create_task(
             self.wait_until(lambda: wake is not None and wake(), seconds, "")
         )
         try:
-            while (waiting or running) and not enough(finished):
-                while waiting and (at_once is None or len(running) < at_once):
-                    name = next(iter(waiting))
-                    running[name] = asyncio.create_task(waiting.pop(name)())
-                await asyncio.wait([woken, *running.values()], return_when=asyncio.FIRST_COMPLETED)
-                ended = [name for name, task in running.items() if task.done()]
-                for name in ended:
-                    running.pop(name).result()
-                    finished |= {name}
-                if not ended:
+            while ways.go_on and not enough(ways.finished):
+                pace.begin(pace.task + 1)  # this loop gives the thread back by itself
+                ways.start(at_once)
+                await asyncio.wait(
+                    [woken, *ways.running.values()], return_when=asyncio.FIRST_COMPLETED
+                )
+                if not ways.ended() and woken.done():
                     break
         finally:
             woken.cancel()
-            for task in running.values():
+            for task in ways.running.values():
                 task.cancel()
-            await asyncio.gather(woken, *running.values(), return_exceptions=True)
-        return finished
+            await asyncio.gather(woken, *ways.running.values(), return_exceptions=True)
+            ways.leave()
+        return ways.finished
 
     def decide(self, asked: DecideInput) -> Decision:
         """Take a decision of this run.

@@ -29,17 +29,20 @@ DECIDING = (
     "workflows.conversing", "workflows.costs", "workflows.early_messages", "workflows.edits",
     "workflows.extract",
     "workflows.failing", "workflows.fan_out", "workflows.forking", "workflows.interpreter",
-    "workflows.looking", "workflows.patches", "workflows.place", "workflows.queues",
-    "workflows.repeats", "workflows.results", "workflows.scope", "workflows.sequence",
-    "workflows.skill_calls", "workflows.spending", "workflows.steering", "workflows.steps",
-    "workflows.stopping", "workflows.telling",
+    "workflows.looking", "workflows.pace", "workflows.patches", "workflows.place",
+    "workflows.queues", "workflows.repeats", "workflows.results", "workflows.scope",
+    "workflows.sequence", "workflows.skill_calls", "workflows.spending", "workflows.steering",
+    "workflows.steps", "workflows.stopping", "workflows.telling",
 )  # fmt: skip
 """The interpreter: it reaches the world through the Scope alone."""
 
 ANSWERING = ("workflows.encoding", "workflows.people", "workflows.questions")
 """What takes messages and answers them: of Temporal's API it uses what `tests/law` lists."""
 
-ACTING = ("workflows.calls", "workflows.durable", "workflows.notifier", "workflows.ways")
+ACTING = (
+    "workflows.calls", "workflows.durable", "workflows.notifier", "workflows.pacer",
+    "workflows.ways",
+)  # fmt: skip
 """The Scope of a workflow: its effects are Temporal's own, and of asyncio it uses the tasks alone.
 A run that waits would keep 80 kB of functions that are the same in every run."""
 

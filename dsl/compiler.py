@@ -195,6 +195,7 @@ class _Compiler:
             limits=Limits(
                 max_total_teams=orchestration.max_total_teams,
                 max_recursion_depth=orchestration.max_recursion_depth,
+                max_concurrent_branches=orchestration.max_concurrent_branches,
                 cancel_timeout=orchestration.cancel_timeout,
                 no_progress=no_progress,
                 no_progress_terms=no_progress_terms,

@@ -20,7 +20,7 @@ from pydantic import (
 
 from dsl.budgets import Budgets
 from dsl.conditions import Condition
-from dsl.plan import Collect
+from dsl.plan import DEFAULT_CONCURRENT_BRANCHES, MAX_CONCURRENT_BRANCHES, Collect
 from dsl.prices import Price
 from dsl.steps import MergePolicy, PersonaDocument, Step
 from dsl.terms import Approval, ApprovalTerms, Channels, NoProgress
@@ -182,6 +182,10 @@ class Orchestration(Frozen):
     notify: Channels | None = None
     """The channels of the worker that tell people what waits for them, unless an approval says
     others."""
+    max_concurrent_branches: int = Field(
+        default=DEFAULT_CONCURRENT_BRANCHES, ge=1, le=MAX_CONCURRENT_BRANCHES
+    )
+    """Branches at the same time, over all loops with `concurrency`, parallel steps and fan-outs."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled."""
     cancel_timeout: Timeout = 60.0

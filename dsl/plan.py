@@ -51,6 +51,13 @@ class Persona(Frozen):
     """What an orchestrating agent does, step by step."""
 
 
+DEFAULT_CONCURRENT_BRANCHES = 200
+"""Two cores start so many agents within a second."""
+
+MAX_CONCURRENT_BRANCHES = 1_000
+"""Each may have a call in progress, and Temporal takes no more than 2,000 of one run."""
+
+
 class Limits(Frozen):
     """Bounds of a whole run; a limit of N means exactly N executions, counted at a team's start."""
 
@@ -62,6 +69,10 @@ class Limits(Frozen):
     """What it means that a team is entered again with an identical relevant context."""
     cancel_timeout: Timeout = 60.0
     """For all that is still done once the run is cancelled: `finally` and `on_cancel`."""
+    max_concurrent_branches: int = Field(
+        default=DEFAULT_CONCURRENT_BRANCHES, ge=1, le=MAX_CONCURRENT_BRANCHES
+    )
+    """Branches at the same time, over all loops, parallel steps and fan-outs of the run."""
     no_progress_terms: AskTerms | None = None
     """With `ask`: who is asked, and how."""
 

@@ -1,5 +1,7 @@
 """How large values are, and how large they may be."""
 
+from collections.abc import Iterable
+
 from pydantic_core import to_json
 
 from dsl.errors import ValueTooLarge
@@ -18,6 +20,34 @@ def json_size(value: JsonValue) -> int:
         return len(to_json(value))
     except ValueError:
         return 0
+
+
+def exceeds(values: Iterable[JsonValue], most: int) -> bool:
+    """Whether the JSON of all values together certainly has more bytes.
+
+    It looks no further than that, however large they are, and counts a shared part each time.
+    """
+    size, level = 0, list(values)
+    while level:  # what is outside first: the length of a list tells nearly all
+        below: list[JsonValue] = []
+        for value in level:
+            size += 1
+            match value:
+                case str():
+                    size += len(value)
+                case list():
+                    size += 2 * len(value)
+                    below.extend(value if size <= most else ())
+                case dict():
+                    size += sum(map(len, value)) + 4 * len(value)
+                    below.extend(value.values() if size <= most else ())
+                case _:
+                    pass
+            if size > most:
+                return True
+        level = below
+        size -= len(below)  # each was counted with what holds it
+    return False
 
 
 MOST_SHOWN = 500_000

@@ -26,6 +26,7 @@ from activities.contracts import (
     Spent,
 )
 from workflows.encoding import encoded
+from workflows.pacer import Pacer
 from workflows.place import Skipped
 from workflows.queues import LONGEST_WAIT, Elsewhere, NotTaken, fairness_key
 from workflows.scope import Call, CallFailed
@@ -41,9 +42,10 @@ T = TypeVar("T", AgentResponse, SkillResult)
 class Calls:
     """The calls of one run: one activity each, and not one event more."""
 
-    def __init__(self, state: RunState, run_id: str) -> None:
+    def __init__(self, state: RunState, run_id: str, pacer: Pacer) -> None:
         self._state = state
         self._run_id = run_id
+        self._pacer = pacer
         self._waiting: dict[str, workflow.ActivityHandle[Any]] = {}
         """`{team/path: the call that it waits for}`."""
 
@@ -84,6 +86,7 @@ class Calls:
         sendable = encoded(request)
         if isinstance(sendable, str):
             raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
+        await self._pacer.call(len(sendable.payload.data))
         try:
             handle = workflow.start_activity(
                 name,
@@ -100,7 +103,7 @@ class Calls:
                 priority=Priority.default if queue is None else self._turn(queue),
             )
             self._waiting[call.step] = handle
-            return await handle
+            return await self._ended(handle)
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 if _is_cancelled():
@@ -116,6 +119,13 @@ class Calls:
             raise _expected(error, call) from error
         finally:
             self._waiting.pop(call.step, None)
+
+    async def _ended(self, handle: workflow.ActivityHandle[T]) -> T:
+        """What the call answers, counted as pending until then."""
+        try:
+            return await handle
+        finally:
+            self._pacer.called()
 
     def cut(self, step: str) -> None:
         """End the call that a step waits for, if it does; its outcome is not waited for."""

@@ -1,8 +1,9 @@
 """DurableScope: the effects of a run as Temporal's own. It stays inside the workflow sandbox."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence, Set
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from temporalio import workflow
@@ -16,16 +17,16 @@ from workflows.calls import Calls
 from workflows.control import amend
 from workflows.memory import Telling
 from workflows.notifier import Notifier
+from workflows.pace import Branches
+from workflows.pacer import Pacer
 from workflows.patches import Patch
 from workflows.scope import Call, Interrupted, Job, Leaving
 from workflows.state import RunState
-from workflows.ways import Ways, interrupted, left_of
-
-MOST_STEPS_AT_ONCE = 500
-"""Steps that a run may take without a call before it gives Temporal's thread back."""
+from workflows.stopping import begin_to_stop
+from workflows.ways import Ways, failures, gives_way, interrupted, left_of
 
 _LONGEST_SUMMARY = 200
-_BREATH = timedelta(milliseconds=1)
+_MAX_NAMED = 20
 
 
 class DurableScope:
@@ -40,14 +41,14 @@ class DurableScope:
         self.run_id = workflow.info().workflow_id
         self._board = board
         self.done = False
-        self.notifier = Notifier(state)
         self._upserted: Attributes = {}
         self._stopping = 0
         self._held = 0
-        self._calls = Calls(state, self.run_id)
-        self._steps = 0
+        self._pacer = Pacer()
+        self._branches = Branches(plan.limits.max_concurrent_branches)
+        self._calls = Calls(state, self.run_id, self._pacer)
+        self.notifier = Notifier(state, self._pacer)
         self._clock = asyncio.get_running_loop().time  # Temporal's, and the shortest way to it
-        self._counted_at = self._clock()
 
     def now(self) -> datetime:
         """Temporal's time of the current workflow task."""
@@ -71,10 +72,11 @@ class DurableScope:
         It writes no event.
         """
         state = self.state
-        await self._breathe()
+        await self._pacer.step()
         if state.paused is not None:
             self.show()
             await workflow.wait_condition(lambda: state.paused is None or self._ending())
+            self._pacer.pace.woken()
             if self._ending():
                 raise Interrupted
         if state.amendments:
@@ -99,22 +101,13 @@ class DurableScope:
             and workflow.cancellation_reason() is None
         )
 
+    def weigh(self, steps: int) -> None:
+        """The run yields so much earlier."""
+        self._pacer.pace.steps += steps
+
     def hold(self, events: int) -> None:
         """Do not continue as new before the history has so many events."""
         self._held = events
-
-    async def _breathe(self) -> None:
-        """Let Temporal have a word after many steps that call nothing: it waits two seconds.
-
-        A loop over thousands of items that only sets variables would never give the thread
-        back, be taken for a deadlock, and be tried again for ever.
-        """
-        now = self._clock()
-        if now != self._counted_at:
-            self._counted_at, self._steps = now, 0
-        self._steps += 1
-        if self._steps > MOST_STEPS_AT_ONCE:
-            await workflow.sleep(_BREATH, summary=f"{MOST_STEPS_AT_ONCE} steps without a call")
 
     def show(self) -> None:
         """Bring the live board up to date, and what Temporal's lists tell."""
@@ -180,7 +173,8 @@ class DurableScope:
             try:
                 await workflow.wait_condition(stirred, timeout=timeout, timeout_summary=summary)
             except TimeoutError:
-                return False
+                return ready()  # both may come in one workflow task
+            self._pacer.pace.woken()
             if ready():
                 return True
             if left is not None:  # paused: its time stands still
@@ -191,21 +185,21 @@ class DurableScope:
         self,
         jobs: Mapping[str, Job],
         *,
-        enough: Callable[[frozenset[str]], bool],
+        enough: Callable[[Set[str]], bool],
         at_once: int | None = None,
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
-    ) -> frozenset[str]:
+    ) -> Set[str]:
         """Coroutines of this one workflow; no event but those of what they do."""
-        ways = Ways(jobs)
+        ways = Ways(jobs, self._branches, self._pacer.pace)
         timer = None
         if seconds is not None:
-            told = f"time limit of {', '.join(jobs)}"[:_LONGEST_SUMMARY]
+            told = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_LONGEST_SUMMARY]
             timer = asyncio.create_task(self.wait_until(lambda: False, seconds, told))
 
         def stirred() -> bool:
             return (
-                any(task.done() for task in ways.running.values())
+                ways.stirred
                 or (timer is not None and timer.done() and not interrupted(timer))
                 or (wake is not None and wake())
             )
@@ -213,52 +207,87 @@ class DurableScope:
         over = False  # by the time, or by a signal
         try:
             while ways.go_on and not over and not enough(ways.finished):
-                ways.start(at_once)
-                await workflow.wait_condition(stirred)
-                over = not ways.ended()
+                await self._start(ways, at_once, stirred)
+                if stirred():
+                    over = not ways.ended()
         except GeneratorExit:
             raise  # the run is put out of memory: nothing can be waited for any more
-        except BaseException:
-            await self._stopped(ways.running, timer)
+        except BaseException as error:
+            await self._stopped(ways, timer, error)
             raise
         if ways.stopped and not over and not enough(ways.finished):
             raise Interrupted(await left_of(timer))
-        await self._stopped(ways.running, timer)
+        await self._stopped(ways, timer)
         return ways.finished
 
+    async def _start(self, ways: Ways, at_once: int | None, stirred: Callable[[], bool]) -> None:
+        """Start a portion of branches, and wait until one has ended or others may start."""
+        pacer = self._pacer
+
+        def may_go_on() -> bool:
+            if not ways.wants(at_once):
+                return False
+            return pacer.pace.may_step() or pacer.renewed() or pacer.idle()
+
+        pacer.begin()
+        ways.start(at_once)
+        await workflow.wait_condition(lambda: stirred() or may_go_on())
+        if not stirred() and not pacer.pace.may_step() and not pacer.renewed():
+            await pacer.next_task()
+
     async def _stopped(
-        self, running: Mapping[str, asyncio.Task[None]], timer: asyncio.Task[bool] | None
+        self, ways: Ways, timer: asyncio.Task[bool] | None, error: BaseException | None = None
     ) -> None:
-        """Stop what is not needed any more, and wait until it has stopped."""
+        """Stop what is not needed any more, and wait until all of it has stopped.
+
+        Args:
+            ways: those that still run.
+            timer: of their time limit.
+            error: what they are stopped for, unless enough of them have ended.
+
+        Raises:
+            BaseException: the first failure of one that was to stop. A failure that was expected
+                gives way to `error`, and to the end of a cancelled run.
+        """
         self._stopping += 1
-        rest: list[asyncio.Task[Any]] = [*running.values()]
+        rest: list[asyncio.Task[Any]] = [*ways.running.values()]
         if timer is not None:
             rest.append(timer)
         try:
             for task in rest:
                 task.cancel()
-            for task in rest:
-                await self._ended(task)
+            await self._all_ended(rest)
         finally:
             self._stopping -= 1
+            ways.leave()
+        for failure in failures(rest):
+            if not gives_way(failure, error, self.cancelled()):
+                raise failure
 
-    async def _ended(self, task: asyncio.Task[Any]) -> None:
-        """Wait until a task that was told to stop has stopped, with its `finally` steps.
+    async def _all_ended(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Wait until tasks that were told to stop have stopped, with their `finally` steps.
 
-        When the run itself is cancelled meanwhile, they have the time that it has.
+        When the run itself is cancelled, they have the time that it has. Who is told to stop
+        meanwhile waits all the same.
         """
-        try:
-            await workflow.wait([task])
-        except asyncio.CancelledError:
-            if self.cancelled() is None:
-                raise
-            limit = self.plan.limits.cancel_timeout
-            await workflow.wait([task], timeout=limit)
+        stopped: asyncio.CancelledError | None = None
+        while not all(task.done() for task in tasks):
+            try:
+                await workflow.wait(tasks)
+            except asyncio.CancelledError as error:
+                stopped = error
+                if self.cancelled() is not None:
+                    await self._cut_off(tasks)
+        if stopped is not None:
+            raise stopped
+
+    async def _cut_off(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Wait as long as a cancelled run has time, and tell what still runs to stop again."""
+        left = begin_to_stop(self) - self.time()
+        if left > 0:
+            await workflow.wait(tasks, timeout=left)
+        for task in tasks:
             task.cancel()
-            await workflow.wait([task])
-            raise
-        if not task.cancelled() and not interrupted(task):
-            task.result()
 
 
 def _update(key: str, value: str | tuple[str, ...]) -> SearchAttributeUpdate[Any]:

@@ -4,7 +4,7 @@ A branch is a track of its own with a copy of the context. What the branches set
 written order when they meet; two that set the same path without a merge policy are an error.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Set
 from functools import partial
 
 from pydantic import JsonValue
@@ -13,7 +13,7 @@ from dsl.context import apply
 from dsl.errors import ContextConflict, InvalidPlan, LimitExceeded, TeamError, TeamFailed
 from dsl.merge import deep_merge, merged_by
 from dsl.outcomes import Failure
-from dsl.paths import overlap
+from dsl.paths import Path, parse
 from dsl.plan import Collect
 from dsl.routing import Route
 from dsl.values import Json
@@ -51,12 +51,17 @@ async def join(
     state = scope.state
     children = {branch: state.tracks[_child(name, branch)] for branch in forked.branches}
 
-    async def follow(branch: str) -> None:
-        await _follow(branch, name, children[branch], interpreter)
+    good = sum(child.end == "done" for child in children.values())
+    ended = sum(child.end != "running" for child in children.values())
 
-    def enough(finished: frozenset[str]) -> bool:
-        good = sum(child.end == "done" for child in children.values())
-        ended = sum(child.end != "running" for child in children.values())
+    async def follow(branch: str) -> None:
+        nonlocal good, ended
+        child = children[branch]
+        await _follow(branch, name, child, interpreter)
+        good += child.end == "done"
+        ended += child.end != "running"
+
+    def enough(finished: Set[str]) -> bool:
         return good >= (collects.count or len(children)) or ended == len(children)
 
     jobs: dict[str, Callable[[], Coroutine[None, None, None]]] = {
@@ -111,8 +116,8 @@ def _meet(name: str, track: Track, forked: Fork, children: dict[str, Track], sco
         if child.arrived not in (None, forked.concentrator):
             raise InvalidPlan(f"the branch {branch!r} came to {child.arrived!r}, where nobody "
                               f"waits: its fan-out meets at {forked.concentrator!r}")  # fmt: skip
-        scope.state.forget(f"{_child(name, branch)}:")
         del scope.state.tracks[_child(name, branch)]
+    _forget(name, children, scope)
     updates = _updates(forked, children)
     track.context = apply(track.context, updates)
     if track.branch:
@@ -129,6 +134,15 @@ def _meet(name: str, track: Track, forked: Fork, children: dict[str, Track], sco
     track.routed = Routed(reason="gathered", because=f"branches: {counts}",
                           from_team=track.routed.from_team)  # fmt: skip
     track.team = forked.concentrator
+
+
+def _forget(name: str, children: Mapping[str, Track], scope: Scope) -> None:
+    """What the branches were in the middle of, in one pass: there may be thousands."""
+    state, above = scope.state, f"{name}>"
+    for kept in (state.frames, state.blocks, state.tracks):
+        for place in [place for place in kept if place.startswith(above)]:
+            if place[len(above) :].partition(":")[0] in children:
+                del kept[place]
 
 
 def leave(name: str, track: Track, forked: Fork, away: RunLeft, scope: Scope) -> None:
@@ -176,17 +190,33 @@ def _updates(forked: Fork, children: dict[str, Track]) -> Json:
             for path, value in child.updates:
                 written.setdefault(path, {})[branch] = value
     updates: Json = {}
+    writers = _writers(written)
     for path, values in written.items():
         policy = forked.merge.get(path)
-        others = [other for other in written if overlap(path, other)]
-        writers = {branch for other in others for branch in written[other]}
-        if len(writers) > 1 and policy is None:
+        if len(writers[path]) > 1 and policy is None:
             raise ContextConflict(
-                f"the branches {', '.join(sorted(writers))} all set the context's {path!r}; say "
-                f"in the rule that fans out: `merge: {{{path}: replace | append | merge}}`"
+                f"the branches {', '.join(sorted(writers[path]))} all set the context's {path!r}; "
+                f"say in the rule that fans out: `merge: {{{path}: replace | append | merge}}`"
             )
         updates[path] = merged_by(policy or "replace", list(values.values()))
     return updates
+
+
+def _writers(written: Mapping[str, Mapping[str, JsonValue]]) -> dict[str, set[str]]:
+    """`{path: the branches that set it, something in it, or what it is in}`."""
+    at: dict[Path, set[str]] = {}
+    at_or_below: dict[Path, set[str]] = {}
+    for text, values in written.items():
+        path = parse(text)
+        at.setdefault(path, set()).update(values)
+        for length in range(len(path) + 1):
+            at_or_below.setdefault(path[:length], set()).update(values)
+    found: dict[str, set[str]] = {}
+    for text in written:
+        path = parse(text)
+        above = (at.get(path[:length], set()) for length in range(len(path)))
+        found[text] = at_or_below[path].union(*above)
+    return found
 
 
 def gathered(collects: Collect, track: Track) -> dict[str, JsonValue]:

@@ -12,6 +12,7 @@ from temporalio.exceptions import ActivityError, ApplicationError
 
 from activities.contracts import HEARTBEAT_TIMEOUT, NOTIFY
 from workflows.memory import Noted, Telling
+from workflows.pacer import Pacer
 from workflows.state import RunState
 
 _ATTEMPTS = 5
@@ -23,8 +24,9 @@ _WITHIN = timedelta(minutes=3)
 class Notifier:
     """The notices of one run."""
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, state: RunState, pacer: Pacer) -> None:
         self._state = state
+        self._pacer = pacer
         self._tasks: set[asyncio.Task[None]] = set()
         """So that nobody clears them away."""
         self._closing = False
@@ -58,6 +60,7 @@ class Notifier:
     async def _sent(self, telling: Telling) -> str | None:
         """Why it could not be sent, or None."""
         notice = telling.notice
+        await self._pacer.call(len(notice.model_dump_json()))
         try:
             await workflow.execute_activity(
                 NOTIFY,
@@ -74,6 +77,8 @@ class Notifier:
         except ActivityError as error:
             cause = error.cause
             return cause.message if isinstance(cause, ApplicationError) else "it was lost"
+        finally:
+            self._pacer.called()
         return None
 
     def _note(self, telling: Telling, problem: str) -> None:

@@ -1,7 +1,6 @@
 """Place: where in a run a step stands, and what is seen from there."""
 
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
@@ -44,10 +43,14 @@ class Place(NamedTuple):
         return self._replace(frame_path=self.key, personas=(*self.personas, persona))
 
     def branched(self, name: str, scope: Scope) -> "Place":
-        """This place with a frame that begins as a copy, for one of several ways at once."""
+        """This place with a frame that begins as a copy, for one of several ways at once.
+
+        The values themselves are shared: nothing changes one in its place.
+        """
         path = f"{self.key}|{name}"
         if path not in scope.state.frames:
-            scope.state.frames[path] = deepcopy(self.frame(scope))
+            frame = self.frame(scope)
+            scope.state.frames[path] = Frame(dict(frame.tasks), dict(frame.variables), frame.input)
         return self._replace(frame_path=path)
 
     @property

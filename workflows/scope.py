@@ -5,7 +5,7 @@ workflow, the one part of the interpreter that knows Temporal; `coterie` has ano
 one process.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Set
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -100,6 +100,10 @@ class Scope(Protocol):
         """Stands before each step: the place of pause, limits and continue-as-new."""
         ...
 
+    def weigh(self, steps: int) -> None:
+        """Count work of a step that takes as long as so many others."""
+        ...
+
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
         """Do the work; those who look at the history see that it belongs together."""
         ...
@@ -137,14 +141,15 @@ class Scope(Protocol):
         self,
         jobs: Mapping[str, Job],
         *,
-        enough: Callable[[frozenset[str]], bool],
+        enough: Callable[[Set[str]], bool],
         at_once: int | None = None,
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
-    ) -> frozenset[str]:
+    ) -> Set[str]:
         """Run jobs at the same time until enough have finished, and cancel the rest.
 
-        They start in written order, `at_once` of them at a time. It is also enough when the
+        They start in written order, `at_once` of them at a time, as long as the run has not more
+        branches at once than its limit. It is also enough when the
         time is up, or when `wake` holds. A job's exception cancels all others and goes on; where
         the run continues as new, all come to their next step before `Interrupted` goes on.
 

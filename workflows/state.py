@@ -1,5 +1,6 @@
 """RunState: all that a run remembers. Queries read it, continue-as-new carries it."""
 
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from typing import cast
@@ -21,6 +22,9 @@ _TRAIL_KEPT = 1000
 _TRAIL_CARRIED = 100
 
 MAIN = "main"
+
+_ONE_END = str.maketrans("/|!", ":::")
+"""What ends the name of a branch in a place."""
 
 
 def _within(key: str, place: str) -> bool:
@@ -115,6 +119,20 @@ class RunState:
         kept = replace(self, trail=self.trail[-_TRAIL_CARRIED:])
         return cast("Json", _STATE.dump_python(kept, mode="json", exclude_defaults=True))
 
+    def values(self) -> Iterator[JsonValue]:
+        """What grows with the data of a run: contexts, variables, outcomes, lists of loops."""
+        for track in self.tracks.values():
+            yield track.context
+            for outcomes in track.latest.values():
+                yield from (outcome.data for outcome in outcomes.values())
+        for frame in self.frames.values():
+            yield frame.input
+            yield from frame.variables.values()
+            yield from (outcome.data for outcome in frame.tasks.values())
+        for block in self.blocks.values():
+            yield from (block.items, block.results)
+            yield from (outcome.data for outcome in (block.ended or {}).values())
+
     @classmethod
     def resumed(cls, carried: Json) -> "RunState":
         """The state that `carried` gave.
@@ -138,8 +156,20 @@ class RunState:
         for kept in (self.frames, self.blocks, self.tracks):
             if not kept:
                 continue
-            for place in [place for place in kept if _within(key, place)]:
+            inside = [one for one in kept if one.startswith(key) and _within(key, one)]
+            for place in inside:
                 del kept[place]
+
+    def forget_inside(self, key: str, names: Set[str]) -> None:
+        """Drop the places of everything in the branches of those names below a key.
+
+        In one pass: a block may have thousands of branches.
+        """
+        above = f"{key}/"
+        for kept in (self.frames, self.blocks, self.tracks):
+            for place in [place for place in kept if place.startswith(above)]:
+                if place[len(above) :].translate(_ONE_END).partition(":")[0] in names:
+                    del kept[place]
 
     def decide(self, decision: Decision, *, awaited: bool = True) -> None:
         """Keep a decision; of very many, the latest: the trail tells them all.

@@ -29,7 +29,7 @@ from activities.contracts import (
 from dsl.errors import RunRefused, StateTooLarge, TeamError
 from dsl.outcomes import Failure
 from dsl.plan import Plan
-from dsl.sizes import LARGEST
+from dsl.sizes import LARGEST, exceeds
 from dsl.values import Json
 from workflows.beginning import begin
 from workflows.board import board
@@ -216,7 +216,9 @@ class TeamWorkflow(People, Questions):
             RunFailed: this history is nearly at its end.
         """
         await workflow.wait_condition(workflow.all_handlers_finished)
-        carried = encoded(TeamInput(plan=plan, carried=self.state.carried()))
+        carried: RawValue | str = f"it has more than the {LARGEST:,} bytes that may travel"
+        if not exceeds(self.state.values(), LARGEST):  # else it would take seconds to encode
+            carried = encoded(TeamInput(plan=plan, carried=self.state.carried()))
         if not isinstance(carried, str):
             workflow.continue_as_new(args=[carried])
         events = workflow.info().get_current_history_length()

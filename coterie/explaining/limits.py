@@ -13,6 +13,7 @@ _SECONDS = ("timeout", "cancel_timeout", "deadline", "interval")
 _BOUNDS = {
     "Orchestration.max_total_teams": "team visits in one run",
     "Orchestration.max_recursion_depth": "visits of any one team in one run",
+    "Orchestration.max_concurrent_branches": "branches at the same time in one run",
     "Orchestration.no_progress": "when a team is entered again with nothing new to look at",
     "Orchestration.cancel_timeout": "for what a cancelled run still does",
     "TeamDocument.max_recursion_depth": "visits of this team in one run",

@@ -71,6 +71,9 @@ class StoppingScope:
     def tell(self, telling: Telling) -> None:
         self.told.append(telling)
 
+    def weigh(self, steps: int) -> None:
+        """Nobody waits for it."""
+
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
         return await work
 

@@ -15,8 +15,8 @@ from dsl.values import LONGEST, Json
 from tests.support.engine import Engine, engine, plan_of, time_skipping
 from tests.support.runs import failure, scheduled
 from tests.support.stopping import StoppingScope, World, fresh
-from workflows.durable import MOST_STEPS_AT_ONCE
 from workflows.interpreter import run
+from workflows.pace import MAX_STEPS
 from workflows.results import RunFailed
 
 TEAM = """
@@ -48,7 +48,7 @@ async def test_many_steps_that_call_nothing_give_temporals_thread_back(here: Eng
 """)
     assert (await handle.result())["output"]["told"] == {"rounds": 1200}
     events = [event.event_type for event in (await handle.fetch_history()).events]
-    assert events.count(EventType.EVENT_TYPE_TIMER_STARTED) == 1200 // MOST_STEPS_AT_ONCE
+    assert events.count(EventType.EVENT_TYPE_TIMER_STARTED) == 1200 // MAX_STEPS
 
 
 async def test_a_defect_of_the_interpreter_ends_a_tests_run_with_its_message(

@@ -1,7 +1,7 @@
 """An interpreter that is started anew with the same state goes on where it was."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import cast
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
@@ -121,11 +121,11 @@ class Stopping(LocalScope):
         self,
         jobs: Mapping[str, Job],
         *,
-        enough: Callable[[frozenset[str]], bool],
+        enough: Callable[[Set[str]], bool],
         at_once: int | None = None,
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
-    ) -> frozenset[str]:
+    ) -> Set[str]:
         self.at_once += 1
         try:
             return await super().together(

@@ -1,5 +1,6 @@
 """A loop: its body over a list, or while or until a condition holds."""
 
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Set
 from functools import partial
 
 from pydantic import JsonValue
@@ -12,10 +13,13 @@ from dsl.templates import fill
 from dsl.values import Json
 from workflows.memory import Block
 from workflows.place import Interpreter, Place
-from workflows.scope import Scope
+from workflows.scope import Job, Scope
 
 MOST_RESULTS = 1_000_000
 """Bytes of JSON that the results of a loop may have: of a longer one, the latest are kept."""
+
+_ITEMS_A_STEP = 400
+"""Of a list that a loop takes down: so many take as long as a step."""
 
 _LOOK_EVERY = 50
 """Results; to weigh them each time would take time in proportion to all of them."""
@@ -63,6 +67,7 @@ def _begun(step: LoopStep, block: Block, place: Place, scope: Scope) -> Outcome 
         kind = type(items).__name__
         return Outcome.failed("NotAList", f"iterate_on of {step.name!r} gives a {kind}")
     check_size(items, f"the list that {step.name!r} goes over")
+    scope.weigh(len(items) // _ITEMS_A_STEP)
     block.items = items
     return None
 
@@ -89,29 +94,26 @@ async def _at_once(
     items = (block.items or [])[: step.max_iterations]
     outcomes: dict[str, Outcome] = {} if block.ended is None else block.ended
     block.ended = outcomes
+    failed = any(outcome.status == "failure" for outcome in outcomes.values())
 
     async def one(name: str, item: JsonValue) -> None:
         inner = place.at(name).branched(name, scope)
         if step.loop_variable is not None:
             inner.frame(scope).variables[step.loop_variable] = item
-        outcomes[name] = await interpreter.run_steps(step.body, inner, part="round")
+        nonlocal failed
+        outcomes[name] = outcome = await interpreter.run_steps(step.body, inner, part="round")
+        failed = failed or outcome.status == "failure"
         _forget(name, place, scope)
 
-    def enough(finished: frozenset[str]) -> bool:
-        failed = any(outcome.status == "failure" for outcome in outcomes.values())
+    def enough(finished: Set[str]) -> bool:
         return failed or len(outcomes) == len(items)
 
+    rounds = _Rounds(items, outcomes, one)
+    await scope.together(rounds, enough=enough, at_once=step.concurrency)
     names = [str(number) for number in range(len(items))]
-    jobs = {
-        name: partial(one, name, item)
-        for name, item in zip(names, items, strict=True)
-        if name not in outcomes
-    }
-    await scope.together(jobs, enough=enough, at_once=step.concurrency)
     results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in names]
-    for name in names:
-        if name not in outcomes:
-            _forget(name, place, scope)
+    if len(outcomes) < len(names):
+        scope.state.forget_inside(place.key, {name for name in names if name not in outcomes})
     place.close_block(scope, "loop")
     data: JsonValue = {"rounds": len(outcomes), "results": results}
     failures = (outcomes[name] for name in names if name in outcomes)
@@ -119,6 +121,30 @@ async def _at_once(
     if failure is not None and failure.error is not None:
         return Outcome.failed(failure.error.type, failure.error.message, data)
     return Outcome.succeeded(data)
+
+
+class _Rounds(Mapping[str, Job]):
+    """The rounds that have not ended, by number; a job is made when its round starts."""
+
+    def __init__(
+        self,
+        items: list[JsonValue],
+        ended: Mapping[str, Outcome],
+        one: Callable[[str, JsonValue], Coroutine[None, None, None]],
+    ) -> None:
+        self._items = items
+        self._ended = frozenset(ended)
+        self._one = one
+
+    def __getitem__(self, name: str) -> Job:
+        return partial(self._one, name, self._items[int(name)])
+
+    def __iter__(self) -> Iterator[str]:
+        names = map(str, range(len(self._items)))
+        return (name for name in names if name not in self._ended)
+
+    def __len__(self) -> int:
+        return len(self._items) - len(self._ended)
 
 
 def _noticing(step: LoopStep, place: Place) -> Place:

@@ -1,6 +1,6 @@
 """Parallel: named ways at the same time, until enough of them have ended."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Set
 from functools import partial
 
 from pydantic import JsonValue
@@ -20,15 +20,18 @@ async def execute(
     block = place.block(scope, "parallel")
     outcomes: dict[str, Outcome] = {} if block.ended is None else block.ended
     block.ended = outcomes
+    good = sum(outcome.status != "failure" for outcome in outcomes.values())
 
     async def way(name: str) -> None:
+        nonlocal good
         inner = place.at(name).branched(name, scope)
-        outcomes[name] = await interpreter.run_steps(step.branches[name], inner, part="way")
+        steps = step.branches[name]
+        outcomes[name] = outcome = await interpreter.run_steps(steps, inner, part="way")
+        good += outcome.status != "failure"
 
     wanted = len(step.branches) if step.join == "all" else 1 if step.join == "any" else step.join
 
-    def enough(finished: frozenset[str]) -> bool:
-        good = sum(outcome.status != "failure" for outcome in outcomes.values())
+    def enough(finished: Set[str]) -> bool:
         if step.join == "all":
             return len(outcomes) == wanted
         return good >= wanted or len(outcomes) == len(step.branches)
@@ -58,7 +61,7 @@ def _joined(
         if outcome is not None:
             frame.tasks.update(ended.tasks)
             for variable, value in ended.variables.items():
-                if variable not in before or before[variable] != value:
+                if variable not in before or _differs(before[variable], value):
                     written.setdefault(variable, []).append((name, value))
         status = "cancelled" if outcome is None else outcome.status
         because = ("enough other ways have ended" if outcome is None else
@@ -66,10 +69,14 @@ def _joined(
         place.at(name).note(scope, "step", because, status=status)
         data[name] = {"status": status, "data": None if outcome is None else outcome.data}
         del scope.state.frames[inner.frame_path]
-        scope.state.forget(inner.key)
+    scope.state.forget_inside(place.key, set(step.branches))
     for variable, values in written.items():
         frame.variables[variable] = _merged(step, variable, values)
     return _verdict(step, outcomes, data, wanted)
+
+
+def _differs(before: JsonValue, value: JsonValue) -> bool:
+    return before is not value and before != value
 
 
 def _merged(step: ParallelStep, variable: str, values: list[tuple[str, JsonValue]]) -> JsonValue:

@@ -217,7 +217,7 @@ class TeamWorkflow(People, Questions):
         """
         await workflow.wait_condition(workflow.all_handlers_finished)
         carried: RawValue | str = f"it has more than the {LARGEST:,} bytes that may travel"
-        if not exceeds(self.state.values(), LARGEST):  # else it would take seconds to encode
+        if not exceeds(self.state.values(), 3 * LARGEST):  # else it takes seconds to encode
             carried = encoded(TeamInput(plan=plan, carried=self.state.carried()))
         if not isinstance(carried, str):
             workflow.continue_as_new(args=[carried])

@@ -42,13 +42,14 @@ llm_config
   default_model     "never-used"  config/system_config.yml:3
 
 orchestration
-  enabled              true      default
-  entry_team           "draft"   config/teams/report.yml:2
-  max_total_teams      12        coterie.yml:5
-  max_recursion_depth  7         config/teams/report.yml:3
-  no_progress          "ignore"  default
-  on_failure           "stop"    default
-  cancel_timeout       60        default
+  enabled                  true      default
+  entry_team               "draft"   config/teams/report.yml:2
+  max_total_teams          12        coterie.yml:5
+  max_recursion_depth      7         config/teams/report.yml:3
+  no_progress              "ignore"  default
+  on_failure               "stop"    default
+  max_concurrent_branches  200       default
+  cancel_timeout           60        default
 
 worker
   workspace          "."     default
@@ -61,7 +62,7 @@ Agents
   draft/plan               planner  by its plan
   draft/plan/rounds/write  writer   scripted/of-the-plan      config/personas/planner.yml:13 (the task's config)
 
-161 values in all; those of a part: coterie explain report teams.draft
+162 values in all; those of a part: coterie explain report teams.draft
 """)  # noqa: E501
 
 

@@ -42,6 +42,7 @@ def test_every_bound_is_there_with_its_value_and_its_line(
     assert bounds == {
         (run, "max_total_teams"): (12, place("coterie.yml", "max_total_teams")),
         (run, "max_recursion_depth"): (7, place(TEAM, "max_recursion_depth: 7")),
+        (run, "max_concurrent_branches"): (200, "default"),
         (run, "no_progress"): ("ignore", "default"),
         (run, "cancel_timeout"): (60.0, "default"),
         ("draft", "max_recursion_depth"): (2, place(TEAM, "max_recursion_depth: 2")),
@@ -82,10 +83,11 @@ def test_bounds_as_people_read_them(
     assert main(["limits", "report"]) == 0
     assert capsys.readouterr().out == snapshot("""\
 the whole run
-  max_total_teams      12      team visits in one run                                    coterie.yml:5
-  max_recursion_depth  7       visits of any one team in one run                         config/teams/report.yml:3
-  no_progress          ignore  when a team is entered again with nothing new to look at  default
-  cancel_timeout       1 min   for what a cancelled run still does                       default
+  max_total_teams          12      team visits in one run                                    coterie.yml:5
+  max_recursion_depth      7       visits of any one team in one run                         config/teams/report.yml:3
+  no_progress              ignore  when a team is entered again with nothing new to look at  default
+  max_concurrent_branches  200     branches at the same time in one run                      default
+  cancel_timeout           1 min   for what a cancelled run still does                       default
 
 draft
   max_recursion_depth  2  visits of this team in one run  config/teams/report.yml:6

@@ -8,8 +8,8 @@ from coterie.arguments import login_name
 from coterie.decisions import WrittenDecision, decisions_for
 from coterie.failures import CommandError
 from coterie.keyboard import ask, ask_one_of, ask_yes_no
-from coterie.rendering.lines import prompt_lines, quoted, text_of
-from coterie.rendering.run import decision_text, show_lines, words_for
+from coterie.rendering.lines import quoted
+from coterie.rendering.run import decision_text, words_for
 from coterie.runs import Run
 from coterie.views import View
 from dsl.person_names import is_among
@@ -170,8 +170,7 @@ class Decider:
         if request.cut:
             request = (await self._run.request(request.id)).pending or request
         with self._view.suspended():
-            shown = ["", request.id, *prompt_lines(request.prompt), *show_lines(request.show)]
-            self._view.say(text_of(shown))
+            self._view.show(request)
             by = login_name()
             if request.approvers and not is_among(by, request.approvers):
                 by = await ask(f"who are you ({', '.join(request.approvers)})? ") or by

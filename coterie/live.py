@@ -1,36 +1,52 @@
 """The live display of a run in a terminal: where it is, how long, what it used, whom it awaits."""
 
 import time
-from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.live import Live
+from rich.panel import Panel
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
 from coterie.console import SafeConsole
+from coterie.progress import Progress
+from coterie.rendering.approval import how_to_decide, panel_lines
 from coterie.rendering.cost import budget_lines, money_text
 from coterie.rendering.durations import duration
 from coterie.rendering.problems import counted
-from coterie.rendering.run import day_and_clock, trail_line
+from coterie.rendering.progress import Line, head_line, progress_lines, wrapped
+from coterie.rendering.run import trail_line
+from coterie.retries import Retry
 from dsl.visible import one_line, visible
 from workflows.requests import Pending
-from workflows.views import RunStatus, TrailEntry
+from workflows.views import CostReport, RunStatus, TrailEntry
 
-_MOST_EVENTS = 24
-_FEWEST_EVENTS = 4
-_STYLES = {"success": "green", "approved": "green", "failure": "red", "rejected": "red",
-           "skipped": "dim"}  # fmt: skip
+_FEWEST_ROWS = 4
+_FRAME = 4
+"""Cells that the frame of a panel takes."""
+_WIDEST = 120
+"""Cells: longer lines are hard to read."""
 
 
 class LiveView:
     """Redraws a few lines in place, on standard error."""
 
-    def __init__(self, run: str, *, color: bool, seconds: float = 0.0, asks: bool = True) -> None:
+    def __init__(
+        self,
+        run: str,
+        *,
+        color: bool,
+        seconds: float = 0.0,
+        asks: bool = True,
+        verbose: bool = False,
+        workspace: Path | None = None,
+        console: SafeConsole | None = None,
+    ) -> None:
         """A view.
 
         Args:
@@ -38,24 +54,45 @@ class LiveView:
             color: use colours.
             seconds: for how long the run has been going on already.
             asks: the person is asked; else told how to decide.
+            verbose: write every event above the display.
+            workspace: where the files are that the run changes; None when they are elsewhere.
+            console: where it draws; standard error unless given.
         """
         self._run = run
-        self._console = SafeConsole(stderr=True, no_color=not color, highlight=False)
+        self._console = console or SafeConsole(stderr=True, no_color=not color, highlight=False)
         self._began = time.monotonic() - seconds
         self._asks = asks
+        self._verbose = verbose
+        self._workspace = workspace
         self._status: RunStatus | None = None
         self._pending: Sequence[Pending] = ()
-        self._events: deque[TrailEntry] = deque(maxlen=_MOST_EVENTS)
+        self._retries: Sequence[Retry] = ()
+        self.rows = Progress()
         self._spinner = Spinner("dots")
         self._live = self._started()
 
     def progress(
-        self, status: RunStatus, news: Sequence[TrailEntry], pending: Sequence[Pending] = ()
+        self,
+        status: RunStatus,
+        news: Sequence[TrailEntry],
+        pending: Sequence[Pending] = (),
+        *,
+        cost: CostReport | None = None,
+        retries: Sequence[Retry] = (),
     ) -> None:
         """Take the new state; the display redraws itself."""
         self._status = status
         self._pending = pending
-        self._events.extend(news)
+        self._retries = retries
+        self.rows.follow(news, status.doing)
+        if cost is not None:
+            self.rows.price(cost)
+        for entry in news if self._verbose else ():
+            self.say(trail_line(entry))
+
+    def show(self, request: Pending) -> None:
+        """The request as a panel, which stays above the display."""
+        self._console.print(self._panel(request))
 
     def say(self, text: str) -> None:
         """A line above the display, which stays."""
@@ -74,35 +111,39 @@ class LiveView:
         """Clear the display."""
         self._live.stop()
 
+    def drawn(self) -> RenderableType:
+        """The whole display as it is now."""
+        below = [*self._doing(), *self._waiting()]
+        budgets = () if self._status is None else self._status.budgets
+        near = [use for use in budgets if use.state != "open"]
+        below += [Text(f" {line}", "yellow") for line in budget_lines(near)]
+        taken = sum(len(self._console.render_lines(part, pad=False)) for part in below)
+        room = max(_FEWEST_ROWS, self._console.height - taken - 4)
+        rows = [head_line(self._width), *progress_lines(self.rows, self._width, room)]
+        return Group(self._head(), *map(_text, rows), *below)
+
+    @property
+    def _width(self) -> int:
+        return min(self._console.width, _WIDEST)
+
     def _started(self) -> Live:
         live = Live(
-            console=self._console, get_renderable=self._drawn, refresh_per_second=8,
+            console=self._console, get_renderable=self.drawn, refresh_per_second=8,
             transient=True, redirect_stdout=False, redirect_stderr=False,
         )  # fmt: skip
         live.start()
         return live
 
-    def _drawn(self) -> RenderableType:
-        below = [*self._doing(), *self._waiting()]
-        lines: list[RenderableType] = [self._head()]
-        budgets = () if self._status is None else self._status.budgets
-        near = [use for use in budgets if use.state != "open"]
-        below += [Text(f" {line}", "yellow") for line in budget_lines(near)]
-        room = max(_FEWEST_EVENTS, min(_MOST_EVENTS, self._console.height - len(below) - 4))
-        events = [line for entry in self._events for line in _event(entry)]
-        return Group(*lines, *events[-room:], *below)
-
     def _head(self) -> Text:
-        head = Text.assemble((one_line(self._run), "bold"), "  ")
+        head = Text.assemble((one_line(self._run), "bold"), "  ", no_wrap=True, overflow="ellipsis")
         status = self._status
         if status is None:
             return head.append("starting")
         head.append(status.state, "cyan" if status.state == "running" else "yellow")
         head.append(f"  {duration(time.monotonic() - self._began)}")
-        head.append(f"  team visit {status.teams_run} of {status.max_total_teams}", "dim")
+        head.append(f"  visit {status.teams_run} of {status.max_total_teams}", "dim")
         tokens = status.usage.input_tokens + status.usage.output_tokens
         head.append(f"  {counted(status.model_calls, 'model call')}, "
-                    f"{counted(status.skill_calls, 'skill call')}, "
                     f"{counted(tokens, 'token')}", "dim")  # fmt: skip
         if status.model_calls:
             head.append(f", {money_text(status.cost, unpriced=status.unpriced)}", "dim")
@@ -113,12 +154,20 @@ class LiveView:
             return
         now = datetime.now(UTC)
         stands = self._status.state != "running"
-        for number, one in enumerate(self._status.doing):
+        doing = self._status.doing
+        inner = [
+            one for one in doing
+            if not any(other.step.startswith(f"{one.step}/") for other in doing)
+        ]  # fmt: skip
+        for number, one in enumerate(inner):
             passed = (now - datetime.fromisoformat(one.since)).total_seconds()
             row = Table.grid(padding=(0, 1))
-            mark = Text("  ") if stands or number else self._spinner
+            mark = Text(" ") if stands or number else self._spinner
             row.add_row(mark, Text(one_line(one.step)), Text(duration(max(0.0, passed)), "dim"))
             yield row
+        for retry in self._retries:
+            for line in wrapped(retry.told(now), self._width, "  ↻ ", "    ")[:3]:
+                yield Text(line, "yellow")
 
     def _waiting(self) -> Iterator[RenderableType]:
         if self._status is None:
@@ -126,23 +175,24 @@ class LiveView:
         paused = self._status.paused
         if paused is not None:
             why = f": {paused.why}" if paused.why else ""
-            yield _line(f"   paused by {paused.by}{why}", "yellow")
+            for line in wrapped(f"paused by {paused.by}{why}", self._width, "  ", "    "):
+                yield Text(line, "yellow")
         for request in self._pending:
-            whom = " or ".join(request.approvers) or "a person"
-            until = f", until {day_and_clock(request.deadline)}" if request.deadline else ""
-            yield _line(f"   waits for {whom}{until}: {request.id}: {request.prompt}", "yellow")
-            if not self._asks:
-                yield _line(f"     coterie approve {self._run} '{request.id}'   or   coterie "
-                            f"reject {self._run} '{request.id}'", "dim")  # fmt: skip
+            if self._asks:
+                yield Text(f"  ? waits for a person: {one_line(request.id)}", "yellow")
+            else:
+                yield self._panel(request)
+                for line in wrapped(how_to_decide(self._run, request), self._width, "  ", "    "):
+                    yield Text(line, "dim")
+
+    def _panel(self, request: Pending) -> Panel:
+        inside = self._width - _FRAME
+        lines = panel_lines(self._run, request, inside, self._workspace)
+        body = Text("\n").join(map(_text, lines))
+        title = Text(f" {one_line(request.id)} ", "bold yellow")
+        return Panel(body, title=title, title_align="left", border_style="yellow",
+                     width=self._width)  # fmt: skip
 
 
-def _event(entry: TrailEntry) -> Iterator[Text]:
-    """The event, and because of what the run goes where it goes."""
-    style = _STYLES.get(entry.status or "", "")
-    yield _line(trail_line(entry, because=False), style)
-    if entry.kind == "route" or (entry.kind == "step" and entry.status == "failure"):
-        yield _line(f"{' ' * 18}because {entry.because}", "dim")
-
-
-def _line(text: str, style: str) -> Text:
-    return Text(one_line(text), style, no_wrap=True, overflow="ellipsis")
+def _text(line: Line) -> Text:
+    return Text(one_line(line.text), line.style, no_wrap=True, overflow="ellipsis")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 
 from coterie.connection import Connection, Embedded, open_connection
 from coterie.decider import Decider
@@ -11,7 +12,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.new_runs import start_run
 from coterie.records import RunRecord, kept
-from coterie.rendering.run import end_text, trail_text
+from coterie.rendering.summary import summary_text, summary_width
 from coterie.runs import Run, RunEnd
 from coterie.server import supervise
 from coterie.settings import Settings
@@ -22,7 +23,6 @@ from coterie.worker import working
 from dsl.plan import Plan
 from dsl.values import Json
 from workflows.messages import TeamInput
-from workflows.views import TrailEntry
 
 _GRACE = timedelta(seconds=10)
 """After Ctrl-C, for calls in progress; a model call that takes longer is made again later."""
@@ -38,6 +38,7 @@ async def serve_and_watch(
     written: Sequence[WrittenDecision],
     *,
     interactive: bool,
+    verbose: bool = False,
 ) -> ExitCode:
     """Serve the run until it ends, then tell everything about it.
 
@@ -47,6 +48,7 @@ async def serve_and_watch(
         begin: plan and context of a new run; None to go on with one.
         written: decisions made beforehand.
         interactive: a person can be asked.
+        verbose: tell every event.
     """
     to_file(settings)
     connection = await open_connection(settings, start=True)
@@ -56,7 +58,7 @@ async def serve_and_watch(
     ):  # fmt: skip
         run = await _begun(settings, connection, record, begin)
         _announce(run, connection)
-        view = _view(run, settings, interactive=interactive)
+        view = _view(run, settings, record, interactive=interactive, verbose=verbose)
         watch = Watch(run, view, Decider(run, view, written, interactive=interactive))
         try:
             end = await _watched(watch, view, connection.embedded)
@@ -72,7 +74,7 @@ async def serve_and_watch(
             ) from None
         finally:
             view.close()
-    _tell(run, end, watch.trail, connection)
+    _tell(run, end, view, connection)
     return end.exit_code
 
 
@@ -99,12 +101,16 @@ def _announce(run: Run, connection: Connection) -> None:
     note(f"run {run.id}" + (f"  {ui}" if ui else ""))
 
 
-def _view(run: Run, settings: Settings, *, interactive: bool) -> View:
+def _view(
+    run: Run, settings: Settings, record: RunRecord, *, interactive: bool, verbose: bool
+) -> View:
     if not interactive:
-        return PlainView()
+        return PlainView(verbose=verbose)
     from coterie.live import LiveView
 
-    return LiveView(run.id, color=settings.color)
+    return LiveView(
+        run.id, color=settings.color, verbose=verbose, workspace=Path(record.trusted.workspace)
+    )
 
 
 async def _watched(watch: Watch, view: View, embedded: Embedded | None) -> RunEnd:
@@ -133,11 +139,8 @@ async def _supervised(view: View, embedded: Embedded | None) -> None:
         )
 
 
-def _tell(run: Run, end: RunEnd, trail: Sequence[TrailEntry], connection: Connection) -> None:
-    if trail:
-        say(trail_text(trail))
-        say()
-    say(end_text(run.id, end))
+def _tell(run: Run, end: RunEnd, view: View, connection: Connection) -> None:
+    say(summary_text(run.id, end, view.rows, summary_width()))
     ui = connection.ui_of(run.id)
     if ui:
         say(f"  seen at    {ui}")

@@ -2,21 +2,50 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Protocol
 
-from coterie.rendering.run import clock, trail_line
+from coterie.progress import Progress
+from coterie.rendering.lines import prompt_lines, text_of
+from coterie.rendering.progress import task_text
+from coterie.rendering.run import clock, show_lines, trail_line
+from coterie.retries import Retry
 from coterie.terminal import note
+from dsl.visible import one_line
 from workflows.requests import Pending
-from workflows.views import Activity, RunStatus, TrailEntry
+from workflows.views import Activity, CostReport, RunStatus, TrailEntry
 
 
 class View(Protocol):
     """Shows progress; says what the person must know."""
 
+    @property
+    def rows(self) -> Progress:
+        """The visits and tasks that it has seen."""
+        ...
+
     def progress(
-        self, status: RunStatus, news: Sequence[TrailEntry], pending: Sequence[Pending] = ()
+        self,
+        status: RunStatus,
+        news: Sequence[TrailEntry],
+        pending: Sequence[Pending] = (),
+        *,
+        cost: CostReport | None = None,
+        retries: Sequence[Retry] = (),
     ) -> None:
-        """The run's state, what happened since the last time, and what waits for a person."""
+        """Take the run's state and what happened since the last time.
+
+        Args:
+            status: where the run is.
+            news: what happened.
+            pending: what waits for a person.
+            cost: what was spent; None when it did not change.
+            retries: calls that are made again.
+        """
+        ...
+
+    def show(self, request: Pending) -> None:
+        """A request that the person is about to decide."""
         ...
 
     def say(self, text: str) -> None:
@@ -36,29 +65,66 @@ class View(Protocol):
 class PlainView:
     """Lines for logs and pipes."""
 
-    def __init__(self, write: Callable[[str], None] = note, *, because: bool = False) -> None:
+    def __init__(self, write: Callable[[str], None] = note, *, verbose: bool = False) -> None:
         """A view.
 
         Args:
             write: where the lines of progress go; what must be known is always noted.
-            because: tell each event with its whole reason.
+            verbose: tell every event with its whole reason, instead of a line for each task.
         """
         self._write = write
-        self._because = because
-        self._told: set[tuple[str, str]] = set()
+        self._verbose = verbose
+        self._told: set[tuple[str, ...]] = set()
+        self.rows = Progress()
 
     def progress(
-        self, status: RunStatus, news: Sequence[TrailEntry], pending: Sequence[Pending] = ()
+        self,
+        status: RunStatus,
+        news: Sequence[TrailEntry],
+        pending: Sequence[Pending] = (),
+        *,
+        cost: CostReport | None = None,
+        retries: Sequence[Retry] = (),
     ) -> None:
         """A line for each event and for each step that began."""
+        self.rows.follow(news, status.doing)
+        if cost is not None:
+            self.rows.price(cost)
         for entry in news:
-            self._write(trail_line(entry, because=self._because))
+            self._event(entry)
         ended = {f"{entry.team}/{entry.step}" for entry in news if entry.kind == "step"}
         for one in _innermost(status.doing):
-            key = (one.step, one.since)
-            if key not in self._told and one.step not in ended:
+            if one.step not in ended and self._first(one.step, one.since):
                 self._write(f"      {clock(one.since)}  {one.step} ...")
-                self._told.add(key)
+        now = datetime.now(UTC)
+        for retry in retries:
+            if self._first(retry.call, str(retry.attempt)):
+                told = one_line(f"retry {retry.told(now)}")
+                self._write(f"      {now.astimezone():%H:%M:%S}  {told}")
+
+    def _event(self, entry: TrailEntry) -> None:
+        if self._verbose:
+            self._write(trail_line(entry))
+        elif entry.kind != "step":
+            failed = entry.status not in (None, "success") and entry.kind == "route"
+            self._write(trail_line(entry, because=failed))
+        elif entry.step and "/" not in entry.step:
+            task = self.rows.visits[entry.team, entry.visit].tasks.get(entry.step)
+            if task is not None:
+                where = f"{entry.team}#{entry.visit}"
+                line = f"{entry.number:>4}  {clock(entry.at)}    {where}  {task_text(task)}"
+                why = f"  because {task.because}" if task.because else ""
+                self._write(one_line(f"{line}{why}"))
+
+    def _first(self, *key: str) -> bool:
+        if key in self._told:
+            return False
+        self._told.add(key)
+        return True
+
+    def show(self, request: Pending) -> None:
+        """The question and what there is to look at."""
+        note(text_of(["", request.id, *prompt_lines(request.prompt), *show_lines(request.show)]))
 
     def say(self, text: str) -> None:
         """A line."""

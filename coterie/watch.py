@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+from coterie.retries import retries_of
 from coterie.runs import Run, RunEnd, Unanswered
 from coterie.views import View
 from workflows.requests import Pending
@@ -62,6 +63,8 @@ class Watch:
             status = await self._run.status()
             news = await self._run.trail(last) if status.events > last else []
             pending = await self._run.pending() if status.waiting_for else ()
+            cost = await self._run.cost() if news and status.model_calls else None
+            retries = retries_of(await self._run.describe()) if status.doing else ()
         except Unanswered as error:
             self._note_silence(error)
             return
@@ -69,7 +72,7 @@ class Watch:
             self._view.say(f"the run {self._run.id!r} answers again")
         self._unanswered = 0
         self.trail += news
-        self._view.progress(status, news, pending)
+        self._view.progress(status, news, pending, cost=cost, retries=retries)
         await self._decider.consider(pending)
 
     def _note_silence(self, error: Unanswered) -> None:

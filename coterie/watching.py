@@ -13,8 +13,10 @@ from coterie.connection import open_connection
 from coterie.failures import CommandError, ExitCode
 from coterie.histories import WORKFLOW
 from coterie.logs import quietly
+from coterie.progress import Progress
 from coterie.rendering.lines import quoted
-from coterie.rendering.run import end_text, trail_text
+from coterie.rendering.run import trail_text
+from coterie.rendering.summary import summary_text, summary_width
 from coterie.runs import Run, RunEnd
 from coterie.settings import Settings
 from coterie.terminal import note, say
@@ -25,13 +27,14 @@ from workflows.requests import Pending
 from workflows.views import TrailEntry
 
 
-async def watch_run(settings: Settings, id: str, *, live: bool) -> ExitCode:
+async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = False) -> ExitCode:
     """Follow a run to its end, then tell how it ended.
 
     Args:
         settings: where we are.
         id: the run's.
         live: redraw in a terminal, instead of writing lines.
+        verbose: tell every event.
     """
     quietly(settings)
     connection = await open_connection(settings)
@@ -44,8 +47,8 @@ async def watch_run(settings: Settings, id: str, *, live: bool) -> ExitCode:
     ui = connection.ui_of(id)
     note(f"run {id}" + (f"  {ui}" if ui else ""))
     if description.status != WorkflowExecutionStatus.RUNNING:
-        return await _tell(settings, run, await run.end(), told=0)
-    view = await _view(settings, run, description, live=live)
+        return await _tell(settings, run, await run.end(), told=0 if verbose else None)
+    view = await _view(settings, run, description, live=live, verbose=verbose)
     watch = Watch(run, view, _Onlooker(run, view, live=live))
     try:
         end = await watch.until_end()
@@ -55,7 +58,7 @@ async def watch_run(settings: Settings, id: str, *, live: bool) -> ExitCode:
         raise
     finally:
         view.close()
-    return await _tell(settings, run, end, told=0 if live else _last(watch.trail))
+    return await _tell(settings, run, end, told=_last(watch.trail) if verbose else None)
 
 
 def _last(trail: Sequence[TrailEntry]) -> int:
@@ -63,28 +66,42 @@ def _last(trail: Sequence[TrailEntry]) -> int:
 
 
 async def _view(
-    settings: Settings, run: Run, description: WorkflowExecutionDescription, *, live: bool
+    settings: Settings,
+    run: Run,
+    description: WorkflowExecutionDescription,
+    *,
+    live: bool,
+    verbose: bool,
 ) -> View:
     if not live:
-        return PlainView(say, because=True)
+        return PlainView(say, verbose=verbose)
     from coterie.live import LiveView
 
     seconds = (datetime.now(UTC) - await run.began(description)).total_seconds()
-    return LiveView(run.id, color=settings.color, seconds=seconds, asks=False)
+    return LiveView(run.id, color=settings.color, seconds=seconds, asks=False, verbose=verbose)
 
 
-async def _tell(settings: Settings, run: Run, end: RunEnd, *, told: int) -> ExitCode:
-    """What was not told of the run so far, from its history, and its end."""
+async def _tell(settings: Settings, run: Run, end: RunEnd, *, told: int | None) -> ExitCode:
+    """A summary of the run, from its history.
+
+    Args:
+        settings: where we are.
+        run: that has ended.
+        end: how.
+        told: the last event that was told; what came after it is told too; None tells none.
+    """
+    rows = Progress()
     try:
         trace = await traced(settings, run.id)
     except CommandError as error:
         note(f"what happened cannot be told: {error}")
     else:
-        untold = [entry for entry in trace.trail if entry.number > told]
+        rows.follow(trace.trail)
+        untold = [entry for entry in trace.trail if told is not None and entry.number > told]
         if untold:
             say(trail_text(untold))
     say()
-    say(end_text(run.id, end))
+    say(summary_text(run.id, end, rows, summary_width()))
     return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
 
 

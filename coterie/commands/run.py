@@ -30,6 +30,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--decisions", metavar="FILE", help="a YAML file that decides approvals beforehand"
     )
+    parser.add_argument(
+        "--verbose", action="store_true", help="tell every event of the run with its reason"
+    )
     parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
 
 
@@ -40,7 +43,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         _refuse_beside_resume(args)
         record = find(settings, args.resume or None)
         _refuse_without_keys(missing_keys(record.keys, settings))
-        return _serve(settings, record, None, written)
+        return _serve(settings, record, None, written, verbose=args.verbose)
     if args.target is None:
         raise CommandError("name a team or a file, or go on with a run: coterie run --resume")
     context = read_context(settings, args.context, args.settings)
@@ -50,7 +53,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     _refuse_without_keys(missing_keys(keys, settings))
     plan = startable(document.compiled, context).plan
     record = new_record(settings, args.id, plan.name, document.trusted, keys)
-    return _serve(settings, record, (plan, context), written)
+    return _serve(settings, record, (plan, context), written, verbose=args.verbose)
 
 
 def _written(args: Namespace, settings: Settings) -> tuple[WrittenDecision, ...]:
@@ -80,6 +83,8 @@ def _serve(
     record: RunRecord,
     begin: tuple[Plan, Json] | None,
     written: Sequence[WrittenDecision],
+    *,
+    verbose: bool,
 ) -> ExitCode:
     from coterie.interrupts import run_async
     from coterie.running import serve_and_watch
@@ -88,7 +93,11 @@ def _serve(
     if not interactive and sys.stdin is not None and not written:
         note("no terminal: approvals wait until `coterie approve` or `coterie reject` decides them")
     try:
-        return run_async(serve_and_watch(settings, record, begin, written, interactive=interactive))
+        return run_async(
+            serve_and_watch(
+                settings, record, begin, written, interactive=interactive, verbose=verbose
+            )
+        )
     except KeyboardInterrupt:
         note(f"\nthe run {record.id} is not over; go on with it: coterie run --resume {record.id}")
         return ExitCode.INTERRUPTED

@@ -12,6 +12,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
     parser.add_argument(
+        "--verbose", action="store_true", help="tell every event of the run with its reason"
+    )
+    parser.add_argument(
         "--plain", action="store_true", help="write lines, also in a terminal, as into a pipe"
     )
 
@@ -22,4 +25,4 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     from coterie.watching import watch_run
 
     live = sys.stdout.isatty() and sys.stderr.isatty() and not args.plain
-    return run_async(watch_run(settings, args.run, live=live))
+    return run_async(watch_run(settings, args.run, live=live, verbose=args.verbose))

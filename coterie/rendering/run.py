@@ -166,7 +166,7 @@ def _meanwhile(request: Pending) -> str:
 
 
 def _decided(run: str, decision: Decision) -> Iterator[str]:
-    yield f"{run}  {_decision(decision)}"
+    yield f"{run}  {decision_line(decision)}"
     if decision.changes:
         yield f"  changed      {'; '.join(decision.changes)}"
     yield from show_lines(decision.payload, cut=False)
@@ -272,7 +272,7 @@ def end_text(run: str, end: RunEnd) -> str:
     lines.append(
         f"  visits     {counted(result.teams_run, 'team visit')}: {_visits(result.visits)}"
     )
-    lines += [f"  decision   {_decision(decision)}" for decision in result.decisions]
+    lines += [f"  decision   {decision_line(decision)}" for decision in result.decisions]
     lines.append(f"  spent      {work_text(result)}")
     lines.append(
         f"  trail      {counted(result.trail_length, 'event')}, digest {result.trail_digest}"
@@ -281,6 +281,11 @@ def end_text(run: str, end: RunEnd) -> str:
         lines.append(f"  {name}:")
         lines += show_lines(data)
     return text_of(lines)
+
+
+def end_line(run: str, end: RunEnd) -> str:
+    """How a run ended, in a sentence."""
+    return f"{run}: {end.message if end.result is None else _how(end.result)}"
 
 
 def _how(result: TeamResult) -> str:
@@ -293,7 +298,8 @@ def _how(result: TeamResult) -> str:
             return f"ended with {end}, because {result.because}"
 
 
-def _decision(decision: Decision) -> str:
+def decision_line(decision: Decision) -> str:
+    """A decision on one line."""
     comment = f": {decision.comment}" if decision.comment else ""
     return (
         f"{decision.id} {decision.verdict} by {decision.by} at {day_and_clock(decision.at)} "

@@ -1,0 +1,55 @@
+"""The calls of a run that failed and are made again, as the server knows them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from temporalio.api.workflow.v1 import PendingActivityInfo
+from temporalio.client import WorkflowExecutionDescription
+
+_LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A call whose last attempt failed."""
+
+    call: str
+    """Its id: number, team and step."""
+    attempt: int
+    """The one that is made now, or next."""
+    most: int
+    """At most so many attempts; 0: no bound."""
+    error: str
+    """Why the attempt before it failed."""
+    at: datetime | None
+    """When the next attempt begins; None when it is under way."""
+
+    @property
+    def step(self) -> str:
+        """The call without its number."""
+        return self.call.partition(".")[2] or self.call
+
+    def told(self, now: datetime) -> str:
+        """For people: which attempt, when, and why."""
+        of = f" of {self.most}" if self.most else ""
+        left = 0 if self.at is None else round((self.at - now).total_seconds())
+        when = f" in {left} s" if left > 0 else " now"
+        return f"{self.step}: attempt {self.attempt}{of}{when}, because {self.error}"
+
+
+def retries_of(described: WorkflowExecutionDescription) -> tuple[Retry, ...]:
+    """The calls that are made again, in the order of their ids."""
+    pending = described.raw_description.pending_activities
+    return tuple(sorted(_retries(pending), key=lambda retry: retry.call))
+
+
+def _retries(pending: Iterable[PendingActivityInfo]) -> Iterator[Retry]:
+    for one in pending:
+        if one.attempt > 1 and one.HasField("last_failure"):
+            failure = one.last_failure
+            kind = failure.application_failure_info.type
+            error = f"{kind}: {failure.message}" if kind else failure.message
+            waits = one.HasField("next_attempt_schedule_time")
+            at = one.next_attempt_schedule_time.ToDatetime(UTC) if waits else None
+            yield Retry(one.activity_id, one.attempt, one.maximum_attempts, error[:_LONGEST], at)

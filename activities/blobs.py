@@ -85,8 +85,15 @@ class DirectoryBlobs:
     renamed. To keep again what is there makes it new, so that its age tells its last use.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, private: bool = False) -> None:
+        """Blobs in a folder.
+
+        Args:
+            folder: where they lie.
+            private: nobody but this user may read them.
+        """
         self.folder = folder
+        self._mode = 0o600 if private else 0o644
 
     async def put(self, data: bytes, within: str) -> str:
         """Keep it; its name."""
@@ -150,7 +157,7 @@ class DirectoryBlobs:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(beside).chmod(0o644)
+            Path(beside).chmod(self._mode)
             Path(beside).replace(path)
         except OSError as error:
             Path(beside).unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from activities.project_files import private_opener
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note
@@ -28,7 +29,8 @@ def report(error: Exception, words: Sequence[str], settings: Settings | None) ->
         *traceback.format_exception(error),
     ]
     file = _log_file(settings)
-    file.write_text(visible("\n".join(lines)), encoding="utf-8")
+    with open(file, "w", encoding="utf-8", opener=private_opener) as opened:
+        opened.write(visible("\n".join(lines)))
     note(f"coterie: a bug: {type(error).__name__}. What happened is in {file}; please report it")
     return ExitCode.BUG
 

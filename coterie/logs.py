@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 
 from temporalio.runtime import (
@@ -12,6 +13,7 @@ from temporalio.runtime import (
     TelemetryFilter,
 )
 
+from activities.project_files import private_opener
 from coterie.settings import Settings, state_folder
 from dsl.visible import hanging
 
@@ -27,10 +29,17 @@ class VisibleFormatter(logging.Formatter):
         return hanging(super().format(record), _MARGIN)
 
 
+class PrivateLogFile(RotatingFileHandler):
+    """A log that nobody else may read."""
+
+    def _open(self) -> TextIOWrapper:
+        return open(self.baseFilename, "a", encoding=self.encoding, opener=private_opener)
+
+
 def to_file(settings: Settings) -> None:
     """Keep the terminal for the run; logs go to `.coterie/coterie.log`."""
     file = state_folder(settings) / "coterie.log"
-    _configure(RotatingFileHandler(file, maxBytes=5_000_000, backupCount=1, encoding="utf-8"))
+    _configure(PrivateLogFile(file, maxBytes=5_000_000, backupCount=1, encoding="utf-8"))
 
 
 def quietly(settings: Settings) -> None:

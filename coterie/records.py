@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from pydantic import Field, ValidationError
 
+from activities.project_files import private_opener
 from coterie.failures import CommandError
 from coterie.settings import Settings, state_folder
 from coterie.trusted import TrustedConfig
@@ -75,7 +76,8 @@ def kept(settings: Settings, record: RunRecord) -> Generator[None]:
     folder.mkdir(exist_ok=True)
     file = _file(folder, record.id)
     draft = file.with_suffix(".draft")
-    draft.write_text(record.model_dump_json(indent=2, by_alias=True) + "\n", encoding="utf-8")
+    with open(draft, "w", encoding="utf-8", opener=private_opener) as opened:
+        opened.write(record.model_dump_json(indent=2, by_alias=True) + "\n")
     draft.replace(file)
     try:
         yield

@@ -16,6 +16,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
+from activities.project_files import private_opener
 from coterie.failures import CommandError
 from coterie.server_process import (
     ServerRecord,
@@ -117,7 +118,7 @@ class EmbeddedServer:
 
     @contextmanager
     def _starters_lock(self, folder: Path) -> Generator[None]:
-        lock = FileLock(folder / "server.lock", timeout=_START_SECONDS * 1.5)
+        lock = FileLock(folder / "server.lock", timeout=_START_SECONDS * 1.5, mode=0o600)
         try:
             lock.acquire()
         except Timeout:
@@ -203,7 +204,8 @@ class EmbeddedServer:
     def _write(self, record: ServerRecord) -> None:
         file = self.folder / "server.json"
         draft = file.with_suffix(f".{os.getpid()}")
-        draft.write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        with open(draft, "w", encoding="utf-8", opener=private_opener) as opened:
+            opened.write(record.model_dump_json(indent=2) + "\n")
         draft.replace(file)
 
 

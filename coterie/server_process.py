@@ -18,6 +18,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import quote
 
+from activities.project_files import private_opener
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.values import Frozen
@@ -108,7 +109,7 @@ def spawn(
     alive = os.open(folder / "server.alive", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(alive, fcntl.LOCK_EX)
-        with _log(folder).open("ab") as log:
+        with open(_log(folder), "ab", opener=private_opener) as log:
             return subprocess.Popen(
                 _command(binary, folder, record, settings),
                 cwd=folder,
@@ -118,6 +119,7 @@ def spawn(
                 stderr=subprocess.STDOUT,
                 pass_fds=(alive,),
                 start_new_session=True,
+                umask=0o077,
             )
     finally:
         os.close(alive)  # the server's copy keeps the lock

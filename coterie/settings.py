@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from activities.project_files import private_folder, private_opener
 from coterie.failures import CommandError
 
 STATE_FOLDER = ".coterie"
@@ -115,10 +116,11 @@ def state_folder(settings: Settings) -> Path:
     """The `.coterie` folder, made when missing, kept out of version control by itself."""
     folder = settings.state
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         ignore = folder / ".gitignore"
         if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
+            with open(ignore, "w", encoding="utf-8", opener=private_opener) as file:
+                file.write("*\n")
     except OSError as error:
         raise CommandError(
             f"the folder {folder} cannot be written ({error.strerror}); "

@@ -54,7 +54,7 @@ def storage_of(settings: Settings) -> Storage:
     """
     place = settings.storage
     if place is None and settings.address is None:
-        place = str(settings.state / STORED)
+        return directory_storage(settings.state / STORED, private=True)
     if place is None or place == "none":
         return Storage(data_converter, None, "none")
     if place.startswith("s3://"):
@@ -70,9 +70,9 @@ def _bucket(place: str) -> Storage:
     return bucket_storage(place)
 
 
-def directory_storage(folder: Path) -> Storage:
-    """A folder that all processes of the runs see."""
-    blobs = DirectoryBlobs(folder)
+def directory_storage(folder: Path, *, private: bool = False) -> Storage:
+    """A folder that all processes of the runs see; a private one, those of one user."""
+    blobs = DirectoryBlobs(folder, private=private)
     driver = DirectoryDriver(blobs)
     return Storage(
         DirectoryConverter(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
+from activities.project_files import read_file
 from activities.skills.base import Skill, SkillContext, SkillFailure
 from activities.skills.globs import Globs
 from activities.skills.threads import finished_in_thread
@@ -85,7 +86,7 @@ async def collect(value: DiscoveryInput | None, context: SkillContext) -> Discov
 def _collect(
     wanted: DiscoveryInput, top: Path, root: Path, globs: Globs, context: SkillContext
 ) -> DiscoveryResult:
-    collection = _Collection(wanted)
+    collection = _Collection(wanted, root)
     for entry in walk(root, top, globs, never=context.workspace.state_dir):
         collection.take(entry)
     return collection.result()
@@ -94,8 +95,9 @@ def _collect(
 class _Collection:
     """Takes entries in order, as long as the budget lasts for each of them."""
 
-    def __init__(self, wanted: DiscoveryInput) -> None:
+    def __init__(self, wanted: DiscoveryInput, root: Path) -> None:
         self._wanted = wanted
+        self._root = root
         self._files: list[FoundFile] = []
         self._left_out: list[LeftOut] = []
         self._used = 0
@@ -110,7 +112,7 @@ class _Collection:
             self._leave(entry, f"bigger than max_file_bytes ({limit})")
             return
         try:
-            content = entry.file.read_bytes()
+            content = read_file(self._root, entry.path)
         except OSError as error:
             self._leave(entry, f"cannot be read: {error.strerror}")
             return

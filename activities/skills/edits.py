@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from activities.project_files import read_file, status_of
 from activities.skills.base import SkillFailure, Workspace
 from activities.skills.change import Change, ChangeType
 from activities.skills.diff import Diff, parse_diff, parse_new_file
@@ -60,7 +61,7 @@ def plan_edits(workspace: Workspace, changes: list[Change]) -> list[Edit]:
             continue
         named[path] = change.file_path
         try:
-            edits.append(_edit(change, path))
+            edits.append(_edit(change, path, workspace.root))
         except DiffProblem as problem:
             problems.append(f"{change.file_path}: {problem}")
     if problems:
@@ -68,8 +69,8 @@ def plan_edits(workspace: Workspace, changes: list[Change]) -> list[Edit]:
     return edits
 
 
-def _edit(change: Change, path: Path) -> Edit:
-    before = _read(path)
+def _edit(change: Change, path: Path, root: Path) -> Edit:
+    before = _read(root, path)
     match change.type:
         case "create":
             return _create(change, path, before)
@@ -128,18 +129,20 @@ def _patched(before: bytes, diff: Diff) -> Patched:
     return patch(text, diff.hunks)
 
 
-def _read(path: Path) -> bytes | None:
+def _read(root: Path, path: Path) -> bytes | None:
     """The file's bytes; None when there is none."""
-    if path.is_dir():
-        raise DiffProblem("it is a directory")
-    if not path.exists():
+    relative = path.relative_to(root).as_posix()
+    found = status_of(root, relative)
+    if found is None:
         above = next(parent for parent in path.parents if parent.exists())
         if not above.is_dir():
             raise DiffProblem(f"{above.name} is a file, so nothing can lie in it")
         return None
-    if not path.is_file():
+    if stat.S_ISDIR(found.st_mode):
+        raise DiffProblem("it is a directory")
+    if not stat.S_ISREG(found.st_mode):
         raise DiffProblem("it is not a regular file")
-    return path.read_bytes()
+    return read_file(root, relative)
 
 
 def _difference(before: bytes, after: bytes) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
@@ -47,11 +46,11 @@ class Ignores:
     specs: tuple[tuple[str, GitIgnoreSpec], ...] = ()
     """Directory (`""` for the root, else ending in `/`) and what its file says, root first."""
 
-    def within(self, directory: str, file: Path) -> "Ignores":
+    def within(self, directory: str, content: bytes | None) -> "Ignores":
         """The same with the .gitignore of a deeper directory, if it has one."""
-        if file.is_symlink() or not file.is_file():
+        if content is None:
             return self
-        lines = file.read_text(errors="replace").splitlines()
+        lines = content.decode(errors="replace").splitlines()
         return Ignores((*self.specs, (directory, _lenient(lines))))
 
     def ignore(self, path: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
+from activities.project_files import private_folder, private_opener
 from activities.skills.base import SkillFailure, Workspace
 from activities.skills.change import ChangeType
 from activities.skills.edits import Edit
@@ -98,12 +99,12 @@ def locked(workspace: Workspace) -> Generator[None]:
     Raises:
         SkillFailure: someone else does, for too long.
     """
-    workspace.state_dir.mkdir(parents=True, exist_ok=True)
+    private_folder(workspace.state_dir)
     ignore = workspace.state_dir / ".gitignore"
     if not ignore.exists():
-        ignore.write_text("*\n")
+        write_bytes(ignore, b"*\n")
     try:
-        with FileLock(workspace.state_dir / "changes.lock", timeout=LOCK_WAIT):
+        with FileLock(workspace.state_dir / "changes.lock", timeout=LOCK_WAIT, mode=0o600):
             yield
     except Timeout:
         raise SkillFailure(
@@ -166,8 +167,8 @@ def digest_of(content: bytes) -> str:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file and wait until the disk has it."""
-    with path.open("wb") as file:
+    """Write a file of the worker's own and wait until the disk has it."""
+    with open(path, "wb", opener=private_opener) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -1,11 +1,14 @@
 """Walk over a project's files, in a fixed order, as git would see them."""
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from activities.project_files import directory, read_at, status_of
 from activities.skills.globs import Globs, Ignores
+from activities.skills.secret_files import holds_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +17,6 @@ class Entry:
 
     path: str
     """Relative to the root."""
-    file: Path
     bytes: int = 0
     why_not: str = ""
     """Why its content cannot be had; empty for a regular file."""
@@ -25,57 +27,80 @@ class Entry:
 def walk(root: Path, top: Path, globs: Globs, never: Path) -> Iterator[Entry]:
     """Every file under `top` that is meant and not ignored, sorted by path.
 
-    Symlinks are named and not followed. `.git` and `never` are as if they were not there.
+    Symlinks, devices and FIFOs are named and not opened; so are files that hold secrets by their
+    name, also where git ignores them. `.git` and `never` are as if they were not there.
     """
     ignores = Ignores()
-    directory = root
-    for part in (*top.relative_to(root).parts, ""):
-        ignores = ignores.within(_prefix(root, directory), directory / ".gitignore")
-        if not part:
-            break
-        directory = directory / part
-    if top.is_dir():
-        found = _directory(root, top, globs, ignores, never)
+    relative = top.relative_to(root)
+    for number in range(len(relative.parts) + 1):
+        above = PurePosixPath(*relative.parts[:number]).as_posix()
+        prefix = "" if above == "." else f"{above}/"
+        ignores = ignores.within(prefix, _ignore_file(root, above))
+    path = relative.as_posix()
+    found = status_of(root, path)
+    if found is not None and stat.S_ISDIR(found.st_mode):
+        entries = _directory(root, "" if path == "." else f"{path}/", globs, ignores, never)
+    elif found is None:
+        entries = iter([Entry(path, why_not="is gone", is_gap=True)])
     else:
-        path = top.relative_to(root).as_posix()
-        found = iter([Entry(path, top, top.stat().st_size)])
-    yield from sorted(found, key=lambda entry: entry.path)
+        entries = iter([_entry(root, path, found)])
+    yield from sorted(entries, key=lambda entry: entry.path)
+
+
+def _ignore_file(root: Path, above: str) -> bytes | None:
+    try:
+        with directory(root, above) as handle:
+            return _ignores_at(handle)
+    except OSError:
+        return None
+
+
+def _ignores_at(handle: int) -> bytes | None:
+    try:
+        return read_at(handle, ".gitignore")
+    except OSError:
+        return None
 
 
 def _directory(
-    root: Path, directory: Path, globs: Globs, ignores: Ignores, never: Path
+    root: Path, prefix: str, globs: Globs, ignores: Ignores, never: Path
 ) -> Iterator[Entry]:
-    prefix = _prefix(root, directory)
+    """The files of a directory, which is opened by its path without following links."""
+    here = prefix.rstrip("/") or "."
     try:
-        with os.scandir(directory) as scan:
-            children = list(scan)
+        with directory(root, here) as handle, os.scandir(handle) as scan:
+            if here != ".":
+                ignores = ignores.within(prefix, _ignores_at(handle))
+            children = [(child.name, child.stat(follow_symlinks=False)) for child in scan]
     except OSError as error:
-        why = f"cannot be read: {error.strerror}"
-        yield Entry(prefix or ".", directory, why_not=why, is_gap=True)
+        yield Entry(here, why_not=f"cannot be read: {error.strerror}", is_gap=True)
         return
-    for child in children:
-        path, file = prefix + child.name, Path(child.path)
-        if child.name.casefold() == ".git" or file == never:
+    for name, found in children:
+        path = prefix + name
+        if name.casefold() == ".git" or root / path == never:
             continue
-        if child.is_dir(follow_symlinks=False):
+        if stat.S_ISDIR(found.st_mode):
             if not ignores.ignore(f"{path}/") and globs.enter(path):
-                deeper = ignores.within(f"{path}/", file / ".gitignore")
-                yield from _directory(root, file, globs, deeper, never)
-        elif not ignores.ignore(path) and globs.want(path):
-            yield _entry(root, path, child)
+                yield from _directory(root, f"{path}/", globs, ignores, never)
+        elif globs.want(path) and (holds_secrets(path) or not ignores.ignore(path)):
+            yield _entry(root, path, found)
 
 
-def _entry(root: Path, path: str, child: os.DirEntry[str]) -> Entry:
-    file = Path(child.path)
-    if child.is_symlink():
-        inside = os.path.realpath(file).startswith(f"{root}{os.sep}")
-        where = os.readlink(file) if inside else "a place outside the project"
-        return Entry(path, file, why_not=f"a symlink to {where}, not followed")
-    if not child.is_file(follow_symlinks=False):
-        return Entry(path, file, why_not="not a regular file")
-    return Entry(path, file, child.stat(follow_symlinks=False).st_size)
+def _entry(root: Path, path: str, found: os.stat_result) -> Entry:
+    if stat.S_ISLNK(found.st_mode):
+        return Entry(path, why_not=f"a symlink to {_target(root, path)}, not followed")
+    if not stat.S_ISREG(found.st_mode):
+        return Entry(path, why_not="not a regular file")
+    if holds_secrets(path):
+        return Entry(path, found.st_size, why_not="files of this name hold secrets")
+    return Entry(path, found.st_size)
 
 
-def _prefix(root: Path, directory: Path) -> str:
-    relative = directory.relative_to(root).as_posix()
-    return "" if relative == "." else f"{relative}/"
+def _target(root: Path, path: str) -> str:
+    real = os.path.realpath(root / path)
+    if not real.startswith(f"{root}{os.sep}"):
+        return "a place outside the project"
+    try:
+        return os.readlink(root / path)
+    except OSError:
+        return "somewhere else by now"

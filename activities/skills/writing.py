@@ -6,11 +6,18 @@ each file is by its digest known to be in the old or in the new state. Only for 
 the lock.
 """
 
-import os
+import errno
 import shutil
 from contextlib import suppress
-from pathlib import Path
+from pathlib import PurePosixPath
 
+from activities.project_files import (
+    NotRegular,
+    read_file,
+    remove_directory,
+    remove_file,
+    replace_file,
+)
 from activities.skills.base import SkillFailure, Workspace
 from activities.skills.edits import Edit
 from activities.skills.journal import (
@@ -19,8 +26,6 @@ from activities.skills.journal import (
     Journal,
     begin,
     digest_of,
-    sync,
-    write_bytes,
 )
 
 
@@ -56,14 +61,14 @@ def finish(workspace: Workspace, backup: Backup) -> Backup:
     """
     _refuse_foreign(workspace, backup)
     for file in backup.journal.files:
-        target = workspace.root / file.path
         try:
             if file.after is None:
-                target.unlink(missing_ok=True)
-                sync(target.parent)
+                remove_file(workspace.root, file.path)
             else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                _put(backup.new(file), target, backup, file.mode_before, file.executable)
+                replace_file(
+                    workspace.root, file.path, backup.new(file).read_bytes(), _draft(backup),
+                    mode=file.mode_before, executable=file.executable,
+                )  # fmt: skip
         except OSError as error:
             raise OSError(error.errno, error.strerror, file.path) from error
     done = Backup(backup.directory, backup.journal.model_copy(update={"state": "done"}))
@@ -81,13 +86,15 @@ def undo(workspace: Workspace, backup: Backup) -> None:
     _refuse_foreign(workspace, backup)
     try:
         for file in reversed(backup.journal.files):
-            target = workspace.root / file.path
             with suppress(OSError):  # a leftover copy is litter, no reason to stop
-                _temporary(target, backup).unlink()
+                remove_file(workspace.root, str(PurePosixPath(file.path).with_name(_draft(backup))))
             if file.before is None:
-                target.unlink(missing_ok=True)
-            elif _state(target) != file.before or file.before == file.after:
-                _put(backup.old(file), target, backup, file.mode_before)
+                remove_file(workspace.root, file.path)
+            elif _state(workspace, file.path) != file.before or file.before == file.after:
+                replace_file(
+                    workspace.root, file.path, backup.old(file).read_bytes(), _draft(backup),
+                    mode=file.mode_before,
+                )  # fmt: skip
     except OSError as error:
         raise SkillFailure(
             f"the originals cannot be put back ({error.strerror}): they are kept in "
@@ -97,13 +104,13 @@ def undo(workspace: Workspace, backup: Backup) -> None:
         ) from None
     for directory in reversed(backup.journal.made):
         with suppress(OSError):  # never made, or somebody's files are in it
-            (workspace.root / directory).rmdir()
+            remove_directory(workspace.root, directory)
     shutil.rmtree(backup.directory)
 
 
 def stands(workspace: Workspace, journal: Journal) -> bool:
     """Are all files of the set as it left them?"""
-    return all(_state(workspace.root / file.path) == file.after for file in journal.files)
+    return all(_state(workspace, file.path) == file.after for file in journal.files)
 
 
 def _not_written(what: str, error: OSError) -> SkillFailure:
@@ -116,7 +123,7 @@ def _not_written(what: str, error: OSError) -> SkillFailure:
 def _refuse_foreign(workspace: Workspace, backup: Backup) -> None:
     """Never write over what is neither the old nor the new state."""
     for file in backup.journal.files:
-        if _state(workspace.root / file.path) not in (file.before, file.after):
+        if _state(workspace, file.path) not in (file.before, file.after):
             raise SkillFailure(
                 f"an interrupted set of changes cannot be completed or undone, for {file.path} "
                 f"was changed since; put it right by the originals in {backup.directory.name} "
@@ -124,40 +131,18 @@ def _refuse_foreign(workspace: Workspace, backup: Backup) -> None:
             )
 
 
-def _state(path: Path) -> str | None:
-    """The digest of a file; None where there is none."""
+def _state(workspace: Workspace, path: str) -> str | None:
+    """The digest of a file; None where there is none, a dash where something else lies."""
     try:
-        return digest_of(path.read_bytes())
+        return digest_of(read_file(workspace.root, path))
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        if isinstance(error, NotRegular) or error.errno == errno.ELOOP:
+            return "-"
+        raise
 
 
-def _temporary(target: Path, backup: Backup) -> Path:
-    return target.parent / f".coterie-{backup.directory.name}.tmp"
-
-
-def _put(
-    source: Path, target: Path, backup: Backup, mode: int | None, executable: bool | None = None
-) -> None:
-    """Replace the target at once by a copy of the source.
-
-    Args:
-        source: The copy in the backup.
-        target: The file of the project.
-        backup: Names the copy beside the target that takes its place.
-        mode: Permission bits; None for those that a new file gets.
-        executable: Set or clear the executable bits; None leaves them.
-    """
-    draft = _temporary(target, backup)
-    write_bytes(draft, source.read_bytes())
-    bits = draft.stat().st_mode & 0o7777 if mode is None else mode
-    match executable:
-        case True:
-            bits |= (bits & 0o444) >> 2  # whoever may read it may run it
-        case False:
-            bits &= ~0o111
-        case None:
-            pass
-    os.chmod(draft, bits)
-    os.replace(draft, target)
-    sync(target.parent)
+def _draft(backup: Backup) -> str:
+    """The name of the copy beside a file that takes its place."""
+    return f".coterie-{backup.directory.name}.tmp"

@@ -108,16 +108,23 @@ def journals(root: Path) -> str:
     return "".join(path.read_text() for path in found)
 
 
+def real(source: str, target: str, handles: dict[str, int]) -> tuple[Path, Path]:
+    """Where a file is moved from and to, also relative to an open directory."""
+    folder = Path(os.readlink(f"/proc/self/fd/{handles['dst_dir_fd']}")) if handles else Path()
+    return folder / source, folder / target
+
+
 async def test_originals_that_cannot_be_put_back_are_named_and_the_next_call_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = project(tmp_path / "project")
     replace = os.replace
 
-    def broken(source: Path, target: Path) -> None:
-        if target == root / "d.txt" or source.read_text() == BEFORE["a.txt"]:
+    def broken(source: str, target: str, **handles: int) -> None:
+        draft, place = real(source, target, handles)
+        if place == root / "d.txt" or draft.read_text() == BEFORE["a.txt"]:
             raise OSError(errno.EIO, "Input/output error", str(source))
-        replace(source, target)
+        replace(source, target, **handles)
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", broken)
@@ -136,10 +143,11 @@ async def test_a_file_that_cannot_be_written_leaves_all_as_it_was(
     root = project(tmp_path / "project")
     replace = os.replace
 
-    def full(source: Path, target: Path) -> None:
-        if target == root / victim and source.read_text() == AFTER[victim]:
+    def full(source: str, target: str, **handles: int) -> None:
+        draft, place = real(source, target, handles)
+        if place == root / victim and draft.read_text() == AFTER[victim]:
             raise OSError(errno.ENOSPC, "No space left on device", str(source))
-        replace(source, target)
+        replace(source, target, **handles)
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", full)

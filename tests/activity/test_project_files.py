@@ -1,0 +1,170 @@
+"""Files are reached by handles: a swapped link leads nowhere, and nobody else reads our folder."""
+
+import os
+import stat
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from activities.project_files import read_file, remove_file, replace_file
+from activities.skills.asset_manager import apply_set
+from activities.skills.base import SkillContext, SkillFailure, SkillRefusal, Workspace
+from activities.skills.change import Change
+from activities.skills.discovery import DiscoveryInput, collect
+from activities.skills.secret_files import holds_secrets
+from coterie.logs import PrivateLogFile
+from coterie.settings import load, state_folder
+from coterie.storage import storage_of
+
+ROUNDS = 400
+
+
+@contextmanager
+def swapping(folder: Path, outside: Path) -> Generator[None]:
+    """A folder is by turns itself and a link to a place outside, as fast as it goes."""
+    over = threading.Event()
+    kept = folder.with_name("kept")
+
+    def swap() -> None:
+        while not over.is_set():
+            folder.rename(kept)
+            folder.symlink_to(outside)
+            folder.unlink()
+            kept.rename(folder)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "src").mkdir(parents=True)
+    outside.mkdir()
+    (root / "src" / "a.txt").write_text("ours")
+    (outside / "a.txt").write_text("secret")
+    return root.resolve(), outside
+
+
+def test_a_swapped_folder_leads_no_read_and_no_write_outside(places: tuple[Path, Path]) -> None:
+    root, outside = places
+    done = refused = 0
+    with swapping(root / "src", outside):
+        for number in range(ROUNDS):
+            try:
+                assert read_file(root, "src/a.txt") == b"ours"
+                replace_file(root, "src/a.txt", b"ours", f"draft{number}")
+                remove_file(root, "src/none.txt")
+                done += 1
+            except OSError:
+                refused += 1
+    assert (outside / "a.txt").read_text() == "secret"
+    assert os.listdir(outside) == ["a.txt"]
+    assert done + refused == ROUNDS
+
+
+def test_a_swapped_folder_leads_no_change_of_a_skill_outside(places: tuple[Path, Path]) -> None:
+    root, outside = places
+    workspace = Workspace(root)
+    with swapping(root / "src", outside):
+        for number in range(40):
+            change = Change(file_path="src/a.txt", type="modify", content=f"new {number}")
+            try:
+                apply_set(workspace, [change], f"call-{number}")
+            except (SkillFailure, SkillRefusal, OSError):
+                continue
+    assert (outside / "a.txt").read_text() == "secret"
+    assert os.listdir(outside) == ["a.txt"]
+
+
+async def test_a_swapped_folder_shows_discovery_nothing_outside(places: tuple[Path, Path]) -> None:
+    root, outside = places
+    context = SkillContext(Workspace(root), key="call")
+    with swapping(root / "src", outside):
+        for _ in range(60):
+            found = await collect(DiscoveryInput(), context)
+            assert all(file.content == "ours" for file in found.files)
+
+
+def test_a_link_in_place_of_a_file_is_not_followed(places: tuple[Path, Path]) -> None:
+    root, outside = places
+    (root / "link.txt").symlink_to(outside / "a.txt")
+    with pytest.raises(OSError, match="symbolic links"):
+        read_file(root, "link.txt")
+    replace_file(root, "link.txt", b"new", "draft")
+    assert (outside / "a.txt").read_text() == "secret"
+    assert not (root / "link.txt").is_symlink()
+
+
+async def test_a_fifo_is_named_and_holds_nobody_up(places: tuple[Path, Path]) -> None:
+    root, _ = places
+    os.mkfifo(root / "pipe")
+    os.mkfifo(root / "src" / ".gitignore")
+    context = SkillContext(Workspace(root), key="call")
+    for path in (".", "pipe"):
+        found = await collect(DiscoveryInput(path=path), context)
+        why = {one.path: one.why for one in found.left_out}
+        assert why["pipe"] == "not a regular file"
+        assert "pipe: 0 bytes, left out: not a regular file" in found.manifest
+
+
+SECRET = [".env", ".env.local", "prod.ENV", "tls/server.key", "ca.pem", "id_rsa", ".ssh/config",
+          ".npmrc", "secrets.yml", "infra/main.tfstate"]  # fmt: skip
+HARMLESS = [".env.example", "id_ed25519.pub", "key.py", "environment.md", "secrets.py", "keys.txt"]
+
+
+async def test_files_that_hold_secrets_are_named_and_not_shown(
+    places: tuple[Path, Path],
+) -> None:
+    root, _ = places
+    for name in (*SECRET, *HARMLESS):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text("KEY=sk-very-secret")
+    (root / ".gitignore").write_text(".env\n")
+    context = SkillContext(Workspace(root), key="call")
+    for path in (".", *SECRET):
+        found = await collect(DiscoveryInput(path=path), context)
+        left = {one.path for one in found.left_out if "hold secrets" in one.why}
+        assert left == (set(SECRET) if path == "." else {path})
+        assert not left & {file.path for file in found.files}
+    assert not any(holds_secrets(name) for name in HARMLESS)
+
+
+def test_the_state_folder_is_its_owners_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = os.umask(0o022)
+    try:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / ".coterie").mkdir(mode=0o755)
+        settings = load()
+        folder = state_folder(settings)
+        PrivateLogFile(folder / "coterie.log").close()
+        workspace = Workspace(tmp_path)
+        apply_set(workspace, [Change(file_path="a.txt", type="create", content="x")], "call")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    files = [one for one in folder.rglob("*") if one.is_file()]
+    assert {stat.S_IMODE(one.stat().st_mode) for one in files} == {0o600}
+    assert len(files) >= 4
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o644, "the project's own"
+
+
+async def test_a_stored_value_in_the_state_folder_is_its_owners_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blobs = storage_of(load()).blobs
+    assert blobs is not None
+    name = await blobs.put(b"said", "run")
+    stored = tmp_path / ".coterie" / "blobs" / name[:2] / name
+    assert stat.S_IMODE(stored.stat().st_mode) == 0o600

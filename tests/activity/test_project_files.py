@@ -2,7 +2,8 @@
 
 import os
 import stat
-import threading
+import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,9 @@ from activities.skills.asset_manager import apply_set
 from activities.skills.base import SkillContext, SkillFailure, SkillRefusal, Workspace
 from activities.skills.change import Change
 from activities.skills.discovery import DiscoveryInput, collect
+from activities.skills.edits import plan_edits
 from activities.skills.secret_files import holds_secrets
+from activities.skills.writing import write
 from coterie.logs import PrivateLogFile
 from coterie.settings import load, state_folder
 from coterie.storage import storage_of
@@ -22,26 +25,29 @@ from coterie.storage import storage_of
 ROUNDS = 400
 
 
+SWAP = """
+import os, sys
+folder, outside = sys.argv[1:]
+print("ready", flush=True)
+while True:
+    os.rename(folder, folder + "-kept")
+    os.symlink(outside, folder)
+    os.unlink(folder)
+    os.rename(folder + "-kept", folder)
+"""
+
+
 @contextmanager
 def swapping(folder: Path, outside: Path) -> Generator[None]:
-    """A folder is by turns itself and a link to a place outside, as fast as it goes."""
-    over = threading.Event()
-    kept = folder.with_name("kept")
-
-    def swap() -> None:
-        while not over.is_set():
-            folder.rename(kept)
-            folder.symlink_to(outside)
-            folder.unlink()
-            kept.rename(folder)
-
-    thread = threading.Thread(target=swap)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+    """A folder is by turns itself and a link to a place outside, as fast as another process can."""
+    command = [sys.executable, "-c", SWAP, str(folder), str(outside)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield
+        finally:
+            process.kill()
 
 
 @pytest.fixture
@@ -92,6 +98,20 @@ async def test_a_swapped_folder_shows_discovery_nothing_outside(places: tuple[Pa
         for _ in range(60):
             found = await collect(DiscoveryInput(), context)
             assert all(file.content == "ours" for file in found.files)
+
+
+def test_a_folder_that_is_swapped_after_the_check_is_refused(places: tuple[Path, Path]) -> None:
+    root, outside = places
+    (outside / "a.txt").write_text("ours")
+    workspace = Workspace(root)
+    change = Change(file_path="src/a.txt", type="modify", content="new")
+    edits = plan_edits(workspace, [change])
+    (root / "src").rename(root / "kept")
+    (root / "src").symlink_to(outside)
+    with pytest.raises(SkillFailure):
+        write(workspace, edits, (), "digest-of-the-set", "call")
+    assert (outside / "a.txt").read_text() == "ours"
+    assert os.listdir(outside) == ["a.txt"]
 
 
 def test_a_link_in_place_of_a_file_is_not_followed(places: tuple[Path, Path]) -> None:

@@ -23,6 +23,9 @@ from coterie.trusted import TrustedConfig
 from dsl.errors import listed
 from dsl.values import Frozen
 
+PRIVATE = "coterie-run-"
+"""How the queues begin that `coterie run` serves."""
+
 
 class RunRecord(Frozen):
     """A run of this project."""
@@ -53,7 +56,7 @@ def new_record(
     """
     record = RunRecord(
         id=id or new_id(plan),
-        task_queue=f"coterie-run-{_queue(trusted)}",
+        task_queue=queue_of(trusted),
         trusted=trusted,
         keys=keys,
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -92,9 +95,10 @@ def new_id(plan: str) -> str:
     return f"{name}-{uuid4().hex[:8]}"
 
 
-def _queue(trusted: TrustedConfig) -> str:
-    """Two configurations, or two machines, never take each other's work."""
-    return sha256(f"{platform.node()} {trusted.digest}".encode()).hexdigest()[:12]
+def queue_of(trusted: TrustedConfig) -> str:
+    """The queue of a configuration: two of them, or two machines, never take each other's work."""
+    name = sha256(f"{platform.node()} {trusted.digest}".encode()).hexdigest()[:12]
+    return f"{PRIVATE}{name}"
 
 
 def find(settings: Settings, id: str | None) -> RunRecord:
@@ -113,10 +117,14 @@ def find(settings: Settings, id: str | None) -> RunRecord:
         known = [record.stem for record in _records(folder)][-10:]
         raise CommandError(
             f"the run {id!r} was not begun by `coterie run` in {settings.project}; the latest "
-            f"there: {listed(known)}. Serve it where it was begun, or with `coterie worker`"
+            f"there: {listed(known)}. If `coterie start` began it, serve it with `coterie worker`; "
+            "else go on with it in the project where it was begun"
         ) from None
     except ValidationError:
-        raise CommandError(f"{file} is damaged; serve the run with `coterie worker`") from None
+        raise CommandError(
+            f"{file} is damaged, which says what the run may touch; put it back from a copy, or "
+            "end the run: temporal workflow terminate"
+        ) from None
 
 
 def _file(folder: Path, id: str) -> Path:

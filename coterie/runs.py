@@ -258,8 +258,8 @@ class Run:
 
     def _no_worker(self) -> str:
         return (
-            f"no worker answers for the run {self.id!r}; go on with `coterie worker`, or with "
-            f"`coterie run --resume {self.id}` where it was begun"
+            f"no worker answers for the run {self.id!r}; in the project where it was begun, start "
+            f"`coterie worker` or go on with `coterie run --resume {self.id}`"
         )
 
 

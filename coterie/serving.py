@@ -7,6 +7,7 @@ from datetime import timedelta
 from coterie.connection import Connection, open_connection
 from coterie.failures import ExitCode
 from coterie.logs import to_stderr
+from coterie.private_queues import PrivateQueues
 from coterie.server import supervise
 from coterie.settings import Settings
 from coterie.terminal import note
@@ -36,7 +37,10 @@ async def serve(settings: Settings, trusted: TrustedConfig, grace: float) -> Exi
         )
         if connection.ui:
             note(f"UI        {connection.ui}")
-        await _until_cancelled(connection)
+        left = PrivateQueues(connection.client, settings, timedelta(seconds=grace))
+        async with asyncio.TaskGroup() as together:
+            together.create_task(left.serve())
+            together.create_task(_until_cancelled(connection))
     return ExitCode.DONE
 
 

@@ -109,8 +109,8 @@ def _request(run: str, request: Pending, served: bool) -> str:
 
 def _no_worker(run: str) -> str:
     return (
-        f"  no worker serves this run; before you decide, start `coterie worker`, or `coterie run "
-        f"--resume {run}` where it was begun"
+        f"  no worker serves this run; before you decide, start `coterie worker` or `coterie run "
+        f"--resume {run}` in the project where it was begun"
     )
 
 

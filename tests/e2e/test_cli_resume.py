@@ -86,3 +86,18 @@ async def test_a_server_stopped_on_purpose_stays_stopped(quiet_desk: Project) ->
     await asks(quiet_desk, "stopped")
     assert quiet_desk.coterie("approve", "stopped").returncode == 0
     assert quiet_desk.coterie("result", "stopped").returncode == 0
+
+
+async def test_a_worker_serves_what_an_ended_run_left(desk: Project) -> None:
+    process = await begun(desk, "left")
+    before = len(asked(desk))
+    worker = desk.begin("worker")
+    until(lambda: "serving the task queue" in desk.log("worker"), "the worker")
+    assert "serves it now" not in desk.log("worker"), "it is served still"
+    process.kill()
+    process.wait()
+    until(lambda: "`coterie run` of 'left' has ended" in desk.log("worker"), "the worker's word")
+    assert desk.coterie("approve", "left").returncode == 0
+    assert desk.coterie("result", "left").returncode == 0
+    assert len(asked(desk)) == before, "both answers were in history"
+    assert interrupt(worker) == 0, desk.log("worker")

@@ -6,6 +6,7 @@ from dsl.checks import Checker, parsed
 from dsl.errors import listed
 from dsl.naming import unknown
 from dsl.plan import Persona
+from dsl.prompt_placeholders import check_placeholders
 from dsl.source import Node, Problems
 from dsl.steps import AgentStep
 from dsl.templates import braces_to_template, is_template
@@ -23,6 +24,8 @@ def check_syntax(
     place: Callable[[str], NodePath],
 ) -> None:
     """Check that prompts parse; which names they would find is known of those asked alone."""
+    if syntax != "braces":
+        check_placeholders(tree, problems, prompts, place)
     for key, text in prompts.items():
         if text is not None and syntax == "braces":
             text = braces_to_template(text, ())

@@ -24,6 +24,7 @@ def capabilities(
     providers: Iterable[str] = (),
     commands: Mapping[str, CommandSection] | None = None,
     channels: Iterable[str] | None = None,
+    agent_packages: Iterable[str] | None = None,
 ) -> Capabilities:
     """Agent types, skills and built-in providers, with what a worker adds.
 
@@ -31,6 +32,8 @@ def capabilities(
         providers: names of the worker's own providers.
         commands: its commands; None when it is not known which it has.
         channels: names of its channels to people; None when they are not known.
+        agent_packages: the packages of agent classes that it allows, beside those that the
+            document itself says; None when they are not known.
     """
     from activities.skills.contracts import known_contracts
 
@@ -40,6 +43,7 @@ def capabilities(
         providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
         commands=None if commands is None else tuple(commands),
         channels=None if channels is None else tuple(channels),
+        agent_packages=None if agent_packages is None else tuple(agent_packages),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )
 

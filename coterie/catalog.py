@@ -144,6 +144,18 @@ class Catalog:
             if any(line and not line.startswith("#") for line in lines):
                 yield source
 
+    def persona_source(self, file: Path) -> SourceText:
+        """A file that is one persona, by its name.
+
+        Raises:
+            InvalidDocument: it cannot be read.
+        """
+        return self._source(file, persona=file.stem)
+
+    def shown(self, file: Path) -> str:
+        """A path as problems tell it."""
+        return shown(file, self._settings)
+
     def _source(self, file: Path, persona: str | None = None) -> SourceText:
         try:
             text = file.read_text(encoding="utf-8")

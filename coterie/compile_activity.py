@@ -40,7 +40,9 @@ class CompileActivities:
         self._trusted = trusted
         self._queues = dict(queues or {})
         self._catalog = Catalog(settings)
-        self._capabilities = capabilities(trusted.providers, trusted.commands, trusted.notify)
+        self._capabilities = capabilities(
+            trusted.providers, trusted.commands, trusted.notify, trusted.agent_packages
+        )
 
     @activity.defn(name=COMPILE_TEAM)
     async def compile_team(self, request: CompileRequest) -> CompileResult:

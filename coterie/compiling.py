@@ -30,7 +30,7 @@ def compile_located(catalog: Catalog, located: Located, model: str | None = None
     """
     return compile_sources(
         catalog.sources(located),
-        capabilities(),
+        capabilities(agent_packages=()),  # what the project says is in its own files
         name=located.name,
         model=model,
         schema_problem=schema_problem,

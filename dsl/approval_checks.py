@@ -193,13 +193,13 @@ class _Checks:
             self._schema(asked, terms.schema_)
             if not terms.editable:
                 self._add("E107", asked, "schema", "a `schema` checks changes, and none is allowed",
-                          fix="add `editable: true`, or leave `schema` out")  # fmt: skip
+                          fix="add `editable: true`, or remove `schema`")  # fmt: skip
         if not terms.editable or not isinstance(terms, Consent):
             return
         if terms.show is not None:
             self._add("E107", asked, "show", "what is changed is what is sent, or what came of it, "
                       "so that is what is shown",
-                      fix="leave `show` out, or `editable`")  # fmt: skip
+                      fix="remove `show`, or `editable`")  # fmt: skip
         if terms.when == "before" and asked.nothing_sent:
             self._add("E107", asked, "editable", "the step is given nothing that could be changed",
                       fix="give it `input:`, or say `when: after`")  # fmt: skip

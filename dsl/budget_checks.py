@@ -79,7 +79,7 @@ class BudgetCompiler:
             self._problems.add(
                 "E107", self._tree.find((*path, "next_team")).at, (*path, "next_team"),
                 "`next_team` belongs to `on_exceeded: route`",
-                fix="add `on_exceeded: route`, or leave `next_team` out",
+                fix="add `on_exceeded: route`, or remove `next_team`",
             )  # fmt: skip
 
     def _seen(

@@ -38,5 +38,7 @@ class Capabilities(Frozen):
     """The worker's named commands; None when they are not known here."""
     channels: tuple[str, ...] | None = None
     """The worker's channels to people; None when they are not known here."""
+    agent_packages: tuple[str, ...] | None = None
+    """The packages that the worker lets agent classes come from; None when they are not known."""
     once_commands: tuple[str, ...] = ()
     """Those of them that may happen only once."""

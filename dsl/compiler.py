@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from dsl.agent_classes import check_agent_classes
 from dsl.approval_checks import check_approvals
 from dsl.budget_checks import BudgetCompiler, Priced
 from dsl.capabilities import Capabilities
@@ -26,13 +27,14 @@ from dsl.plan import Collect, Limits, Plan, Team, Tool
 from dsl.routes import RouteCompiler
 from dsl.secrets import refuse_secrets
 from dsl.shapes import shaped
-from dsl.source import read
+from dsl.source import REPEATED, read_with_repeated
 from dsl.step_checks import check_signal
 from dsl.steps import SkillStep, SkillTerms, Step
 from dsl.terms import asking, channels
-from dsl.unfilled import refuse_unfilled
+from dsl.unfilled import refuse_control_characters, refuse_unfilled
 from dsl.values import Json, NodePath
 from dsl.walking import walk
+from dsl.without_effect import check_without_effect
 
 Pricing = Callable[[Mapping[str, ProviderSection], str, str], bool]
 """Whether a model has a price: the document's providers, the provider's name, the model's."""
@@ -101,7 +103,8 @@ def _merged(sources: Sequence[SourceText], problems: Problems) -> Node:
     merged: Node | None = None
     for source in sources:
         try:
-            tree = read(source.text, source.file)
+            tree, repeated = read_with_repeated(source.text, source.file)
+            problems.found.extend(repeated)
         except InvalidDocument as error:
             problems.found.extend(error.problems)
             continue
@@ -110,7 +113,9 @@ def _merged(sources: Sequence[SourceText], problems: Problems) -> Node:
         if not source.trusted:
             _refuse_untrusted(tree, problems)
         merged = tree if merged is None else overlaid(merged, tree)
-    if problems.errors and (merged is None or any(p.code < "E101" for p in problems.errors)):
+    if problems.errors and (
+        merged is None or any(p.code < "E101" and p.code != REPEATED for p in problems.errors)
+    ):
         raise InvalidDocument(problems.errors)
     if merged is None:
         raise InvalidDocument([Problem("E004", "document", 1, 1, "", "there is no document")])
@@ -166,6 +171,9 @@ class _Compiler:
             return None
         refuse_secrets(self.tree, self.problems)
         refuse_unfilled(self.document, self.tree, self.problems)
+        refuse_control_characters(self.document, self.tree, self.problems)
+        check_without_effect(self.document, self.tree, self.problems)
+        check_agent_classes(self.document, self.tree, self.problems, self.capabilities)
         self.task_names = task_names(orchestration)
         self.routes = RouteCompiler(orchestration, self.tree, self.problems)
         self._orchestration(orchestration)
@@ -274,7 +282,7 @@ class _Compiler:
                 self.problems.add(
                     "E107", self.tree.find((*path, key)).at, (*path, key),
                     f"`{key}` belongs to a team of type {type_name!r}, and {team_id!r} is of type "
-                    f"{team.type!r}", fix=f"add `type: {type_name}`, or leave `{key}` out",
+                    f"{team.type!r}", fix=f"add `type: {type_name}`, or remove `{key}`",
                 )  # fmt: skip
 
     def _aggregation(self, collects: Collect, path: NodePath) -> tuple[Step, ...]:

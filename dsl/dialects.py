@@ -43,7 +43,7 @@ _FALLBACKS = ("generic_fallback", "GenericFallbackAgent")
 _SKILL_AGENTS = ("generic_skill", "GenericSkillAgent")
 _NOT_THE_PERSONS: dict[str, tuple[Code, str, str]] = {
     "kind": ("E108", "'kind' is not a form of this language", "write `type:`"),
-    "terms": ("E101", "unknown key 'terms'", "leave it out: the skill's contract says it"),
+    "terms": ("E101", "unknown key 'terms'", "remove it: the skill's contract says it"),
 }
 Entries = dict[str, Node]
 
@@ -80,7 +80,7 @@ def plan(node: Node, here: Here) -> Node:
         return node
     for key, entry in entries.items():
         if key not in ("enabled", "steps", "description"):
-            fix = REPLACEMENTS.get(key, "a plan is the list of its steps: leave it out")
+            fix = REPLACEMENTS.get(key, f"remove `{key}`: a plan is the list of its steps")
             here.problems.add("E108", entry.at, placed(here.root, entry),
                               f"{key!r} is not a form of this language", fix=fix)  # fmt: skip
     enabled = entries.get("enabled")

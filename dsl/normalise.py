@@ -225,7 +225,7 @@ def _desugared(node: Node, here: Here) -> Node:
     if section is None:
         here.problems.add(
             "E102", node.at, (*placed(here.root, node), kind), f"the key {kind!r} is missing: the "
-            f"team is of type {kind!r}", fix=f"add `{kind}:`, or leave `type` out",
+            f"team is of type {kind!r}", fix=f"add `{kind}:`, or remove `type`",
         )  # fmt: skip
         return node
     known = {field.alias or name for name, field in _SECTIONS[kind].model_fields.items()}

@@ -1,7 +1,106 @@
 """Forms of older files, and of other systems, that are refused: what to write instead.
 
-A table by key: it speaks where a key is not known, whatever is near to it.
+Tables by key: they speak where a key is not known, whatever is near to it. `AT_PLACES` says it of
+one part of a document, and comes before `REPLACEMENTS`.
 """
+
+_AS_CONTEXT = (
+    "give it with the start, by `--context` or `--set`: templates read `{{{{ context.{0} }}}}`"
+)
+_UNDER_LLM = "write it under `llm_config:`"
+_UNDER_ORCHESTRATION = "write it under `orchestration:`"
+
+AT_PLACES: dict[str, dict[str, str]] = {
+    "SystemDocument": {
+        "agents": "write each as a persona under `llm_config.personas:`, and its work as a task "
+        "under "
+        "`orchestration.teams.<team>.tasks:`",
+        "workorder": _AS_CONTEXT.format("workorder"),
+        "work_order": _AS_CONTEXT.format("work_order"),
+        "intent": _AS_CONTEXT.format("intent"),
+        "request": _AS_CONTEXT.format("request"),
+        "input": _AS_CONTEXT.format("input"),
+        "inputs": _AS_CONTEXT.format("inputs"),
+        "context": "give it with the start, by `--context` or `--set`",
+        "project": "name the folder with `--workspace`, or as `worker: {workspace: ...}` in "
+        "coterie.yml; "
+        "give other facts with `--context`",
+        "runtime": "write limits under `orchestration:`, and what the worker may do under "
+        "`worker:`; a run "
+        "is durable without a setting",
+        "backup": "remove it: `AssetManager` keeps a backup of each file that it changes in "
+        "`.coterie`",
+        "logging": "remove it: `coterie show` and `coterie why` tell what a run did, and logs of "
+        "a worker "
+        "stand in `.coterie`",
+        "tartxt_config": "call the skill `Discovery.collect` in an `execution_plan:`; its "
+        "`include`, "
+        "`exclude` and `max_bytes` say what is read",
+        "merge_config": "call the skill `AssetManager.apply_changes` in an `execution_plan:`; it "
+        "applies "
+        "diffs and asks no model to merge",
+        "providers": _UNDER_LLM,
+        "personas": _UNDER_LLM,
+        "default_provider": _UNDER_LLM,
+        "default_model": _UNDER_LLM,
+        "llm": "write `llm_config:`",
+        "teams": _UNDER_ORCHESTRATION,
+        "entry_team": _UNDER_ORCHESTRATION,
+        "max_total_teams": _UNDER_ORCHESTRATION,
+        "max_recursion_depth": _UNDER_ORCHESTRATION,
+        "budgets": _UNDER_ORCHESTRATION,
+        "groups": _UNDER_ORCHESTRATION,
+        "workflow": "write its steps as tasks of teams, under `orchestration.teams:`",
+        "tasks": "write it in a team, under `orchestration.teams.<team>:`",
+        "steps": "write them as `tasks:` of a team, under `orchestration.teams.<team>:`",
+        "routing": "write it in a team, under `orchestration.teams.<team>:`",
+        "commands": "write it under `worker:`, in coterie.yml",
+        "workspace": "write it under `worker:`, in coterie.yml",
+        "agent_packages": "write it under `worker:`, in coterie.yml",
+        "version": "remove it: a document has no version; the plan's digest tells two apart",
+        "metadata": "write `name:` and `description:`",
+        "retry": "write `retry:` on the steps that are tried again",
+        "output": "a run's result is what its last team's tasks gave; write a step of `type: "
+        "return`",
+    },
+    "Orchestration": {
+        "personas": "write it under `llm_config:`, beside `orchestration:`",
+        "providers": "write it under `llm_config:`, beside `orchestration:`",
+        "context": "give it with the start, by `--context` or `--set`",
+        "routing": "write it in each team",
+        "agents": "write each as a task of a team, under `teams.<team>.tasks:`",
+        "tasks": "write it in a team, under `teams.<team>:`",
+    },
+    "AgentStep": {
+        key: f"write it under `config:`, which is laid over the persona: `config: {{{key}: ...}}`"
+        for key in ("provider", "model", "temperature", "top_p", "max_tokens", "prompts", "flags",
+                    "prompt_syntax", "output_schema", "max_reasks", "retries", "execution_plan")
+    },
+}  # fmt: skip
+"""`{part of a document: {key that it has not: what to write instead}}`."""
+
+EXPLAINED = {
+    "SystemDocument": "remove it, or give it with the start by `--context`: templates then read "
+    "`{{{{ context.{0} }}}}`",
+    "PersonaDocument": "remove it, or write it under `flags:`: prompts then read `{{{{ flags.{0} "
+    "}}}}`",
+    "TeamDocument": "remove it, or say it to people in `description:`; what routing decides by "
+    "stands "
+    "under `routing:`",
+    "AgentStep": "remove it, or write it under `input:`: prompts then read `{{{{ input.{0} }}}}`",
+    "SkillStep": "remove it, or write it under `input:`, if the skill takes it",
+    "ToolStep": "remove it, or write it under `arguments:`, if the tool takes it",
+}
+"""`{part of a document: what a key that means nothing there may have been for}`."""
+
+
+def explained(part: str | None, name: str) -> str:
+    """What to do about a key that nothing is near to."""
+    known = EXPLAINED.get(part or "")
+    if known is not None:
+        return known.format(name)
+    return f"remove it: nothing reads `{name}` here, and the keys above are all that there are"
+
 
 REPLACEMENTS = {
     "depends_on": "tasks run in written order: put this one after the other, or use `when`",
@@ -19,7 +118,7 @@ REPLACEMENTS = {
     "on_error": "write `routing.default:`, or a step of `type: try`",
     "api_key": "write `api_key_env:` with the NAME of the environment variable",
     "tokens_per_minute": "write `requests_per_minute:`; tokens are known only after the call",
-    "litellm_params": "leave it out: retries and timeouts are the persona's own",
+    "litellm_params": "remove it: retries and timeouts are the persona's own",
     "stop_on_error": "write `stop_on_failure:`",
     "stop_on_failure": "write `on_failure: continue` on the step whose failure is passed over",
     "error_handling": "write `retry:` on the tasks, and `routing.default:` for what still fails",
@@ -29,18 +128,18 @@ REPLACEMENTS = {
     "iterate_on": "write it under `loop:`, the section of a team of `type: loop`",
     "loop_variable": "write it under `loop:`, the section of a team of `type: loop`",
     "body": "write `tasks:`; what a team of `type: loop` goes over stands under `loop:`",
-    "break_on_failure": "leave it out: a loop ends with a failed round; `try` passes it over",
-    "recursion_strategy": "leave it out: `max_recursion_depth` and `no_progress` bound a loop",
+    "break_on_failure": "remove it: a loop ends with a failed round; `try` passes it over",
+    "recursion_strategy": "remove it: `max_recursion_depth` and `no_progress` bound a loop",
     "agent_config": "write `config:`",
     "input_params": "write `input:`",
     "skill_params": "write `input:` on the step that calls the skill",
     "allow_llm_fallback": "use a step of `type: try`, with an agent step under `catch:`",
-    "skills": "leave it out: skills are the worker's own",
-    "config_locations": "leave it out: personas stand in `personas/`, beside the system file",
+    "skills": "remove it: skills are the worker's own; a plan calls them by `skill: Name.method`",
+    "config_locations": "remove it: personas stand in `personas/`, beside the system file",
     "model_params": "write `temperature:`, `top_p:` or `max_tokens:` on the persona",
-    "extended_thinking": "leave it out: how a model thinks is the provider's own",
-    "context_length": "leave it out: the provider knows it",
-    "persona_key": "leave it out: a persona's key is the name of its file, or the key above it",
+    "extended_thinking": "remove it: how a model thinks is the provider's own",
+    "context_length": "remove it: the provider knows it",
+    "persona_key": "remove it: a persona's key is the name of its file, or the key above it",
     "agent_type": "write it on the task: a persona does not say what is made of it",
 }
 """Forms that are refused, and what to write instead."""

@@ -103,7 +103,7 @@ class RouteCompiler:
                 self.problems.add(
                     "E107", self.tree.find((*path, key)).at, (*path, key),
                     f"`{key}` belongs to a fan-out, and `next_team` is no list",
-                    fix=f"leave `{key}` out, or write `next_team: [a, b]`",
+                    fix=f"write `next_team: [a, b]`, or remove `{key}`",
                 )  # fmt: skip
         return Rule(
             condition=rule.condition,

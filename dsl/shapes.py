@@ -15,14 +15,15 @@ from pydantic_core import ErrorDetails
 from dsl.author_paths import naming_steps
 from dsl.conditions import CONDITION_KEYS
 from dsl.document import SystemDocument
-from dsl.errors import Code, listed, nearest
+from dsl.errors import Code, asked_back, closest, listed, nearest
 from dsl.model_locations import is_tag, keys, model_at
 from dsl.nodes import UNREADABLE
 from dsl.operators import SHORT_NAMES
 from dsl.redaction import HIDDEN, names_secret
-from dsl.replacements import OPERATORS, REPLACEMENTS
+from dsl.replacements import AT_PLACES, OPERATORS, REPLACEMENTS, explained
 from dsl.source import Node, Problems
 from dsl.steps import STEP_KINDS
+from dsl.synonyms import meant_word
 from dsl.templates import is_template
 from dsl.values import NodePath
 
@@ -150,14 +151,12 @@ class Misfit:
     def _unknown_key(self, tree: Node, name: str) -> tuple[Code, str, str, str]:
         known = set(keys(self.model)) if self.model else set[str]()
         there = tree.find(self.path[:-1]).entries()
-        if name in self.replacements:
-            return (
-                "E108",
-                f"{name!r} is not a form of this language",
-                listed(known),
-                self.replacements[name],
-            )
-        fix = nearest(name, known - set(there)) or nearest(name, known) or "leave it out"
+        part = self.model.__name__ if self.model else None
+        instead = AT_PLACES.get(part or "", {}).get(name) or self.replacements.get(name)
+        if instead is not None:
+            return "E108", f"{name!r} is not a form of this language", listed(known), instead
+        meant = meant_word(name, known - set(there)) or closest(name, known)
+        fix = asked_back(meant) or explained(part, name)
         if name == "type" and "kind" in known:
             fix = "write `kind:`"
         return "E101", f"unknown key {name!r}", listed(known), fix
@@ -172,7 +171,7 @@ class Misfit:
             return ("E104", f"a step of no known kind: it has {keys}", f"type: {kinds}",
                     "say `type:`, or one of the keys that tell it")  # fmt: skip
         return ("E104", f"unknown step kind {written.plain()!r}", kinds,
-                nearest(str(written.plain()), STEP_KINDS))  # fmt: skip
+                asked_back(meant_word(str(written.plain()), STEP_KINDS)))  # fmt: skip
 
     def _unknown_condition(self, node: Node) -> tuple[Code, str, str, str]:
         keys = listed(node.entries()) if node.entries() else repr(node.plain())
@@ -229,6 +228,10 @@ class Misfit:
         fix = ""
         if isinstance(node.value, str) and is_template(node.value):
             fix = "a template is not filled here: write the value itself"
+            if wanted == "a mapping":
+                fix = (
+                    f'write each key with a template of its own: `{name}: {{key: "{{{{ ... }}}}"}}`'
+                )
         if self.kind in ("bool_type", "bool_parsing"):
             word = str(node.plain()).lower()
             if word in ("yes", "on", "no", "off"):

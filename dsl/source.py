@@ -10,12 +10,15 @@ from typing import Protocol
 
 import yaml
 
-from dsl.errors import Code, InvalidDocument
+from dsl.errors import Code, InvalidDocument, Problem
 from dsl.nodes import Mark, Node, Problems, dotted, overlaid, placed
 from dsl.scalars import TAGS, Scalar, plain_tag, scalar
 from dsl.values import NodePath
 
 __all__ = ["Mark", "Node", "Problems", "dotted", "overlaid", "placed", "read"]
+
+REPEATED = "E003"
+"""The code of a key that stands twice: the rest of the document can be checked."""
 
 _MOST_NODES = 200_000
 _DEEPEST = 100
@@ -29,6 +32,18 @@ def read(text: str, file: str) -> Node:
     Raises:
         InvalidDocument: the text is no YAML, or uses YAML that the language refuses.
     """
+    tree, repeated = read_with_repeated(text, file)
+    if repeated:
+        raise InvalidDocument(repeated)
+    return tree
+
+
+def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
+    """The tree, and a problem for each key that stands twice; its first value counts.
+
+    Raises:
+        InvalidDocument: as `read`, for everything else.
+    """
     text = text.removeprefix("\ufeff")
     places = _Places(file, text)
     problems = Problems()
@@ -39,9 +54,9 @@ def read(text: str, file: str) -> Node:
     if events is None or problems.errors:
         raise InvalidDocument(problems.errors)
     tree = _Reader(places, problems, events).node((), None)
-    if problems.errors:
+    if any(problem.code != REPEATED for problem in problems.errors):
         raise InvalidDocument(problems.errors)
-    return tree
+    return tree, problems.errors
 
 
 def _events(text: str, places: "_Places", problems: Problems) -> "_Events | None":
@@ -54,6 +69,11 @@ def _events(text: str, places: "_Places", problems: Problems) -> "_Events | None
         raw = error.problem_mark or error.context_mark
         if raw and raw.line >= len(text.splitlines()):
             raw = error.context_mark  # found out at the end only: where it began says more
+        if raw is not None and text[raw.index : raw.index + 1] == "\t":
+            problems.add("E002", places.at(raw), (), "YAML syntax: a tab stands here, and YAML is "
+                         "indented with spaces alone",
+                         fix="write spaces instead of the tab")  # fmt: skip
+            return None
         told = ", ".join(part for part in (error.context, error.problem) if part)
         problems.add(
             "E002", places.at(raw), (), f"YAML syntax: {told}",
@@ -250,6 +270,9 @@ class _Reader:
                               fix='put a template into quotes: "{{ ... }}"')  # fmt: skip
             return mark, None
         key = event.value
+        if "\0" in key:
+            self._refuse_nul(path, mark)
+            return mark, None
         if key == "<<" and not event.style:
             self.problems.add("E005", mark, path, "the merge key `<<` is not part of YAML 1.2",
                               fix="write the keys out, or use `config` on a task")  # fmt: skip
@@ -260,6 +283,10 @@ class _Reader:
                               fix="keep one of the two")  # fmt: skip
             return mark, None
         return mark, key
+
+    def _refuse_nul(self, path: NodePath, mark: Mark) -> None:
+        self.problems.add("E005", mark, path, "the character U+0000 is not allowed",
+                          fix="write the text without it")  # fmt: skip
 
     def _indent(self, mark: Mark) -> int:
         lines = self.places.lines
@@ -276,11 +303,14 @@ class _Reader:
             return None
         if written not in TAGS:
             self.problems.add("E005", mark, path, f"the tag {written!r} is not allowed",
-                              fix="leave the tag out")  # fmt: skip
+                              fix="remove it: a value has the type it is written in")  # fmt: skip
         return written
 
     def _scalar(self, event: yaml.ScalarEvent, path: NodePath, mark: Mark) -> Scalar:
         text = event.value
+        if "\0" in text:
+            self._refuse_nul(path, mark)
+            return None
         tag = self._tag(event, path, mark)
         if tag is None:
             if not event.implicit[0]:

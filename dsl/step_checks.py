@@ -66,7 +66,7 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
             _called(here, step, path)
         case SetStep(values=values) if not values:
             _note(here, "W510", path, f"the step {step.name!r} does nothing",
-                  fix="say what it does, or leave it out")  # fmt: skip
+                  fix="write what it does, like `skill:` or `values:`, or remove it")  # fmt: skip
         case ToolStep():
             _tool(here, step, path)
         case TeamStep(team=team):
@@ -111,7 +111,7 @@ def _agent(here: Surroundings, step: AgentStep, path: NodePath) -> None:
         if step.conversation_turns is not None:
             _note(here, "E107", (*path, "conversation_turns"),
                   f"{step.name!r} says how much of a conversation is sent, and is in none",
-                  fix="add `conversation: <name>`, or leave it out")  # fmt: skip
+                  fix="add `conversation: <name>`, or remove `conversation_turns`")  # fmt: skip
     elif step.agent_class is not None or step.agent_type == "generic_orchestrating":
         what = "a legacy agent" if step.agent_class is not None else "an agent that follows a plan"
         _note(here, "E107", (*path, "conversation"),
@@ -142,7 +142,7 @@ def _tool(here: Surroundings, step: ToolStep, path: NodePath) -> None:
     for name in step.arguments.keys() & section.fixed.keys():
         place = (*path, "arguments", name)
         here.problems.add(
-            "E107", here.tree.find(place).at, place,
+            "E213", here.tree.find(place).at, place,
             f"the tool {step.tool!r} fixes {name!r}, so this argument has no effect",
             fix=f"remove {name!r} here, or from `fixed` of the tool",
         )  # fmt: skip
@@ -174,7 +174,7 @@ def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:
     if step.concurrency > 1 and step.iterate_on is None:
         _note(here, "E107", (*path, "concurrency"),
               f"the rounds of {name!r} follow from one another and cannot run at once",
-              fix="use `iterate_on`, or leave `concurrency` out")  # fmt: skip
+              fix="use `iterate_on`, or remove `concurrency`")  # fmt: skip
 
 
 def _over(here: Surroundings, over: JsonValue, path: NodePath) -> None:
@@ -206,7 +206,7 @@ def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
     elif step.deadline is not None and step.signal is None:
         _note(here, "E107", (*path, "deadline"),
               f"`deadline` belongs to a wait for a signal, and {step.name!r} waits for {said[0]}",
-              fix="leave `deadline` out")  # fmt: skip
+              fix="remove `deadline`, or wait with `signal:`")  # fmt: skip
     check_signal(here.tree, here.problems, step.signal, (*path, "signal"))
     if isinstance(step.duration, str) and not is_template(step.duration):
         try:
@@ -239,7 +239,7 @@ def _catches(here: Surroundings, step: TryStep, path: NodePath) -> None:
             here.problems.add(
                 "E106", here.at(place), place, "'error' is empty: the clause catches nothing",
                 allowed="at least one type of failure, or \"*\" for any",
-                fix="leave `error` out to catch every failure",
+                fix="write `error: \"*\"` to catch every failure",
             )  # fmt: skip
 
 
@@ -256,7 +256,7 @@ def _ways(here: Surroundings, step: ParallelStep, path: NodePath) -> None:
             here.problems.add(
                 "E105", here.tree.find(place).at, place, f"no way of {step.name!r} sets {name!r}",
                 allowed=f"the variables that a way sets: {listed(known)}",
-                fix=nearest(name, known) or "leave it out",
+                fix=nearest(name, known) or f"set {name!r} in a way, or remove it from `merge`",
             )  # fmt: skip
 
 

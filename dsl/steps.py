@@ -44,6 +44,8 @@ class StepBase(Frozen):
 
     name: str
     """Unique among its siblings; logs, routing and other steps know the step by it."""
+    description: str | None = None
+    """What it is for, for people; nothing reads it."""
     when: Condition | None = None
     """Skip the step unless this holds."""
     output_variable: str | None = None

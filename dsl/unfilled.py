@@ -1,5 +1,6 @@
 """Templates where none is filled: they would stay the text that they are, so they are refused."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import cast
@@ -15,12 +16,15 @@ from dsl.document import (
     TeamDocument,
     ToolSection,
 )
-from dsl.nodes import Node, Problems
+from dsl.nodes import UNREADABLE, Node, Problems
 from dsl.steps import STEP_MODELS, PersonaDocument, StepBase
 from dsl.templates import is_template
 from dsl.terms import ApprovalTerms, Consent
 from dsl.values import NodePath
 from dsl.walking import FILLED_OF_CONSENTS, FILLED_OF_STEPS
+
+_KEY = "\0key"
+"""Ends the place of a text that is a key."""
 
 _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     PersonaDocument: ("prompts",),
@@ -39,7 +43,7 @@ _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
     PersonaDocument: ("description", "output_schema"),
     ApprovalTerms: ("schema_",),
     LlmConfig: ("agents",),
-    StepBase: ("output_variable",),
+    StepBase: ("description", "output_variable"),
 }
 """What no one fills either, and what others read: people, models, programs; or told elsewhere."""
 
@@ -75,11 +79,38 @@ _INSTEAD = {
 
 def refuse_unfilled(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Note every template that would stay literal text."""
-    for path, field in _texts(document, (), ""):
+    for path, field, text in _texts(document, (), ""):
+        if not is_template(text) or path[-1:] == (_KEY,):
+            continue
         problems.add(
             "E303", tree.find(path).mark, path,
             f"a template is not filled here: {field!r} is taken as it is written",
             fix=_INSTEAD.get(field, "write the value itself"),
+        )  # fmt: skip
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal would obey, or a line would end at."""
+
+_FREE = ("value", "fixed", "flags", "message", "prompt", "run")
+"""Fields with texts that are no names."""
+
+
+def refuse_control_characters(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    """Note every name, of whatever it is, that holds a control character."""
+    for path, field, text in _texts(document, (), ""):
+        found = _CONTROL.search(text)
+        if found is None or field in _FREE or text == UNREADABLE:
+            continue
+        is_key = path[-1] == _KEY
+        place = (*path[:-1], text) if is_key else path
+        node = tree.find(place)
+        name = f"the name {text!r}" if is_key else f"{field!r}"
+        problems.add(
+            "E214", node.at if is_key else node.mark, place,
+            f"{name} holds the control character U+{ord(found[0]):04X}",
+            allowed="a text on one line, without control characters",
+            fix="write the name without it",
         )  # fmt: skip
 
 
@@ -95,16 +126,19 @@ def _fields(model: type[BaseModel]) -> tuple[tuple[str, str, bool], ...]:
     )
 
 
-def _texts(value: object, path: NodePath, field: str) -> Iterator[tuple[NodePath, str]]:
-    """Where a text stands that has a template and is not filled, and in which field it is."""
+def _texts(value: object, path: NodePath, field: str) -> Iterator[tuple[NodePath, str, str]]:
+    """Each text that is not filled: where it stands, in which field, and the text itself.
+
+    Of a key of a mapping, `_KEY` stands in the place of the key.
+    """
     match value:
         case str():
-            if is_template(value):
-                yield path, field
+            yield path, field, value
         case BaseModel():
             yield from _of_model(value, path)
         case Mapping():
             for key, item in cast("Mapping[str, object]", value).items():
+                yield (*path, _KEY), field, key
                 yield from _texts(item, (*path, key), field)
         case tuple() | list():
             for index, item in enumerate(cast("list[object]", value)):
@@ -113,7 +147,7 @@ def _texts(value: object, path: NodePath, field: str) -> Iterator[tuple[NodePath
             return
 
 
-def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str]]:
+def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str, str]]:
     for name, key, filled in _fields(type(value)):
         below = getattr(value, name)
         if isinstance(value, ToolSection) and isinstance(below, Consent):

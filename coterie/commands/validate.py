@@ -8,6 +8,7 @@ from pathlib import Path
 from coterie.catalog import Catalog, Located
 from coterie.compiling import compile_located
 from coterie.failures import CommandError, ExitCode
+from coterie.persona_files import is_persona, persona_problems
 from coterie.rendering.problems import counted, lines_of_file, problems_text, summary
 from coterie.settings import Settings
 from coterie.terminal import note, say
@@ -116,6 +117,8 @@ class _Reading:
 
 
 def _problems(catalog: Catalog, located: Located) -> Sequence[Problem]:
+    if is_persona(located.file):
+        return persona_problems(catalog, located)
     try:
         compiled = compile_located(catalog, located)
     except InvalidDocument as error:

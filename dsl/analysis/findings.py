@@ -14,6 +14,7 @@ from dsl.analysis.failures import check_failures
 from dsl.analysis.loops import check_loops, check_reach
 from dsl.analysis.needs import Needs
 from dsl.analysis.reader import Reader
+from dsl.analysis.settings import check_settings
 from dsl.analysis.solver import Effort
 from dsl.analysis.teams import Teams, team_graph
 from dsl.analysis.variables import check_variables
@@ -52,6 +53,7 @@ def analysed(compiled: Compiled) -> Analysis:
     flow = Flow(graph, parts)
     inputs = check_context(graph, parts, reader, flow, tree, problems)
     check_variables(parts, reader, tree, problems)
+    check_settings(parts, tree, problems)
     found = tuple(sorted(problems.found, key=_reading_order))
     needs = Needs(graph, parts, reader, flow).found()
     return Analysis(found, inputs, needs, graph, parts)

@@ -20,7 +20,10 @@ llm_config:
           type: loop
           iterate_on: [1]
           loop_variable: one
-          body: [{ name: apply, skill: AssetManager.process_action, input: {} }]
+          body:
+            - name: apply
+              skill: AssetManager.process_action
+              input: { file_path: a, type: delete }
 orchestration:
   entry_team: draft
   teams:
@@ -139,7 +142,8 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
         ("cases: [{ name: a, expect: { trail: [{ step: both/asks }] } }]", "E206", 1, 46,
          "unknown step 'both/asks'", "did you mean 'both/left/ask'?"),
         ("cases: [{ name: a, expect: { trail: [{ kind: step }] } }]", "E101", 1, 40,
-         "unknown key 'kind'", "leave it out"),
+         "unknown key 'kind'",
+         "remove it: nothing reads `kind` here, and the keys above are all that there are"),
         ("cases: [{ name: a, expect: { context: { a: { contians: x } } } }]", "E401", 1, 46,
          "unknown operator 'contians'", "did you mean 'contains'?"),
         ("cases: [{ name: a, expect: { context: { a: { city: x } } } }]", "E401", 1, 46,

@@ -101,6 +101,16 @@ async def _before(
     return origin, found.partition("/")[0]
 
 
+async def began_with_a_plan(client: Client, run: str, part: str | None) -> bool:
+    """Whether a run, or the first of those that it was forked from, was started with a plan."""
+    line = await Run(client, run).history(part)
+    while (before := await _before(client, line)) is not None:
+        line, _ = before
+    started = line.events[0].workflow_execution_started_event_attributes
+    given = data_converter.payload_converter.from_payload(started.input.payloads[0], TeamInput)
+    return given.plan is not None
+
+
 def _forks(history: WorkflowHistory) -> Iterator[ForkResult]:
     for event in history.events:
         for payload in event.activity_task_completed_event_attributes.result.payloads:

@@ -29,7 +29,7 @@ async def serve(settings: Settings, trusted: TrustedConfig, grace: float) -> Exi
     connection = await open_connection(settings, start=True)
     async with working(
         connection.client, settings, trusted, task_queue=settings.task_queue,
-        grace=timedelta(seconds=grace),
+        grace=timedelta(seconds=grace), accept_plans=trusted.accept_plans,
     ):  # fmt: skip
         note(
             f"serving the task queue {settings.task_queue!r} of {connection.address} on "

@@ -28,6 +28,7 @@ async def start(
     id: str | None,
     *,
     marked: bool = False,
+    document: str | None = None,
 ) -> ExitCode:
     """Start it and print its id, the one line on standard output.
 
@@ -38,12 +39,16 @@ async def start(
         context: what the run begins with.
         id: made up when None.
         marked: the run asks its worker how it is to be seen.
+        document: sent instead of the plan.
     """
     quietly(settings)
     connection = await open_connection(settings, start=True)
-    given = TeamInput(
-        team=name if plan is None else None, plan=plan, context=context, marked=marked
-    )
+    if document is not None:
+        given = TeamInput(document=document, context=context)
+    elif plan is not None:
+        given = TeamInput(plan=plan, context=context, marked=marked)
+    else:
+        given = TeamInput(team=name, context=context)
     run = await start_run(
         connection.client,
         id or new_id(name),

@@ -49,6 +49,8 @@ class TrustedConfig(Frozen):
     agent_packages: tuple[str, ...] = ()
     agent_env: tuple[str, ...] = ()
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
+    accept_plans: bool = True
+    """Run plans that this worker did not compile."""
     search_attributes: bool = False
     event_groups: bool = False
     providers: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
@@ -100,6 +102,9 @@ def resolved(
         agent_packages=worker.agent_packages,
         agent_env=worker.agent_env,
         notify=worker.notify,
+        accept_plans=settings.address is None
+        if worker.accept_plans is None
+        else worker.accept_plans,
         search_attributes=worker.search_attributes,
         event_groups=worker.event_groups,
         providers=BUILT_IN_PROVIDERS | absolute_providers(providers, tree, settings),

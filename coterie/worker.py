@@ -24,6 +24,7 @@ from coterie.command_sandbox import command_sandbox
 from coterie.compile_activity import CompileActivities
 from coterie.fork_activity import ForkActivities
 from coterie.marking import marks_of
+from coterie.plan_policy import PlanPolicy
 from coterie.process_privacy import keep_to_itself
 from coterie.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
 from coterie.sandbox import sandbox
@@ -63,6 +64,7 @@ async def working(
     task_queue: str,
     grace: timedelta,
     sticky: timedelta = STICKY,
+    accept_plans: bool = True,
 ) -> AsyncGenerator[Worker]:
     """Serve a task queue within the block; then finish what is in progress and close connections.
 
@@ -74,6 +76,7 @@ async def working(
         grace: how long a call in progress may go on once the block is left.
         sticky: how long a run waits for this worker, which has it in memory, before another may
             replay it: the pause after a worker was killed.
+        accept_plans: run plans that this worker did not compile.
     """
     keep_to_itself()
     sandbox, warning = command_sandbox(trusted, settings)
@@ -86,7 +89,7 @@ async def working(
     marks = await marks_of(client, trusted)
     workers = build_workers(
         client, settings, trusted, providers, queues, Pricing(reached), user_code, marks, sandbox,
-        task_queue=task_queue, grace=grace, sticky=sticky,
+        task_queue=task_queue, grace=grace, sticky=sticky, accept_plans=accept_plans,
     )  # fmt: skip
     await _hold(client, queues)
     try:
@@ -153,6 +156,7 @@ def build_workers(
     task_queue: str,
     grace: timedelta,
     sticky: timedelta = STICKY,
+    accept_plans: bool = True,
 ) -> tuple[Worker, ...]:
     """The SDK's workers: one with our workflow and activities, one for each provider's queue."""
     skills = SkillActivities(workspace_of(trusted, settings, commands_in))
@@ -167,7 +171,7 @@ def build_workers(
         user_code=user_code,
     )
     compiler = CompileActivities(settings, trusted, queues, marks)
-    forks = ForkActivities(client)
+    forks = ForkActivities(client, accept_plans=accept_plans)
     notices = NoticeActivities(
         channels_of(trusted, settings), settings.environment, Path(trusted.workspace)
     )
@@ -182,6 +186,7 @@ def build_workers(
             forks.fork_run,
             notices.notify,
         ],
+        interceptors=[PlanPolicy(accept_plans=accept_plans)],
         workflow_runner=sandbox(),
         # The default is a hash over every loaded module: seconds of CPU for nothing.
         build_id=own_version(),

@@ -335,6 +335,8 @@ class WorkerSection(Frozen):
     """Names of further environment variables that classes of these packages may see."""
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     """`{channel: how it reaches people}`; a document names a channel, and nothing else."""
+    accept_plans: bool | None = None
+    """Run plans that this worker did not compile; by default only with the embedded server."""
     search_attributes: bool = False
     """Runs tell Temporal's lists their plan, teams, state and what they wait for."""
     event_groups: bool = False

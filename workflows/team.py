@@ -31,6 +31,7 @@ from dsl.outcomes import Failure
 from dsl.plan import Plan
 from dsl.sizes import LARGEST, exceeds
 from dsl.values import Json
+from workflows import raw_plans
 from workflows.beginning import begin
 from workflows.board import board
 from workflows.control import note
@@ -244,6 +245,8 @@ class TeamWorkflow(People, Questions):
     async def _compiled(self) -> Plan:
         self._starts_from_one()
         if self.input.plan is not None:
+            if self.input.carried is None and raw_plans.is_refused():
+                raise RunRefused(raw_plans.ADVICE)
             if self.input.marked:
                 self.state.marks = await self._marks()
             return self.input.plan

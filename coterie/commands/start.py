@@ -19,7 +19,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """A file is compiled here and its plan sent; a name is left to the worker's own catalog."""
+    """A name is left to the worker's own catalog; of a file, its plan is sent, or its document.
+
+    The document is sent where the workers run no plans that they did not compile.
+    """
     from coterie.interrupts import run_async
     from coterie.starting import start
 
@@ -35,8 +38,15 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         raise CommandError(
             f"--model needs the document here, and this machine has no team {target!r}"
         )
-    marked = trusted_catalog(settings, catalog, None).marks_runs
-    compiled = startable(compile_located(catalog, catalog.locate(target), args.model), context)
+    trusted = trusted_catalog(settings, catalog, None)
+    if not trusted.accept_plans and args.model:
+        raise CommandError(
+            "--model changes the plan here, and workers without `worker.accept_plans` run no plans "
+            "that they did not compile; name the model in the document"
+        )
+    located = catalog.locate(target)
+    compiled = startable(compile_located(catalog, located, args.model), context)
     tell_warnings(args.target, compiled.warnings)
+    document = None if trusted.accept_plans else located.file.read_text(encoding="utf-8")
     return run_async(start(settings, compiled.plan.name, compiled.plan, context, args.id,
-                           marked=marked))  # fmt: skip
+                           marked=trusted.marks_runs, document=document))  # fmt: skip

@@ -6,7 +6,8 @@ in linear time.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
 from typing import Any, cast
@@ -19,7 +20,9 @@ from pydantic import JsonValue
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from dsl.regular_expressions import pattern as linear
+from dsl.json_schema_faults import static_fault, subschemas
+from dsl.json_schema_words import canonical, is_multiple, weight
+from dsl.schema_patterns import schema_pattern
 from dsl.values import Json
 
 MOST_ERRORS = 10
@@ -27,8 +30,9 @@ MOST_ERRORS = 10
 
 _MOST_LOOKED_AT = 200
 _LONGEST_ERROR = 240
-_HOLD_SCHEMAS = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
-_OWN_REFERENCE = re.compile(r"#|#/(\$defs|definitions)/[^/]+|#[A-Za-z_][\w.-]*")
+_MOST_WORK = 100_000
+"""Words that are looked at, and what the dear ones of them cost."""
+_OWN_REFERENCE = re.compile(r"#|#/(\$defs|definitions)/[^/%]+|#[A-Za-z_][\w.-]*")
 
 
 class SchemaFault(Exception):
@@ -43,6 +47,7 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
     """
     try:
         validator = _validator(json.dumps(schema))
+        _WORK.set([_MOST_WORK])
         errors = cast("Iterator[ValidationError]", cast("Any", validator).iter_errors(value))
         found = list(islice(errors, _MOST_LOOKED_AT))
     except Unresolvable as error:
@@ -68,30 +73,20 @@ def schema_fault(schema: Json) -> str | None:
 def _validator(schema_text: str) -> Draft202012Validator:
     """The validator of a schema; kept, because checking a schema costs more than an answer."""
     schema: Json = json.loads(schema_text)
-    for node in _subschemas(schema):
+    for node in subschemas(schema):
+        _refuse_power(node)
+    fault = static_fault(schema)
+    if fault is not None:
+        raise SchemaFault(fault)
+    for node in subschemas(schema):
         # Always this draft: another one's validator would come with its own pattern matching.
         node.pop("$schema", None)
-        _refuse_power(node)
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         fault = f"it is no JSON Schema, at {error.json_path}: {_short(error.message)}"
         raise SchemaFault(fault) from None
     return _Validator(schema, registry=Registry())
-
-
-def _subschemas(node: JsonValue) -> Iterator[Json]:
-    """Every schema within a schema, and whatever else could be referred to as one."""
-    if isinstance(node, list):
-        for item in node:
-            yield from _subschemas(item)
-    elif isinstance(node, dict):
-        yield node
-        for key, value in node.items():
-            if key in _HOLD_SCHEMAS and isinstance(value, dict):
-                yield from _subschemas(list(value.values()))
-            else:
-                yield from _subschemas(value)
 
 
 def _refuse_power(node: Json) -> None:
@@ -107,21 +102,89 @@ def _refuse_power(node: Json) -> None:
     text = node.get("pattern")
     if isinstance(text, str):
         try:
-            linear(text)
+            schema_pattern(text)
         except ValueError as error:
             raise SchemaFault(f"its pattern {text!r} is not supported: {error}") from None
 
 
+_WORK: ContextVar[list[int]] = ContextVar("work")
+"""What the check under way may still cost."""
+
+_Word = Callable[[Any, Any, JsonValue, Json], Iterator[ValidationError] | None]
+
+
+def _charge(work: int) -> None:
+    left = _WORK.get()
+    left[0] -= work
+    if left[0] < 0:
+        raise SchemaFault("it takes too long to check")
+
+
+def _charged(word: _Word) -> _Word:
+    """The word, charged each time that it looks at a value."""
+
+    def look(
+        validator: Any, written: Any, value: JsonValue, schema: Json
+    ) -> Iterator[ValidationError]:
+        _charge(1)
+        yield from word(validator, written, value, schema) or ()
+
+    return look
+
+
+def _weighed(word: _Word) -> _Word:
+    """A word that compares whole values."""
+
+    def look(
+        validator: Any, written: Any, value: JsonValue, schema: Json
+    ) -> Iterator[ValidationError]:
+        _charge(1 + weight(written) // 10)
+        yield from word(validator, written, value, schema) or ()
+
+    return look
+
+
 def _matches(
-    validator: object, pattern: str, instance: object, schema: object
+    validator: Any, text: Any, value: JsonValue, schema: Json
 ) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and linear(pattern).search(instance) is None:
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+    if isinstance(value, str):
+        pattern = schema_pattern(text)
+        _charge(1 + len(value) * pattern.programsize // 1000)
+        if pattern.search(value) is None:
+            yield ValidationError(f"{value!r} does not match {text!r}")
 
 
-_Validator: type[Draft202012Validator] = cast("Any", _extend)(
-    Draft202012Validator, {"pattern": _matches}
-)
+def _multiple(validator: Any, of: Any, value: JsonValue, schema: Json) -> Iterator[ValidationError]:
+    match value:
+        case bool():
+            return
+        case int() | float():
+            fits = is_multiple(value, of)
+        case _:
+            return
+    if not fits:
+        yield ValidationError(f"{value!r} is not a multiple of {of!r}")
+
+
+def _unique(
+    validator: Any, unique: Any, value: JsonValue, schema: Json
+) -> Iterator[ValidationError]:
+    if unique is True and isinstance(value, list):
+        _charge(1 + weight(value) // 10)
+        if len({canonical(item) for item in value}) < len(value):
+            yield ValidationError(f"{value!r} has non-unique elements")
+
+
+_LIBRARY: dict[str, _Word] = cast("Any", Draft202012Validator).VALIDATORS
+_WORDS: dict[str, _Word] = {
+    **{name: _charged(word) for name, word in _LIBRARY.items()},
+    "enum": _weighed(_LIBRARY["enum"]),
+    "const": _weighed(_LIBRARY["const"]),
+    "pattern": _matches,
+    "multipleOf": _multiple,
+    "uniqueItems": _unique,
+}
+_Validator: type[Draft202012Validator] = cast("Any", _extend)(Draft202012Validator, _WORDS)
 
 
 def _told(error: ValidationError) -> str:

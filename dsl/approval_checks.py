@@ -7,6 +7,7 @@ from dsl.budget_checks import sections
 from dsl.budgets import written
 from dsl.document import Orchestration, SystemDocument
 from dsl.errors import Code, listed, nearest
+from dsl.format_checks import warn_of_formats
 from dsl.json_schema import beyond
 from dsl.naming import unknown
 from dsl.nodes import Node, Problems
@@ -208,6 +209,9 @@ class _Checks:
         wrong = self._schema_problem(schema) or beyond(schema)
         if wrong is not None:
             self._add("E505", asked, "schema", f"the schema cannot be used: {wrong}")
+            return
+        path = (*asked.path, "schema")
+        warn_of_formats(schema, self._problems, self._tree.find(path).at, path)
 
     def _add(
         self, code: Code, asked: _Asked, key: str, message: str, *, allowed: str = "", fix: str = ""

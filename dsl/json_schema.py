@@ -10,6 +10,7 @@ from itertools import islice
 
 from pydantic import JsonValue
 
+from dsl.json_schema_faults import static_fault
 from dsl.json_schema_words import MOST_ERRORS, WORDS, UnusableSchema, is_own, weight
 from dsl.operators import same
 from dsl.values import Json
@@ -43,8 +44,16 @@ def misfits(value: JsonValue, schema: Json, where: str = "the value") -> list[st
 
 def beyond(schema: JsonValue) -> str | None:
     """Why a schema that is valid is not checked inside a run, or None when it is."""
+    if isinstance(schema, dict):
+        fault = static_fault(schema)
+        if fault is not None:
+            return fault
+    return _beyond(schema)
+
+
+def _beyond(schema: JsonValue) -> str | None:
     if isinstance(schema, list):
-        return next((found for item in schema if (found := beyond(item)) is not None), None)
+        return next((found for item in schema if (found := _beyond(item)) is not None), None)
     if not isinstance(schema, dict):
         return None
     for word, written in schema.items():
@@ -55,7 +64,7 @@ def beyond(schema: JsonValue) -> str | None:
             return f"it refers to {below!r}; a reference reads '#' or '#/$defs/<name>'"
         if word in _NAMED and isinstance(below, dict):
             below = [*below.values()]
-        found = None if word in _VALUES else beyond(below)
+        found = None if word in _VALUES else _beyond(below)
         if found is not None:
             return found
     return None

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from itertools import islice
 from typing import Protocol, cast
 
 from pydantic import JsonValue
 
 from dsl.errors import listed
-from dsl.regular_expressions import pattern
+from dsl.schema_patterns import schema_pattern
 from dsl.values import Json
 
 MOST_ERRORS = 5
@@ -16,6 +17,8 @@ MOST_ERRORS = 5
 
 _BYTES_A_STEP = 100
 _COMPILED = 20
+_PATTERN_A_STEP = 250
+"""Characters times instructions of the pattern."""
 _KINDS = {
     "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number",
     "number": "a number", "boolean": "true or false", "null": "null",
@@ -79,7 +82,10 @@ def is_own(reference: str) -> bool:
     """Whether a reference stays in its schema."""
     parts = reference.split("/")
     return reference == "#" or (
-        len(parts) == 3 and parts[0] == "#" and parts[1] in ("$defs", "definitions")
+        "%" not in reference
+        and len(parts) == 3
+        and parts[0] == "#"
+        and parts[1] in ("$defs", "definitions")
     )
 
 
@@ -112,7 +118,7 @@ def _is(value: JsonValue, name: JsonValue) -> bool:
             return _number(value) is not None
         case "integer":
             number = _number(value)
-            return number is not None and float(number).is_integer()
+            return isinstance(number, int) or (number is not None and number.is_integer())
         case _:
             raise ValueError(f"no type {name!r}")
 
@@ -149,10 +155,11 @@ def _bound(word: str, told: str, holds: Callable[[float, float], bool]) -> Word:
     return test
 
 
-def _multiple(number: float, of: float) -> bool:
+def is_multiple(number: float, of: float) -> bool:
+    """Whether it is one, of the numbers as they are written: 19.99 is 1,999 times 0.01."""
     if isinstance(number, int) and isinstance(of, int):
         return number % of == 0
-    return float(number / of).is_integer()
+    return Fraction(repr(number)) % Fraction(repr(of)) == 0
 
 
 def _size(word: str, kind: type, least: bool, what: str) -> Word:
@@ -169,8 +176,9 @@ def _size(word: str, kind: type, least: bool, what: str) -> Word:
 def _pattern(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         text = cast("str", schema["pattern"])
-        check.charge(_COMPILED + len(value) // _BYTES_A_STEP)
-        if pattern(text).search(value) is None:
+        found = schema_pattern(text)
+        check.charge(_COMPILED + len(value) * found.programsize // _PATTERN_A_STEP)
+        if found.search(value) is None:
             yield f"{where} is {brief(value)}, which does not match {text!r}"
 
 
@@ -260,11 +268,11 @@ def _contains(
 def _unique(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
     if isinstance(value, list) and schema["uniqueItems"] is True:
         check.charge(weight(value))
-        if len({_canonical(item) for item in value}) < len(value):
+        if len({canonical(item) for item in value}) < len(value):
             yield f"{where} has an entry twice"
 
 
-def _canonical(value: JsonValue) -> str:
+def canonical(value: JsonValue) -> str:
     """Equal texts for values that are the same for JSON: 1 is 1.0."""
 
     def plain(value: JsonValue) -> JsonValue:
@@ -335,7 +343,7 @@ WORDS: dict[str, Word] = {
     "maximum": _bound("maximum", "at most", lambda number, limit: number <= limit),
     "exclusiveMinimum": _bound("exclusiveMinimum", "more than", lambda n, limit: n > limit),
     "exclusiveMaximum": _bound("exclusiveMaximum", "less than", lambda n, limit: n < limit),
-    "multipleOf": _bound("multipleOf", "a multiple of", _multiple),
+    "multipleOf": _bound("multipleOf", "a multiple of", is_multiple),
     "minLength": _size("minLength", str, True, "characters"),
     "maxLength": _size("maxLength", str, False, "characters"),
     "pattern": _pattern,

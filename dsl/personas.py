@@ -13,6 +13,7 @@ from dsl.checks import Checker
 from dsl.consents import checked_by, of_contract
 from dsl.document import SystemDocument
 from dsl.errors import listed
+from dsl.format_checks import warn_of_formats
 from dsl.merge import deep_merge
 from dsl.models import ModelChoice
 from dsl.naming import unknown
@@ -261,6 +262,8 @@ class AgentResolver:
         if wrong is not None:
             self.problems.add("E505", self.tree.find(where).mark, where,
                               f"the output_schema is no JSON Schema: {wrong}")  # fmt: skip
+        elif schema is not None:
+            warn_of_formats(schema, self.problems, self.tree.find(where).mark, where)
 
     def _origin(self, step: AgentStep, origin: NodePath, *keys: str) -> NodePath:
         """Where a field of the merged persona is written: the task's config, or the persona."""

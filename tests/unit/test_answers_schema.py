@@ -68,12 +68,30 @@ def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
     schema: Json = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "definitions": {"short": {"type": "string", "maxLength": 3}},
-        "$ref": "#/definitions/short",
+        "allOf": [{"$ref": "#/definitions/short"}],
         "pattern": "^a",
     }
     assert schema_errors("abc", schema) == []
     assert schema_errors("bcd", schema) == ["$: 'bcd' does not match '^a'"]
     assert schema_errors("abcd", schema) == ["$: 'abcd' is too long"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"$ref": "#/definitions/a", "definitions": {"a": {}}, "maxItems": 1},
+         "`maxItems` stands beside `$ref`"),
+        ({"dependencies": {"a": ["b"]}}, "`dependencies` is not supported; use"),
+        ({"contentEncoding": "base64"}, "`contentEncoding` is not checked"),
+        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "draft-04/schema#' is not supported"),
+        ({"$schema": "https://example.com/mine"}, "its `$schema` 'https://example.com/mine' is not supported"),
+    ],
+)  # fmt: skip
+def test_what_means_something_else_in_its_draft_is_refused(schema: Json, told: str) -> None:
+    draft: Json = {"$schema": "http://json-schema.org/draft-07/schema#"}
+    with pytest.raises(SchemaFault) as raised:
+        schema_errors("x", {**draft, **schema})
+    assert told in str(raised.value)
 
 
 def test_a_recursive_schema_is_followed_as_deep_as_the_answer() -> None:
@@ -89,7 +107,7 @@ def test_a_recursive_schema_is_followed_as_deep_as_the_answer() -> None:
     [
         {"pattern": "^(a+)+$"},
         {"$schema": "http://json-schema.org/draft-07/schema#", "pattern": "^(a+)+$"},
-        {"allOf": [{"$schema": "http://json-schema.org/draft-04/schema#", "pattern": "^(a+)+$"}]},
+        {"allOf": [{"$schema": "http://json-schema.org/draft-07/schema", "pattern": "^(a+)+$"}]},
         {"properties": {"x": {}}, "propertyNames": {"pattern": "^(a+)+$"}},
     ],
 )

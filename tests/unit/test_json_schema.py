@@ -147,7 +147,10 @@ def test_a_hostile_schema_costs_little_and_is_not_used(
     [
         ({"patternProperties": {"^a": {}}}, "'patternProperties' is not supported here"),
         ({"items": [{"unevaluatedItems": False}]}, "'unevaluatedItems' is not supported here"),
-        ({"$ref": "#name"}, "it refers to '#name'; a reference reads '#' or '#/$defs/<name>'"),
+        (
+            {"items": {"$ref": "#name"}, "$anchor": "name"},
+            "it refers to '#name'; a reference reads '#' or '#/$defs/<name>'",
+        ),
         ({"properties": {"patternProperties": {}, "$ref": {"type": "string"}}}, None),
         ({"enum": [{"patternProperties": 1}], "$defs": {"unevaluatedItems": {}}}, None),
     ],

@@ -1,0 +1,199 @@
+"""What makes a JSON Schema unusable, found without any value: drafts, words and references. Pure.
+
+A schema is read as draft 2020-12. Another draft is taken where it means the same; what means
+something else there is refused by name, so that no verdict is wrong.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from pydantic import JsonValue
+
+from dsl.values import Json
+
+DRAFT_07: Final = "http://json-schema.org/draft-07/schema"
+DRAFTS: Final = (
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    DRAFT_07,
+)
+DATA: Final = frozenset(
+    {"const", "enum", "default", "examples", "required", "dependentRequired", "type"}
+)
+"""Words whose values are no schemas, whatever they look like."""
+NAMED: Final = frozenset(
+    {
+        "properties",
+        "$defs",
+        "definitions",
+        "dependentSchemas",
+        "patternProperties",
+    }
+)
+"""Words that hold schemas by name."""
+_REPLACED: Final = {
+    "dependencies": "`dependentRequired` or `dependentSchemas`",
+    "additionalItems": "`prefixItems` and `items`",
+    "$recursiveRef": "`$ref`",
+    "$recursiveAnchor": "`$ref`",
+}
+_IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
+"""Words whose schemas look at the same value again."""
+_MAX_DEPTH: Final = 200
+
+
+def static_fault(schema: Json) -> str | None:
+    """Why the schema cannot be used whatever the value, or None."""
+    draft = schema.get("$schema")
+    try:
+        for node in subschemas(schema):
+            fault = _draft_fault(node.get("$schema")) or _word_fault(node, node is schema, draft)
+            if fault is not None:
+                return fault
+        return _reference_fault(schema)
+    except RecursionError:
+        return "it is nested too deeply"
+
+
+def subschemas(node: JsonValue, depth: int = 0) -> Iterator[Json]:
+    """Every schema within a schema, itself first; never what is data."""
+    if depth > _MAX_DEPTH:
+        raise RecursionError
+    if isinstance(node, list):
+        for item in node:
+            yield from subschemas(item, depth + 1)
+    elif isinstance(node, dict):
+        yield node
+        for word, value in node.items():
+            if word in DATA:
+                continue
+            if word in NAMED and isinstance(value, dict):
+                yield from subschemas(list(value.values()), depth + 1)
+            else:
+                yield from subschemas(value, depth + 1)
+
+
+def _draft_fault(written: JsonValue) -> str | None:
+    if written is None:
+        return None
+    name = written.removesuffix("#") if isinstance(written, str) else ""
+    if name.replace("https:", "http:") in (draft.replace("https:", "http:") for draft in DRAFTS):
+        return None
+    return f"its `$schema` {written!r} is not supported; write `$schema: {DRAFTS[0]}`"
+
+
+def _word_fault(node: Json, root: bool, draft: JsonValue) -> str | None:
+    for word, instead in _REPLACED.items():
+        if word in node:
+            return f"`{word}` is not supported; use {instead}"
+    if not root and "$id" in node:
+        return "`$id` is supported at its top only"
+    if isinstance(draft, str) and draft.removesuffix("#").endswith("draft-07/schema"):
+        beside = sorted(
+            set(node)
+            - {
+                "$ref",
+                "$schema",
+                "$id",
+                "$comment",
+                "title",
+                "description",
+                "definitions",
+                "$defs",
+                "default",
+                "examples",
+            }
+        )
+        if "$ref" in node and beside:
+            return (
+                f"`{beside[0]}` stands beside `$ref`, where draft-07 ignores it; "
+                f"write `$schema: {DRAFTS[0]}`"
+            )
+        for word in ("contentEncoding", "contentMediaType"):
+            if word in node:
+                return f"`{word}` is not checked; leave it out"
+    return None
+
+
+def _reference_fault(schema: Json) -> str | None:
+    """A reference that leads nowhere, or back to itself without looking deeper into the value."""
+    anchors = {
+        name: node
+        for node in subschemas(schema)
+        for word in ("$anchor", "$dynamicAnchor")
+        if isinstance(name := node.get(word), str)
+    }
+    for node in subschemas(schema):
+        for word in ("$ref", "$dynamicRef"):
+            reference = node.get(word)
+            own = isinstance(reference, str) and reference.startswith("#")
+            if own and _target(schema, str(reference), anchors) is None:
+                return f"it refers to {reference!r}, which is not in it"
+    done: set[int] = set()
+    for node in subschemas(schema):
+        if _endless(schema, node, anchors, done):
+            return "it refers to itself without end"
+    return None
+
+
+def _target(schema: Json, reference: str, anchors: dict[str, Json]) -> JsonValue:
+    if reference == "#":
+        return schema
+    if not reference.startswith("#/"):
+        return anchors.get(reference[1:])
+    below: JsonValue = schema
+    for part in reference.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        below = below.get(name) if isinstance(below, dict) else None
+    return below
+
+
+def _endless(schema: Json, start: Json, anchors: dict[str, Json], done: set[int]) -> bool:
+    """Whether the schema comes back to itself at the same value, walked without recursion."""
+    path: set[int] = set()
+    stack: list[tuple[Json, Iterator[Json]]] = []
+
+    def enter(node: Json) -> bool:
+        """Whether the node is on the way already."""
+        if id(node) in path:
+            return True
+        if id(node) not in done:
+            path.add(id(node))
+            stack.append((node, _same_value(schema, node, anchors)))
+        return False
+
+    enter(start)
+    while stack:
+        node, rest = stack[-1]
+        following = next(rest, None)
+        if following is None:
+            stack.pop()
+            path.discard(id(node))
+            done.add(id(node))
+        elif enter(following):
+            return True
+    return False
+
+
+def _same_value(schema: Json, node: Json, anchors: dict[str, Json]) -> Iterator[Json]:
+    """The schemas that a schema applies to the very value that it is applied to."""
+    for word in _IN_PLACE:
+        below = node.get(word)
+        for one in below if isinstance(below, list) else [below]:
+            if isinstance(one, dict):
+                yield one
+    dependent = node.get("dependentSchemas")
+    if isinstance(dependent, dict):
+        yield from (one for one in dependent.values() if isinstance(one, dict))
+    for word in ("$ref", "$dynamicRef"):
+        reference = node.get(word)
+        if isinstance(reference, str) and reference.startswith("#"):
+            target = _target(schema, reference, anchors)
+            if isinstance(target, dict):
+                yield target
+
+
+def formats(schema: Json) -> list[str]:
+    """The formats that the schema names, which nothing checks."""
+    named = (node.get("format") for node in subschemas(schema))
+    return sorted({name for name in named if isinstance(name, str)})

@@ -10,7 +10,7 @@ def warn_of_formats(schema: Json, problems: Problems, mark: Mark, path: NodePath
     named = formats(schema)
     if named:
         problems.add(
-            "W512",
+            "W515",
             mark,
             path,
             f"`format` is not checked: {', '.join(named)}; any text passes",

@@ -83,8 +83,8 @@ def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
          "`maxItems` stands beside `$ref`"),
         ({"dependencies": {"a": ["b"]}}, "`dependencies` is not supported; use"),
         ({"contentEncoding": "base64"}, "`contentEncoding` is not checked"),
-        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "draft-04/schema#' is not supported"),
-        ({"$schema": "https://example.com/mine"}, "its `$schema` 'https://example.com/mine' is not supported"),
+        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "draft-04/schema#' is not"),
+        ({"$schema": "https://example.com/mine"}, "'https://example.com/mine' is not"),
     ],
 )  # fmt: skip
 def test_what_means_something_else_in_its_draft_is_refused(schema: Json, told: str) -> None:

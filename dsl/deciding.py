@@ -16,10 +16,11 @@ from dsl.conditions import (
     TaskStatus,
     TeamOutcome,
 )
-from dsl.errors import EvaluationLimitExceeded
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.evaluation import EvaluationMeter
 from dsl.facts import Facts, Outcomes
 from dsl.jsonable import beginning
+from dsl.missing import missing_outcomes
 from dsl.operators import TESTS, Found, charge
 from dsl.paths import MISSING, get, parse
 from dsl.templates import fill
@@ -27,17 +28,29 @@ from dsl.templates import fill
 _ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one each time
 
 
-def holds(condition: Condition, facts: Facts, meter: EvaluationMeter | None = None) -> bool:
+def holds(
+    condition: Condition,
+    facts: Facts,
+    meter: EvaluationMeter | None = None,
+    *,
+    missing_is_false: bool = False,
+) -> bool:
     """Whether the condition holds; all its parts share one budget.
+
+    With `missing_is_false`, an expression that cannot be evaluated and names a task without
+    success does not hold.
 
     Raises:
         TemplateFailed: an expression names what is not there.
         EvaluationLimitExceeded: it needs more than one evaluation may take.
     """
-    return _holds(condition, facts, EvaluationMeter(facts.budget) if meter is None else meter)
+    meter = EvaluationMeter(facts.budget) if meter is None else meter
+    return _holds(condition, facts, meter, missing_is_false)
 
 
-def _holds(condition: Condition, facts: Facts, meter: EvaluationMeter) -> bool:
+def _holds(
+    condition: Condition, facts: Facts, meter: EvaluationMeter, missing_is_false: bool
+) -> bool:
     match condition:
         case TaskField(task=task, output_field=path):
             found = _task_field(condition, facts)
@@ -49,17 +62,30 @@ def _holds(condition: Condition, facts: Facts, meter: EvaluationMeter) -> bool:
             outcome = facts.tasks.get(task)
             return outcome is not None and outcome.status == status
         case AllOf(all_of=parts):
-            return all(_holds(part, facts, meter) for part in parts)
+            return all(_holds(part, facts, meter, missing_is_false) for part in parts)
         case AnyOf(any_of=parts):
-            return any(_holds(part, facts, meter) for part in parts)
+            return any(_holds(part, facts, meter, missing_is_false) for part in parts)
         case Not(negated=part):
-            return not _holds(part, facts, meter)
+            return not _holds(part, facts, meter, missing_is_false)
         case TeamOutcome():
             return _team_outcome(condition, facts)
         case Expression(expression=text):
-            return bool(fill(text, facts.names(meter)))
+            return _expression_holds(text, facts, meter, missing_is_false)
         case _:
             assert_never(condition)
+
+
+def _expression_holds(
+    text: str, facts: Facts, meter: EvaluationMeter, missing_is_false: bool
+) -> bool:
+    try:
+        return bool(fill(text, facts.names(meter)))
+    except EvaluationLimitExceeded:
+        raise
+    except TemplateFailed:
+        if missing_is_false and missing_outcomes(text, facts):
+            return False
+        raise
 
 
 def _tested(

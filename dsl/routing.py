@@ -6,9 +6,10 @@ from typing import Literal
 from pydantic import JsonValue
 
 from dsl.deciding import holds, told
-from dsl.errors import NoRoute, TeamFailed
+from dsl.errors import EvaluationLimitExceeded, NoRoute, TeamFailed, TemplateFailed, listed
 from dsl.evaluation import EvaluationMeter
 from dsl.facts import Facts, Outcomes
+from dsl.missing import missing_outcomes
 from dsl.outcomes import Outcome
 from dsl.plan import Routing, Rule, Team
 from dsl.templates import fill
@@ -36,10 +37,12 @@ def choose(team: Team, facts: Facts) -> Route:
 
     `facts.tasks` are all outcomes of the visit; `all_success` and its like count the team's own
     tasks, not the steps inside them: what a `try` caught, or a `join: any` did not need, is no
-    failure of the team's.
+    failure of the team's. A condition that cannot be evaluated for want of a task's data does
+    not hold, and a context update is left out.
 
     Raises:
-        TeamFailed: the team failed, and no rule and no default takes over.
+        TeamFailed: the team failed, and no rule and no default takes over, or they cannot be
+            evaluated for another reason.
         NoRoute: the team succeeded, has rules, none holds, and there is no default.
         TemplateFailed: an update or an expression names what is not there.
     """
@@ -51,8 +54,25 @@ def choose(team: Team, facts: Facts) -> Route:
         if failure is not None:
             raise TeamFailed(_failure_told(team, failure))
         return Route(None, "the team has no routing: the run ends", "no_routing")
+    try:
+        return _routed(team, routing, failure, facts, meter)
+    except TemplateFailed as error:
+        if failure is None:
+            raise
+        raise TeamFailed(
+            f"{_failure_told(team, failure)}; its routing could not be evaluated: {error}"
+        ) from None
+
+
+def _routed(
+    team: Team,
+    routing: Routing,
+    failure: tuple[str, Outcome] | None,
+    facts: Facts,
+    meter: EvaluationMeter,
+) -> Route:
     for number, rule in enumerate(routing.rules, 1):
-        if rule.condition is None or holds(rule.condition, facts, meter):
+        if rule.condition is None or holds(rule.condition, facts, meter, missing_is_false=True):
             return _route(routing, rule, number, facts, meter)
     return _by_default(team, routing, failure, facts, meter)
 
@@ -68,8 +88,8 @@ def _route(
 ) -> Route:
     asked = "always" if rule.condition is None else told(rule.condition, facts)
     updates = {**routing.context_updates, **rule.context_updates}
-    filled = _filled(updates, facts, meter)
-    return Route(rule.next_team, f"rule {number}: {asked}", "rule", filled, rule)
+    filled, left_out = _filled(updates, facts, meter)
+    return Route(rule.next_team, f"rule {number}: {asked}{left_out}", "rule", filled, rule)
 
 
 def _by_default(
@@ -87,13 +107,13 @@ def _by_default(
                 f"no route matched: none of the {len(routing.rules)} rules of team {team.id!r} "
                 f"holds and it has no default. {_rules_told(routing, facts)}"
             )
-        updates = _filled(routing.context_updates, facts, meter)
-        return Route(None, "the team has no rules: the run ends", "no_routing", updates)
+        updates, left_out = _filled(routing.context_updates, facts, meter)
+        because = f"the team has no rules: the run ends{left_out}"
+        return Route(None, because, "no_routing", updates)
     reason: Reason = "no_rule_matched" if failure is None else "team_failed"
     why = "no rule matched" if failure is None else _failure_told(team, failure)
-    return Route(
-        routing.default, f"default: {why}", reason, _filled(routing.context_updates, facts, meter)
-    )
+    updates, left_out = _filled(routing.context_updates, facts, meter)
+    return Route(routing.default, f"default: {why}{left_out}", reason, updates)
 
 
 def _rules_told(routing: Routing, facts: Facts) -> str:
@@ -105,11 +125,24 @@ def _rules_told(routing: Routing, facts: Facts) -> str:
     return "; ".join(asked)
 
 
-def _filled(updates: Json, facts: Facts, meter: EvaluationMeter) -> Json:
+def _filled(updates: Json, facts: Facts, meter: EvaluationMeter) -> tuple[Json, str]:
+    """The updates, and a clause that names those left out for want of a task's data."""
     if not updates:
-        return {}
+        return {}, ""
     names = facts.names(meter)
-    return {path: fill(value, names) for path, value in updates.items()}
+    filled: Json = {}
+    left_out = ""
+    for path, value in updates.items():
+        try:
+            filled[path] = fill(value, names)
+        except EvaluationLimitExceeded:
+            raise
+        except TemplateFailed:
+            missing = missing_outcomes(value, facts)
+            if not missing:
+                raise
+            left_out += f"; {path!r} is not updated, {listed(missing)} did not succeed"
+    return filled, left_out
 
 
 def failed_task(team: Team, tasks: Outcomes) -> tuple[str, Outcome] | None:

@@ -13,6 +13,7 @@ from workflows.failing import accepted
 from workflows.memory import Block
 from workflows.place import Interpreter, Place, Skipped
 from workflows.scope import Interrupted, Scope
+from workflows.skipping import skip_within
 from workflows.steps import execute
 from workflows.steps.agent import ORCHESTRATING
 from workflows.stopping import begin_to_stop
@@ -49,6 +50,8 @@ async def run_steps(
             place.at(step.name).note(scope, "step", "an earlier step failed", status="skipped")
         else:
             outcome = await _run_step(step, place.at(step.name), scope, interpreter, block)
+        if block.began is None:  # it did not run, so nothing that it holds did
+            skip_within(step, place, scope)
         frame.tasks[step.name] = outcome
         if step.output_variable is not None and (
             outcome.success or (outcome.data is not None and outcome.status == "skipped")

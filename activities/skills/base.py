@@ -215,6 +215,25 @@ class Skill(Generic[In, Out]):
             retries=self.retries,
         )
 
+    def _typed(self, value: JsonValue) -> In:
+        """The input; a null for what takes none counts as left out, as templates leave things out.
+
+        Raises:
+            ValidationError: it does not fit, or what it leaves out is needed.
+        """
+        try:
+            return self.input.validate_python(value)
+        except ValidationError as error:
+            if not isinstance(value, dict):
+                raise
+            refused = {details["loc"][-1] for details in error.errors() if details["loc"]}
+            given = {
+                key: one for key, one in value.items() if one is not None or key not in refused
+            }
+            if given == value:
+                raise
+            return self.input.validate_python(given)
+
     async def call(self, value: JsonValue, context: SkillContext) -> JsonValue:
         """Check the input, run, check the output.
 
@@ -223,7 +242,7 @@ class Skill(Generic[In, Out]):
             SkillFailure: it could not be done, or the skill broke its own contract.
         """
         try:
-            typed = self.input.validate_python(value)
+            typed = self._typed(value)
         except ValidationError as error:
             raise SkillRefusal(f"{self.name} cannot take this input: {faults(error)}") from None
         result = await self.run(typed, context)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 from temporalio.exceptions import ApplicationError
 
 from activities.contracts import FailureType
@@ -226,3 +226,27 @@ async def test_a_slow_skill_beats_until_it_is_cancelled(workspace: Workspace) ->
 async def test_a_skill_runs_without_a_heartbeat_timeout(workspace: Workspace) -> None:
     at = environment(heartbeat_timeout=0)
     assert await call(workspace, "Shelf.use", 7, at=at, skills=skill(_echo)) == 7
+
+
+async def test_an_optional_argument_that_takes_no_null_is_left_out_by_null(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    plain = await call(Workspace(tmp_path), "Discovery.collect", {"path": "a.txt"})
+    blank: JsonValue = {"path": "a.txt", "max_bytes": None, "include": None}
+    assert await call(Workspace(tmp_path), "Discovery.collect", blank) == plain
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"path": None, "max_bytes": 0}, "max_bytes"),
+        ({"no_such": None}, "no_such"),
+        ({"command": None}, "command"),
+    ],
+)
+async def test_a_null_excuses_no_other_fault_of_the_input(
+    tmp_path: Path, given: JsonValue, told: str
+) -> None:
+    skill = "CommandRunner.run" if told == "command" else "Discovery.collect"
+    error = await refusal(Workspace(tmp_path), skill, given)
+    assert error.type == FailureType.SKILL_REFUSED
+    assert told in error.message

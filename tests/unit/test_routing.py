@@ -143,6 +143,63 @@ def test_an_update_that_names_what_is_not_there_is_an_error() -> None:
         choose(team(), facts(Outcome.succeeded({"status": "FAIL"})))
 
 
+FAILED = Outcome.failed("ProviderRefused", "no such model")
+EXPRESSIONS = [
+    '"{{ tasks.impl_evaluator.data.score > 3 }}"',
+    '"{{ tasks.impl_evaluator.data > 3 }}"',
+    '["{{ tasks.impl_evaluator.data.score > 3 }}", all_failure]',
+]
+
+
+@pytest.mark.parametrize("condition", EXPRESSIONS)
+@pytest.mark.parametrize("outcome", [FAILED, Outcome.skipped()])
+def test_condition_on_data_that_no_task_brought_does_not_hold(
+    condition: str, outcome: Outcome
+) -> None:
+    rules = f"\n          - {{condition: {condition}, next_team: correction}}"
+    route = choose(team(rules), facts(outcome))
+    assert route.next_team == "handle_error"
+    if outcome is FAILED:
+        assert route.because == (
+            "default: task 'impl_evaluator' of team 'review' failed: ProviderRefused: no such model"
+        )
+
+
+def test_condition_beside_one_on_missing_data_still_decides() -> None:
+    either = f"{{or: [{EXPRESSIONS[0]}, any_failure]}}"
+    rules = f"\n          - {{condition: {either}, next_team: correction}}"
+    assert choose(team(rules), facts(FAILED)).next_team == "correction"
+
+
+def test_error_of_a_failed_team_leads_where_its_routing_finds_no_way() -> None:
+    rules = f"\n          - {{condition: {EXPRESSIONS[0]}, next_team: correction}}"
+    document = DOCUMENT.replace("RULES", rules).replace("        default: DEFAULT\n", "")
+    with pytest.raises(TeamFailed, match=r"ProviderRefused: no such model$"):
+        choose(plan_of(document).teams["review"], facts(FAILED))
+    wrong = rules.replace("tasks.impl_evaluator.data.score", "context.none.score")
+    with pytest.raises(
+        TeamFailed, match=r"no such model; its routing could not be evaluated: .*none"
+    ):
+        choose(team(wrong), facts(FAILED))
+
+
+def test_update_from_data_that_no_task_brought_is_left_out_and_told() -> None:
+    rules = """
+          - condition: any_failure
+            next_team: correction
+            context_updates: {why: "{{ tasks.impl_evaluator.error.message }}",
+                              found: {at: ["{{ tasks.impl_evaluator.data.order.id }}"]}}"""
+    route = choose(team(rules), facts(FAILED))
+    assert route.updates == {"why": "no such model"}
+    assert route.because.endswith("'found' is not updated, impl_evaluator did not succeed")
+
+
+def test_condition_on_data_that_a_task_brought_otherwise_is_an_error() -> None:
+    rules = f"\n          - {{condition: {EXPRESSIONS[0]}, next_team: correction}}"
+    with pytest.raises(TemplateFailed, match="score has no value"):
+        choose(team(rules), facts(Outcome.succeeded({"scores": 3})))
+
+
 def test_what_a_model_said_is_never_a_template() -> None:
     said = Outcome.succeeded({"status": "FAIL", "order": {"id": "{{ context.review }}"}})
     assert choose(team(), facts(said)).updates["current_work_order_id"] == "{{ context.review }}"

@@ -5,6 +5,7 @@ from dsl.outcomes import Outcome
 from dsl.steps import BranchStep, Step
 from workflows.place import Interpreter, Place
 from workflows.scope import Scope
+from workflows.skipping import skip_steps
 
 
 async def execute(
@@ -14,6 +15,11 @@ async def execute(
     block = place.block(scope, "branch")
     if block.chosen is None:
         block.chosen = _choose(step, place, scope)
+        for number, way in enumerate(step.branches):
+            if number != block.chosen:
+                skip_steps(way.steps, place, scope)
+        if block.chosen >= 0:
+            skip_steps(step.otherwise, place, scope)
     steps: tuple[Step, ...] = (
         step.otherwise if block.chosen < 0 else step.branches[block.chosen].steps
     )

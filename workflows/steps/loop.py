@@ -14,6 +14,7 @@ from dsl.values import Json
 from workflows.memory import Block
 from workflows.place import Interpreter, Place
 from workflows.scope import Job, Scope
+from workflows.skipping import skip_within
 
 MOST_RESULTS = 1_000_000
 """Bytes of JSON that the results of a loop may have: of a longer one, the latest are kept."""
@@ -38,8 +39,6 @@ async def execute(step: LoopStep, place: Place, scope: Scope, interpreter: Inter
         return await _at_once(step, block, inside, scope, interpreter)
     failure: Outcome | None = None
     while failure is None and _goes_on(step, block, place, scope):
-        if step.loop_variable is not None:
-            frame.variables[step.loop_variable] = _item(block)
         outcome = await interpreter.run_steps(step.body, inside, part=f"round {block.next}")
         _keep(block, outcome.data)
         block.next += 1
@@ -47,6 +46,8 @@ async def execute(step: LoopStep, place: Place, scope: Scope, interpreter: Inter
             failure = outcome
         elif _breaks(step, place, scope):
             break
+    if block.next == 0:
+        skip_within(step, place, scope)
     place.close_block(scope, "loop")
     if step.loop_variable is not None:
         frame.variables.pop(step.loop_variable, None)
@@ -168,6 +169,8 @@ def _goes_on(step: LoopStep, block: Block, place: Place, scope: Scope) -> bool:
         return False
     if block.items is not None and block.next >= len(block.items):
         return False
+    if step.loop_variable is not None:  # which `while` may ask about
+        place.frame(scope).variables[step.loop_variable] = _item(block)
     return step.while_ is None or holds(step.while_, place.facts(scope))
 
 

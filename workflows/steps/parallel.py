@@ -9,8 +9,10 @@ from dsl.errors import ContextConflict
 from dsl.merge import merged_by
 from dsl.outcomes import Outcome
 from dsl.steps import ParallelStep
+from dsl.walking import walk
 from workflows.place import Interpreter, Place
 from workflows.scope import Scope
+from workflows.skipping import skip_steps
 
 
 async def execute(
@@ -58,8 +60,11 @@ def _joined(
         inner = place.at(name).branched(name, scope)
         ended = inner.frame(scope)
         outcome = outcomes.get(name)
-        if outcome is not None:
-            frame.tasks.update(ended.tasks)
+        own = {one.name for one, _ in walk(step.branches[name], ())}
+        if outcome is None:
+            skip_steps(step.branches[name], place, scope)
+        else:
+            frame.tasks.update({one: end for one, end in ended.tasks.items() if one in own})
             for variable, value in ended.variables.items():
                 if variable not in before or _differs(before[variable], value):
                     written.setdefault(variable, []).append((name, value))

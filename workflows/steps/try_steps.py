@@ -9,6 +9,7 @@ from dsl.steps import Catch, TryStep
 from workflows.memory import Block
 from workflows.place import Interpreter, Place
 from workflows.scope import Interrupted, Scope
+from workflows.skipping import skip_steps
 from workflows.stopping import at_last
 
 
@@ -60,6 +61,9 @@ async def _tried(
     if block.chosen is None:
         outcome = await interpreter.run_steps(step.steps, place, part="steps")
         chosen = _clause(step, outcome)
+        for number, clause in enumerate(step.catch):
+            if number != chosen:
+                skip_steps(clause.steps, place, scope)
         if chosen is None or outcome.error is None:
             return outcome
         block.chosen = chosen

@@ -226,7 +226,11 @@ class Skill(Generic[In, Out]):
         except ValidationError as error:
             if not isinstance(value, dict):
                 raise
-            refused = {details["loc"][-1] for details in error.errors() if details["loc"]}
+            refused = {
+                details["loc"][-1]
+                for details in error.errors()
+                if details["loc"] and details["type"] != "extra_forbidden"
+            }
             given = {
                 key: one for key, one in value.items() if one is not None or key not in refused
             }

@@ -31,8 +31,8 @@ DECIDING = (
     "workflows.failing", "workflows.fan_out", "workflows.forking", "workflows.interpreter",
     "workflows.looking", "workflows.pace", "workflows.patches", "workflows.place",
     "workflows.queues", "workflows.repeats", "workflows.results", "workflows.scope",
-    "workflows.sequence", "workflows.skill_calls", "workflows.spending", "workflows.steering",
-    "workflows.steps", "workflows.stopping", "workflows.telling",
+    "workflows.sequence", "workflows.skill_calls", "workflows.skipping", "workflows.spending",
+    "workflows.steering", "workflows.steps", "workflows.stopping", "workflows.telling",
 )  # fmt: skip
 """The interpreter: it reaches the world through the Scope alone."""
 

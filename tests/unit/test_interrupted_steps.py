@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from textwrap import indent
+from types import SimpleNamespace
 
 import pytest
 from pydantic import JsonValue
@@ -23,6 +24,7 @@ from tests.support.compiling import plan_of
 from tests.support.stopping import StoppingScope, World, carried, fresh, undisturbed
 from workflows.calls import Calls
 from workflows.interpreter import run
+from workflows.pacer import Pacer
 from workflows.results import RunFailed
 from workflows.scope import Call, Interrupted
 from workflows.state import RunState
@@ -137,6 +139,9 @@ class EndsAnyway:
     def __init__(self) -> None:
         self.began = asyncio.Event()
 
+    def info(self) -> SimpleNamespace:
+        return SimpleNamespace(get_current_history_length=lambda: 1)
+
     async def answer(self, *_: object, **__: object) -> SkillResult:
         self.began.set()
         try:
@@ -152,9 +157,10 @@ async def test_a_skill_call_that_ended_as_it_was_cancelled_counts_as_cancelled(
     there = EndsAnyway()
     monkeypatch.setattr(workflow, "start_activity", there.answer)
     monkeypatch.setattr(workflow, "payload_converter", lambda: data_converter.payload_converter)
+    monkeypatch.setattr(workflow, "info", there.info)
     request = SkillRequest(skill="A.b", key="k")
     call = Call(id="1", summary="a/b", options=CallOptions(timeout=5, retries=0), step="a/b")
-    calling = asyncio.create_task(Calls(RunState(), "run").call_skill(request, call))
+    calling = asyncio.create_task(Calls(RunState(), "run", Pacer()).call_skill(request, call))
     async with asyncio.timeout(30):
         await there.began.wait()
         calling.cancel()

@@ -27,6 +27,7 @@ from coterie.rendering.run_table import run_json, run_table
 from coterie.run_list import RunFilter, run_rows
 from coterie.runs import Run, RunEnd, json_of
 from coterie.settings import Settings
+from coterie.shown_steps import step_text
 from coterie.terminal import is_interactive, note, say
 from dsl.errors import listed
 from workflows.messages import DecideInput
@@ -90,7 +91,17 @@ async def show_request(
 ) -> ExitCode:
     """One request whole, or how it was decided."""
     client = await _client(settings)
-    view, served = await request_of(client, Run(client, id), request)
+    run = Run(client, id)
+    try:
+        view, served = await request_of(client, run, request)
+    except CommandError:
+        step = None
+        if request is not None and not as_json:
+            step = await step_text(settings, client, run, request)
+        if step is None:
+            raise
+        say(step)
+        return ExitCode.DONE
     if as_json:
         told = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
         say(json.dumps(told, indent=2, ensure_ascii=False))

@@ -41,7 +41,7 @@ VERBS = {
     "watch": "follow a run to its end, changing nothing",
     "why": "show because of what a run went where it went",
     "pending": "show what waits for a person",
-    "show": "show one request whole, or how it was decided",
+    "show": "show one request whole, or every call of a step",
     "approve": "approve a request of a run",
     "reject": "reject a request of a run",
     "pause": "start nothing new in a run; its deadlines stand still",

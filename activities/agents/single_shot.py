@@ -16,6 +16,9 @@ from dsl.plan import Persona
 from dsl.templates import BadTemplate
 from dsl.values import Json
 
+_BEGINNING = 160
+"""Characters of an unusable answer in its message."""
+
 
 class GenericSingleShotAgent(BaseAgent):
     """Exactly one model call: prompts from the persona, the answer checked against its schema."""
@@ -119,9 +122,8 @@ class GenericSingleShotAgent(BaseAgent):
             case "end" | "other":
                 result = parse_answer(completion.text, persona.output_schema)
         if isinstance(result, AnswerProblem):
-            return failed(
-                FailureType.ANSWER_UNUSABLE, result.message, completion, answer=completion.text
-            )
+            message = f"{result.message}; the answer begins: {_beginning(completion.text)}"
+            return failed(FailureType.ANSWER_UNUSABLE, message, completion, answer=completion.text)
         model = None if completion.model == persona.model else completion.model
         return AgentResponse(success=True, data=result, usage=completion.usage, model=model)
 
@@ -139,6 +141,12 @@ def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple
     if not reask.answer.strip():  # no provider takes an empty message
         return (Message("user", "\n\n".join([prompt, *again])),)
     return (asked, Message("assistant", reask.answer), Message("user", "\n\n".join(again)))
+
+
+def _beginning(answer: str) -> str:
+    """The first characters of an answer on one line, for a message."""
+    text = " ".join(answer.encode(errors="replace").decode().split())
+    return repr(text if len(text) <= _BEGINNING else f"{text[:_BEGINNING]}...")
 
 
 def failed(

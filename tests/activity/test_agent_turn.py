@@ -117,7 +117,8 @@ async def test_an_answer_against_the_schema_is_kept_for_a_reask() -> None:
         error=AgentError(
             type=FailureType.ANSWER_UNUSABLE,
             message="the answer does not meet the output schema: "
-            "$.verdict: 'maybe' is not one of ['yes', 'no']",
+            "$.verdict: 'maybe' is not one of ['yes', 'no']"
+            '; the answer begins: \'{"verdict": "maybe"}\'',
         ),
         usage=USAGE,
         model="model-2026",

@@ -14,6 +14,7 @@ from coterie.rendering.problems import counted
 from coterie.settings import Settings
 from coterie.terminal import note
 from dsl.errors import InvalidDocument, Problem
+from dsl.finite import non_finite
 from dsl.paths import parse, put
 from dsl.sizes import LONGEST_BY, LONGEST_NAME, LONGEST_WHY
 from dsl.source import read
@@ -151,7 +152,17 @@ def read_context(settings: Settings, given: str | None, values: Sequence[str]) -
             context = put(context, parse(key), _value(value))
         except ValueError as error:
             raise CommandError(f"--set {text!r} cannot be set: {error}") from None
-    return context
+    return _finite(context)
+
+
+def _finite(values: Json) -> Json:
+    found = non_finite(values)
+    if found is not None:
+        raise CommandError(
+            f"the value of {found!r} is NaN or beyond all numbers, which JSON has not; give a "
+            "number, or a text in quotes"
+        )
+    return values
 
 
 def read_updates(values: Sequence[str]) -> Json:
@@ -166,7 +177,7 @@ def read_updates(values: Sequence[str]) -> Json:
         if not equals or not key:
             raise CommandError(f"--set {text!r} does not read key=value")
         updates[key] = _value(value)
-    return updates
+    return _finite(updates)
 
 
 def _no_number(word: str) -> JsonValue:

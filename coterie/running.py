@@ -14,7 +14,7 @@ from coterie.new_runs import start_run
 from coterie.records import RunRecord, kept
 from coterie.rendering.summary import summary_text, summary_width
 from coterie.runs import Run, RunEnd
-from coterie.server import supervise
+from coterie.server import ServerMoved, supervise
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.views import PlainView, View
@@ -51,7 +51,27 @@ async def serve_and_watch(
         verbose: tell every event.
     """
     to_file(settings)
-    connection = await open_connection(settings, start=True)
+    while True:
+        try:
+            return await _serve_at(
+                await open_connection(settings, start=True),
+                settings, record, begin, written, interactive=interactive, verbose=verbose,
+            )  # fmt: skip
+        except ServerMoved as moved:
+            note(f"{moved}; the run goes on there")
+            begin = None
+
+
+async def _serve_at(
+    connection: Connection,
+    settings: Settings,
+    record: RunRecord,
+    begin: tuple[Plan, Json] | None,
+    written: Sequence[WrittenDecision],
+    *,
+    interactive: bool,
+    verbose: bool,
+) -> ExitCode:
     async with working(
         connection.client, settings, record.trusted,
         task_queue=record.task_queue, grace=_GRACE, sticky=_STICKY,
@@ -66,6 +86,8 @@ async def serve_and_watch(
             view.close()
             note(f"\nfinishing calls in progress, {_GRACE.seconds} s at most; Ctrl-C again to end "
                  "at once")  # fmt: skip
+            raise
+        except ServerMoved:
             raise
         except CommandError as error:
             raise CommandError(

@@ -39,6 +39,21 @@ _STARTS = 3
 _TAKEN = "address already in use"
 
 
+class ServerMoved(CommandError):
+    """The server is back on another port, as its own was taken meanwhile.
+
+    Attributes:
+        record: where it is now.
+    """
+
+    def __init__(self, before: ServerRecord, record: ServerRecord) -> None:
+        self.record = record
+        super().__init__(
+            f"the embedded server died, and another program took its port {before.port}; it is "
+            f"back at {record.address}"
+        )
+
+
 class EmbeddedServer:
     """The server of one project."""
 
@@ -224,7 +239,8 @@ async def supervise(
         restarted: told after each time.
 
     Raises:
-        CommandError: a person stopped it, it cannot be started, or its port was taken meanwhile.
+        ServerMoved: it is back on other ports, since another program took one of its own.
+        CommandError: a person stopped it, or it cannot be started.
     """
     while True:
         await asyncio.sleep(_WATCH_SECONDS)
@@ -232,8 +248,5 @@ async def supervise(
             continue
         record = await asyncio.to_thread(server.ensure, keep_stopped=True)
         if record.address != known.address:
-            raise CommandError(
-                f"the embedded server died, and another program took its port {known.port}; it "
-                f"is back at {record.address}. Call the command again"
-            )
+            raise ServerMoved(known, record)
         restarted()

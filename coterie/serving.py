@@ -8,7 +8,7 @@ from coterie.connection import Connection, open_connection
 from coterie.failures import ExitCode
 from coterie.logs import to_stderr
 from coterie.private_queues import PrivateQueues
-from coterie.server import supervise
+from coterie.server import ServerMoved, supervise
 from coterie.settings import Settings
 from coterie.terminal import note
 from coterie.trusted import TrustedConfig
@@ -26,7 +26,17 @@ async def serve(settings: Settings, trusted: TrustedConfig, grace: float) -> Exi
         grace: seconds for calls in progress at the end; a second Ctrl-C does not wait for it.
     """
     to_stderr()
-    connection = await open_connection(settings, start=True)
+    while True:
+        try:
+            await _serve_at(await open_connection(settings, start=True), settings, trusted, grace)
+            return ExitCode.DONE
+        except ServerMoved as moved:
+            note(f"{moved}; this worker goes on there")
+
+
+async def _serve_at(
+    connection: Connection, settings: Settings, trusted: TrustedConfig, grace: float
+) -> None:
     async with working(
         connection.client, settings, trusted, task_queue=settings.task_queue,
         grace=timedelta(seconds=grace), accept_plans=trusted.accept_plans,
@@ -38,10 +48,12 @@ async def serve(settings: Settings, trusted: TrustedConfig, grace: float) -> Exi
         if connection.ui:
             note(f"UI        {connection.ui}")
         left = PrivateQueues(connection.client, settings, timedelta(seconds=grace))
-        async with asyncio.TaskGroup() as together:
-            together.create_task(left.serve())
-            together.create_task(_until_cancelled(connection))
-    return ExitCode.DONE
+        looking = asyncio.create_task(left.serve())
+        try:
+            await _until_cancelled(connection)
+        finally:
+            looking.cancel()
+            await asyncio.wait({looking})
 
 
 async def _until_cancelled(connection: Connection) -> None:

@@ -27,6 +27,7 @@ from activities.contracts import (
     Marks,
 )
 from dsl.errors import RunRefused, StateTooLarge, TeamError
+from dsl.finite import non_finite
 from dsl.outcomes import Failure
 from dsl.plan import Plan
 from dsl.sizes import LARGEST, exceeds
@@ -71,6 +72,15 @@ def _detail(result: TeamResult) -> Json:
     return result.model_dump(mode="json", exclude_defaults=True)
 
 
+def _refuse_non_finite(context: Json) -> None:
+    found = non_finite(context)
+    if found is not None:
+        raise RunRefused(
+            f"the context's {found!r} is NaN or beyond all numbers, which JSON has not; start the "
+            "run with a number or a text there"
+        )
+
+
 def _nothing_to_cut(step: str) -> None:
     """No step runs yet."""
 
@@ -108,6 +118,7 @@ class TeamWorkflow(People, Questions):
                     raise RunRefused("`carried` is for runs that continue as new")
                 self.state = RunState.resumed(self.input.carried)
             else:
+                _refuse_non_finite(self.input.context)
                 self.state.main.context = self.input.context
         except RunRefused as error:
             self.refused = error

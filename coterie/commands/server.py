@@ -1,11 +1,10 @@
 """`coterie server`: the project's embedded Temporal server; start, show, stop, or stay with it."""
 
-import asyncio
 import json
 from argparse import ArgumentParser, Namespace
 
 from coterie.failures import ExitCode
-from coterie.server import EmbeddedServer, supervise
+from coterie.server import EmbeddedServer, ServerMoved, supervise
 from coterie.server_process import ServerRecord
 from coterie.settings import Settings
 from coterie.terminal import note, say
@@ -74,6 +73,9 @@ def _stay(server: EmbeddedServer, record: ServerRecord) -> ExitCode:
 
 
 async def _supervised(server: EmbeddedServer, record: ServerRecord) -> None:
-    await asyncio.wait_for(
-        supervise(server, record, lambda: note("the server had died; it is back")), None
-    )
+    while True:
+        try:
+            await supervise(server, record, lambda: note("the server had died; it is back"))
+        except ServerMoved as moved:
+            note(str(moved))
+            record = moved.record

@@ -154,6 +154,27 @@ def _posted(port: int, host: str, body: str) -> tuple[int, str]:
         connection.close()
 
 
+def test_a_worker_goes_on_where_the_server_came_back_on_another_port(quiet_desk: Project) -> None:
+    worker = quiet_desk.begin("worker", "--grace", "1s")
+    until(lambda: "serving the task queue 'coterie'" in quiet_desk.log("worker"), "the worker")
+    port = int(str(quiet_desk.server["port"]))
+    server = EmbeddedServer(load(quiet_desk.environment, quiet_desk.folder))
+    worker.send_signal(signal.SIGSTOP)
+    quiet_desk.kill_server()
+    until(lambda: not server.running(), "the end of the server", 10)
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        worker.send_signal(signal.SIGCONT)
+        until(lambda: "this worker goes on there" in quiet_desk.log("worker"), "its word")
+        assert f"took its port {port}" in quiet_desk.log("worker")
+        assert quiet_desk.coterie("start", "chore", "--id", "after-move").returncode == 0
+        assert quiet_desk.coterie("result", "after-move").returncode == 0
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(60) == 0, quiet_desk.log("worker")
+
+
 def test_without_the_program_it_is_said_how_to_get_it(quiet_desk: Project) -> None:
     """A Python that lies elsewhere has no `temporal` beside it."""
     code = (

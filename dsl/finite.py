@@ -1,0 +1,23 @@
+"""Numbers that JSON has not: NaN and the infinities, which `1e400` reads as."""
+
+import math
+
+from dsl.values import JsonValue
+
+
+def non_finite(value: JsonValue, path: str = "") -> str | None:
+    """Where such a number stands, as a dotted path; None where there is none."""
+    match value:
+        case float() if not math.isfinite(value):
+            return path
+        case dict():
+            below = ((str(key), item) for key, item in value.items())
+        case list():
+            below = ((str(number), item) for number, item in enumerate(value))
+        case _:
+            return None
+    for name, item in below:
+        found = non_finite(item, f"{path}.{name}" if path else name)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,38 @@
+"""Numbers that JSON has not are found, wherever they are, and refused in a start's context."""
+
+from pathlib import Path
+
+import pytest
+
+from coterie.arguments import read_context
+from coterie.failures import CommandError
+from coterie.settings import load
+from dsl.finite import non_finite
+from dsl.values import JsonValue
+
+NAN, INFINITE = float("nan"), float("inf")
+
+
+FOUND: list[tuple[JsonValue, str | None]] = [
+    ({"a": {"b": [1, NAN]}}, "a.b.1"),
+    ({"a": -INFINITE}, "a"),
+    ([[0.5], {"x": INFINITE}], "1.x"),
+    ({"a": [1e308, 0, "NaN", None, True, {}]}, None),
+]
+
+
+@pytest.mark.parametrize(("value", "path"), FOUND)
+def test_such_a_number_is_found_by_its_path(value: JsonValue, path: str | None) -> None:
+    assert non_finite(value) == path
+
+
+@pytest.mark.parametrize(
+    ("given", "set"),
+    [('{"a": {"b": NaN}}', ()), ('{"a": {"b": 1e400}}', ()),
+     (None, ("a.b=NaN",)), (None, ("a.b=-1e400",)), (None, ('a={"b": Infinity}',))],
+)  # fmt: skip
+def test_a_context_with_such_a_number_is_refused_before_the_start(
+    tmp_path: Path, given: str | None, set: tuple[str, ...]
+) -> None:
+    with pytest.raises(CommandError, match=r"'a\.b' is NaN or beyond all numbers"):
+        read_context(load({}, tmp_path), given, set)

@@ -53,7 +53,7 @@ format: $(DEV_READY) ## put the code into its format, mend what ruff can mend
 bench: $(DEV_READY) ## measure against a hand-written workflow, write bench/results.json
 	$(BIN)/python -m bench $(if $(N),--n $(N)) $(ARGS)
 
-chaos: $(DEV_READY) ## kill the worker and the server of many runs, check what is promised
+chaos: $(DEV_READY) ## kill and freeze workers and server of many runs, check what is promised
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 mutants: $(DEV_READY) ## break deciding code on purpose, count how often a test notices

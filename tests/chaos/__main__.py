@@ -1,4 +1,4 @@
-"""Kill the worker and the server of many runs at random, and check what is promised of it.
+"""Kill and freeze the workers and the server of many runs at random, and check what is promised.
 
     python -m tests.chaos --runs 30 --seed 7
 
@@ -43,7 +43,7 @@ def main() -> int:
     seed = args.seed if args.seed is not None else random.SystemRandom().randrange(10_000)
     terms = Terms(
         args.runs, args.kills if args.kills is not None else max(3, args.runs // 5), args.open,
-        gap=(1.0, args.gap), limit=args.limit * 60,
+        gap=(1.0, args.gap), limit=args.limit * 60, freezes=True,
     )  # fmt: skip
     tell(f"{terms.runs} runs, at most {terms.kills} kills, seed {seed}")
     # That a server is away is the point here, and no news.

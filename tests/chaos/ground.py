@@ -1,25 +1,32 @@
 """The world that is killed: a project with its embedded server and worker, as users have it."""
 
 import asyncio
+import os
 import random
+import signal
 import subprocess
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from tests.support.project import Project
 
 SAMPLE = Path(__file__).parent / "project"
-Target = Literal["worker", "server", "both"]
+Target = Literal["worker", "server", "both", "frozen worker", "frozen server"]
 _WEIGHTS: dict[Target, int] = {"worker": 6, "server": 2, "both": 1}
 """How often each is killed, of nine times."""
+_FREEZES: dict[Target, int] = {"frozen worker": 5, "frozen server": 2}
+"""How often each is frozen (SIGSTOP), beside the kills."""
+_FROZEN = (2.0, 20.0)
+"""Seconds until SIGCONT: also for longer than a heartbeat may be missed."""
+_WORKERS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One `kill -9`."""
+    """One `kill -9`; of what was frozen, the beginning or the end of it."""
 
     target: Target
     at: float
@@ -32,48 +39,70 @@ class Ground:
 
     shop: Project
     chance: random.Random
+    freezes: bool = False
+    """Workers and server are frozen too."""
     kills: list[Kill] = field(default_factory=list[Kill])
     deaths: list[str] = field(default_factory=list[str])
     """What nobody killed and ended all the same."""
-    _worker: "subprocess.Popen[bytes] | None" = None
+    _workers: "list[subprocess.Popen[bytes]]" = field(
+        default_factory=list["subprocess.Popen[bytes]"]
+    )
 
     def open(self) -> None:
-        """Start the server and the worker."""
+        """Start the server and the workers."""
         begun = self.shop.coterie("server")
         assert begun.returncode == 0, begun.stderr
-        self._worker = self.shop.begin("worker")
+        self._workers = [self.shop.begin("worker") for _ in range(_WORKERS)]
 
     def look(self) -> None:
-        """Begin the worker again when it ended by itself, which it never should."""
-        if self._worker is None:
-            return  # it is being killed
-        code = self._worker.poll()
-        if code is not None:
-            words = self.shop.log("worker").strip().splitlines()[-1:]
-            self.deaths.append(f"the worker ended by itself with {code}: {' '.join(words)}")
-            self._worker = self.shop.begin("worker")
+        """Begin a worker again that ended by itself, which it never should."""
+        for worker in list(self._workers):
+            code = worker.poll()
+            if code is not None:
+                words = self.shop.log("worker").strip().splitlines()[-1:]
+                self.deaths.append(f"a worker ended by itself with {code}: {' '.join(words)}")
+                self._workers.remove(worker)
+                self._workers.append(self.shop.begin("worker"))
 
     async def kill_one(self) -> Kill:
-        """`kill -9` of something, and the worker begun again after a moment.
+        """`kill -9` or SIGSTOP of something; a killed worker is begun again after a moment.
 
         The server comes back by itself: whoever uses it brings it back. Often it is done while a
         command that must not run twice is at work: that hurts most.
         """
         if self.chance.random() < 0.4:
             await self._command_at_work()
-        [target] = self.chance.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
+        weights = _WEIGHTS | (_FREEZES if self.freezes else {})
+        [target] = self.chance.choices(list(weights), list(weights.values()))
         kill = Kill(target, time.time())
-        if kill.target != "worker":
+        self.kills.append(kill)
+        match target:
+            case "frozen worker":
+                await self._freeze(self.chance.choice(self._workers).pid, target)
+            case "frozen server":
+                await self._freeze(int(cast("int", self.shop.server["pid"])), target)
+            case _:
+                await self._kill(target)
+        return kill
+
+    async def _kill(self, target: Target) -> None:
+        if target != "worker":
             self._kill_server()
-        if kill.target != "server":
-            worker, self._worker = self._worker, None
-            assert worker is not None
+        if target != "server":
+            worker = self._workers.pop(self.chance.randrange(len(self._workers)))
             worker.kill()
             worker.wait()
             await asyncio.sleep(self.chance.choice((0, 0, 1, 3)))
-            self._worker = self.shop.begin("worker")
-        self.kills.append(kill)
-        return kill
+            self._workers.append(self.shop.begin("worker"))
+
+    async def _freeze(self, pid: int, target: Target) -> None:
+        with suppress(ProcessLookupError):  # dead already, and not yet back
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                await asyncio.sleep(self.chance.uniform(*_FROZEN))
+            finally:
+                os.kill(pid, signal.SIGCONT)
+                self.kills.append(Kill(target, time.time()))
 
     async def _command_at_work(self) -> None:
         """Wait a while for a command that holds its lock, and for a moment of its work."""

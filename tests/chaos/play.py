@@ -23,15 +23,18 @@ async def play(folder: Path, seed: int, terms: Terms, tell: Callable[[str], None
     """
     chance = random.Random(seed)
     with project(folder, sample=SAMPLE) as shop:
-        ground = Ground(shop, chance)
+        ground = Ground(shop, chance, terms.freezes)
         ground.open()
         people = People(chance, folder / "ledger.txt")
         siege = Siege(ground, people, await shop.client(), terms, tell)
         await siege.lay()
         kills = [kill.target for kill in ground.kills]
         tell(
-            f"{len(kills)} kills ({kills.count('worker')} of the worker, {kills.count('server')} "
-            f"of the server, {kills.count('both')} of both) in {siege.seconds / 60:.1f} minutes"
+            f"{kills.count('worker')} kills of a worker, {kills.count('server')} of the server, "
+            f"{kills.count('both')} of both; a worker was frozen "
+            f"{kills.count('frozen worker') // 2} times, the server "
+            f"{kills.count('frozen server') // 2} times; "
+            f"{siege.seconds / 60:.1f} minutes"
         )
         tell(
             f"{people.taken.total()} decisions taken, {people.refused} refused as duplicate or "

@@ -4,8 +4,10 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError
 from coterie.new_runs import start_run
@@ -31,6 +33,8 @@ class Terms:
     """Seconds between two kills, at least and at most."""
     patience: float = 120.0
     """A run is wedged when its history does not grow for so long, and nothing was killed."""
+    freezes: bool = False
+    """Workers and server are frozen too, for up to 20 s."""
     limit: float = 3600.0
     """Seconds for everything."""
 
@@ -89,7 +93,20 @@ class Siege:
                     await asyncio.sleep(_LOOK)  # the server is away
                     continue
             self.started[id] = self._open[id] = Run(self.client, id)
+            await self._say_word(id)
             return
+
+    async def _say_word(self, id: str) -> None:
+        """What its last team waits for, said before the run has a plan."""
+        handle = self.client.get_workflow_handle(id)
+        while True:
+            try:
+                await handle.signal("word", id, rpc_timeout=timedelta(seconds=10))
+                return
+            except RPCError as error:
+                if error.status == RPCStatusCode.NOT_FOUND:
+                    return  # it came already, and the run has ended
+                await asyncio.sleep(_LOOK)
 
     async def _start_all(self, ids: Sequence[str]) -> None:
         for id in ids:

@@ -1,6 +1,7 @@
 """Messages that come before a run has a plan wait until it can judge them."""
 
 import asyncio
+import random
 import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -27,6 +28,7 @@ from coterie.fork_activity import ForkActivities
 from coterie.runs import Run, updated
 from coterie.sandbox import sandbox
 from coterie.wire import data_converter
+from tests.chaos import early
 from tests.support.engine import plan_of, trail
 from tests.support.runs import asked
 from workflows.early_messages import MAX_EARLY_BYTES, MAX_EARLY_SIGNALS, EarlySignals
@@ -167,6 +169,14 @@ async def test_messages_wait_while_a_worker_compiles_the_document(slow: SlowWork
         decided = await updated(Run(slow.client, handle.id), "decide", DECISION, Decision)
         assert decided.verdict == "approved"
         assert (await ended(handle))["context"]["said"] == ["a", "b", "c"]
+
+
+async def test_no_signal_is_lost_of_many_to_runs_without_a_worker(slow: SlowWorker) -> None:
+    """`python -m tests.chaos.early` sends them to 1,000 runs on the embedded server."""
+    sent = await early.send(slow.client, slow.queue, 8, random.Random(1))
+    slow.may.set()
+    async with slow.up():
+        assert await early.lost(slow.client, sent) == []
 
 
 async def test_a_signal_that_no_step_waits_for_is_refused_when_the_plan_is_known(

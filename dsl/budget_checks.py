@@ -62,6 +62,13 @@ class BudgetCompiler:
 
     def _terms(self, terms: BudgetTerms, path: NodePath) -> None:
         mark = self._tree.find(path).at
+        if terms.on_exceeded == "ask":
+            place = (*path, "on_exceeded")
+            self._problems.add(
+                "W502", self._tree.find(place).at, place,
+                f"the question of the budget {path[-1]!r} has no deadline: it may wait for ever",
+                fix="write `on_exceeded: {ask: {deadline: 3d}}`",
+            )  # fmt: skip
         if terms.on_exceeded == "route":
             if terms.next_team is None:
                 self._problems.add("E102", mark, (*path, "next_team"),

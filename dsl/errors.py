@@ -31,7 +31,7 @@ Code = Literal[
     "E501", "E502", "E503", "E504", "E505",
     "E601", "E602",
     "W501", "W502", "W503", "W504", "W505", "W506", "W507", "W508", "W509",
-    "W510", "W511", "W512", "W513", "W514", "W515",
+    "W510", "W511", "W512", "W513", "W514", "W515", "W516",
 ]  # fmt: skip
 """Stable codes; `docs/errors.md` has one heading for each."""
 

@@ -6,11 +6,13 @@ from dsl.analysis.holes import either, holes
 from dsl.analysis.solver import Effort
 from dsl.checks import Checker
 from dsl.document import Orchestration, RoutingDocument, RuleDocument, TeamDocument
-from dsl.errors import listed
+from dsl.errors import listed, nearest
 from dsl.naming import unknown
 from dsl.nodes import Node, Problems
+from dsl.paths import parse
 from dsl.plan import Routing, Rule
 from dsl.values import NodePath
+from dsl.walking import asks, walk
 
 
 def targets(next_team: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -105,6 +107,8 @@ class RouteCompiler:
                     f"`{key}` belongs to a fan-out, and `next_team` is no list",
                     fix=f"write `next_team: [a, b]`, or remove `{key}`",
                 )  # fmt: skip
+        if fans_out:
+            self._merged(rule, path)
         return Rule(
             condition=rule.condition,
             next_team=rule.next_team,
@@ -112,6 +116,46 @@ class RouteCompiler:
             merge=rule.merge,
             concentrator=concentrator,
         )
+
+    def _merged(self, rule: RuleDocument, path: NodePath) -> None:
+        """Note a policy for a context path that no branch sets."""
+        written = {parse(update) for name in self._on_branches(rule) for update in
+                   self._updates(name)}  # fmt: skip
+        for policy in rule.merge:
+            wanted = parse(policy)
+            if any(one[: len(wanted)] == wanted[: len(one)] for one in written):
+                continue
+            place = (*path, "merge", policy)
+            known = {".".join(one) for one in written}
+            self.problems.add(
+                "W516", self.tree.find(place).at, place,
+                f"no branch of this fan-out sets {policy!r}, so nothing is merged there",
+                allowed=f"the context paths that a branch sets: {listed(known)}",
+                fix=nearest(policy, known) or "set it in `context_updates:` of a branch's routing",
+            )  # fmt: skip
+
+    def _on_branches(self, rule: RuleDocument) -> set[str]:
+        """The teams that the branches can come to before, and past, where they meet."""
+        found: set[str] = set()
+        ahead = [*targets(rule.next_team)]
+        while ahead:
+            team = self.teams.get(name := ahead.pop())
+            if team is None or name in found:
+                continue
+            found.add(name)
+            if team.routing is not None:
+                ahead += targets(team.routing.default)
+                ahead += [t for one in team.routing.rules for t in targets(one.next_team)]
+                ahead += [one.concentrator for one in team.routing.rules if one.concentrator]
+            ahead += [t for t in self.teams if t in _silent_targets(team)]
+        return found
+
+    def _updates(self, name: str) -> Iterator[str]:
+        routing = self.teams[name].routing
+        if routing is not None:
+            yield from routing.context_updates
+            for rule in routing.rules:
+                yield from rule.context_updates
 
     def _meeting(self, rule: RuleDocument, path: NodePath) -> str | None:
         """Where the branches of a fan-out meet."""
@@ -177,3 +221,9 @@ class RouteCompiler:
                 seen.add(("past", inner))
                 yield from self._beyond(meeting, seen)
         yield from self._reachable(targets(team.routing.default), seen)
+
+
+def _silent_targets(team: TeamDocument) -> set[str]:
+    """Where approvals of the team go on when nobody decides."""
+    return {terms.on_timeout for step, _ in walk(team.tasks, ())
+            if (terms := asks(step)) is not None}  # fmt: skip

@@ -39,7 +39,9 @@ _BOUNDS = {
     "RateLimitPolicy.requests_per_minute": "model calls in a minute, over all workers",
     "RateLimitPolicy.requests_per_minute_per_key": "of them for one, as `fair_by` says",
     **{f"{model}.{key}": bounds for model in ("CountBudget", "MoneyBudget", "TimeBudget")
-       for key, bounds in (("limit", ""), ("on_exceeded", "when it is used up"))},
+       for key, bounds in (("limit", ""), ("on_exceeded", "when it is used up"),
+                           ("warn_at", "share of it from which people are told"),
+                           ("next_team", "team that goes on then"))},
 }  # fmt: skip
 """The fields of the language that bound something, and what they bound."""
 _BUDGETS = {
@@ -114,7 +116,8 @@ def _found(values: Iterable[Effective]) -> Iterator[Limit]:
     for value in values:
         bounds = _BOUNDS.get(value.field)
         budget = "budgets" in value.path[-3:]
-        if bounds is not None and (budget or _counts(value)):
+        unset = value.field.endswith("Budget.next_team") and value.value is None
+        if bounds is not None and not unset and (budget or _counts(value)):
             below = 3 if budget else 2 if value.field.startswith(_OWNERS) else 1
             name = ".".join(str(part) for part in value.path[-below:]).removesuffix(".limit")
             bounds = bounds or _BUDGETS[str(value.path[-2])]

@@ -7,6 +7,26 @@ from pathspec import GitIgnoreSpec
 
 from activities.skills.base import SkillRefusal
 
+GENERATED = frozenset(
+    (
+        ".venv",
+        "venv",
+        "node_modules",
+        "__pycache__",
+        ".pytest_cache",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".hypothesis",
+        ".tox",
+        ".nox",
+        ".gradle",
+        "build",
+        "dist",
+        "target",
+    )
+)
+"""Folders of environments, caches and build output: skipped, unless `include` names them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Globs:
@@ -15,6 +35,8 @@ class Globs:
     include: GitIgnoreSpec | None
     """None for everything."""
     exclude: GitIgnoreSpec
+    generated: frozenset[str] = GENERATED
+    """Names of folders that are skipped."""
 
     @classmethod
     def of(cls, include: tuple[str, ...], exclude: tuple[str, ...]) -> "Globs":
@@ -26,6 +48,7 @@ class Globs:
         return cls(
             include=_compiled("include", include) if include else None,
             exclude=_compiled("exclude", exclude),
+            generated=GENERATED - {part for glob in include for part in glob.split("/")},
         )
 
     def want(self, path: str) -> bool:
@@ -36,6 +59,8 @@ class Globs:
 
     def enter(self, directory: str) -> bool:
         """Can anything in this directory be meant?"""
+        if directory.rpartition("/")[2] in self.generated:
+            return False
         return not self.exclude.match_file(f"{directory}/")
 
 

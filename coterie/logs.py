@@ -15,6 +15,7 @@ from temporalio.runtime import (
 
 from activities.project_files import private_opener
 from coterie.settings import Settings, state_folder
+from dsl.known_secrets import KnownSecrets, secrets_of
 from dsl.visible import hanging
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
@@ -26,7 +27,21 @@ class VisibleFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as text, its further lines indented."""
-        return hanging(super().format(record), _MARGIN)
+        return hanging(_known.secrets.without(super().format(record)), _MARGIN)
+
+
+class _Known:
+    """What no log line of this process tells."""
+
+    secrets = KnownSecrets()
+
+
+_known = _Known()
+
+
+def hide(secrets: KnownSecrets) -> None:
+    """Keep secrets out of every log line from now on."""
+    _known.secrets = secrets
 
 
 class PrivateLogFile(RotatingFileHandler):
@@ -38,6 +53,7 @@ class PrivateLogFile(RotatingFileHandler):
 
 def to_file(settings: Settings) -> None:
     """Keep the terminal for the run; logs go to `.coterie/coterie.log`."""
+    hide(KnownSecrets(secrets_of(settings.environment)))
     file = state_folder(settings) / "coterie.log"
     _configure(PrivateLogFile(file, maxBytes=5_000_000, backupCount=1, encoding="utf-8"))
 

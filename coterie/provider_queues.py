@@ -18,6 +18,7 @@ from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import HEARTBEAT_EVERY, OwnQueue
+from activities.redaction import SecretsInterceptor
 from coterie.trusted import TrustedConfig
 from coterie.version import own_version
 from dsl.document import ProviderSection, RateLimitPolicy
@@ -90,6 +91,7 @@ def queue_worker(
     client: Client,
     queue: ProviderQueue,
     agents: AgentActivities,
+    clean: SecretsInterceptor,
     *,
     grace: timedelta,
     most: int,
@@ -97,6 +99,7 @@ def queue_worker(
     """A worker for the model calls of one provider, beside the one that serves the runs."""
     return Worker(
         client,
+        interceptors=[clean],
         task_queue=queue.name,
         activities=[agents.run_agent],
         build_id=own_version(),

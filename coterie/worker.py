@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -13,9 +13,10 @@ from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import HEARTBEAT_EVERY, Marks
-from activities.notices import NoticeActivities
+from activities.notices import NoticeActivities, Webhook
 from activities.prices import Pricing
 from activities.providers.registry import Providers
+from activities.redaction import SecretsInterceptor
 from activities.skills.activity import SkillActivities
 from activities.skills.bubblewrap import Bubblewrap
 from activities.skills.registry import SKILLS
@@ -23,6 +24,7 @@ from activities.user_code.pool import UserCode
 from coterie.command_sandbox import command_sandbox
 from coterie.compile_activity import CompileActivities
 from coterie.fork_activity import ForkActivities
+from coterie.logs import hide
 from coterie.marking import marks_of
 from coterie.plan_policy import PlanPolicy
 from coterie.process_privacy import keep_to_itself
@@ -39,6 +41,7 @@ from coterie.trusted import (
     workspace_of,
 )
 from coterie.version import own_version
+from dsl.known_secrets import KnownSecrets, secrets_of
 from workflows.team import TeamWorkflow
 
 MOST_ACTIVITIES = 100
@@ -175,8 +178,12 @@ def build_workers(
     notices = NoticeActivities(
         channels_of(trusted, settings), settings.environment, Path(trusted.workspace)
     )
+    known = KnownSecrets(_secret_values(trusted, settings))
+    hide(known)
+    clean = SecretsInterceptor(known)
     serving = Worker(
         client,
+        interceptors=[clean],
         task_queue=task_queue,
         workflows=[TeamWorkflow],
         activities=[
@@ -199,6 +206,18 @@ def build_workers(
     )
     served = {queue.name: queue for queue in queues.values()}.values()
     calling = (
-        queue_worker(client, queue, agents, grace=grace, most=MOST_ACTIVITIES) for queue in served
+        queue_worker(client, queue, agents, clean, grace=grace, most=MOST_ACTIVITIES)
+        for queue in served
     )
     return (serving, *calling)
+
+
+def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
+    """Every secret that this worker knows."""
+    yield from secrets_of(settings.environment)
+    for provider in provider_settings(trusted, settings).values():
+        yield provider.api_key or ""
+    for channel in channels_of(trusted, settings).values():
+        if isinstance(channel, Webhook):
+            yield channel.url or ""
+            yield channel.secret or ""

@@ -57,6 +57,11 @@ def redacted(text: str) -> str:
     return _without(text, [*_shapes(text), *_told_values(text)])[0]
 
 
+def without_shapes(text: str) -> str:
+    """Return a text without what has the shape of a key, a token or a password in an address."""
+    return _without(text, list(_shapes(text)))[0]
+
+
 def redacted_line(lines: Sequence[str], index: int, column: int) -> tuple[str, int]:
     """A line of a file without what looks like a secret, and where a column of it is then.
 

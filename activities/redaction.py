@@ -1,0 +1,94 @@
+"""What leaves an activity is without secrets: failures and heartbeats, whoever wrote them."""
+
+from typing import Any, cast
+
+from temporalio.exceptions import ApplicationError
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ActivityOutboundInterceptor,
+    ExecuteActivityInput,
+    Interceptor,
+)
+
+from activities.contracts import AgentResponse
+from dsl.known_secrets import KnownSecrets
+
+
+class SecretsInterceptor(Interceptor):
+    """One redaction for every activity of a worker."""
+
+    def __init__(self, known: KnownSecrets) -> None:
+        self._known = known
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        """Stand around the activity."""
+        return _Inbound(next, self._known)
+
+
+class _Inbound(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, known: KnownSecrets) -> None:
+        super().__init__(next)
+        self._known = known
+
+    def init(self, outbound: ActivityOutboundInterceptor) -> None:
+        super().init(_Outbound(outbound, self._known))
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        try:
+            return _clean_result(await super().execute_activity(input), self._known)
+        except Exception as error:
+            clean = _clean(error, self._known)
+            if clean is error:
+                raise
+            raise clean from None
+
+
+class _Outbound(ActivityOutboundInterceptor):
+    def __init__(self, next: ActivityOutboundInterceptor, known: KnownSecrets) -> None:
+        super().__init__(next)
+        self._known = known
+
+    def heartbeat(self, *details: Any) -> None:
+        super().heartbeat(*(_clean_detail(one, self._known) for one in details))
+
+
+def _clean(error: Exception, known: KnownSecrets) -> Exception:
+    """The same failure without secrets; the very same where it and its causes have none."""
+    words = str(error)
+    if not isinstance(error, ApplicationError):
+        chain = _chain(error)
+        if all(known.without(str(one)) == str(one) for one in chain):
+            return error
+        return ApplicationError(known.without(words), type=type(error).__name__)
+    message = known.without(error.message)
+    details = [_clean_detail(one, known) for one in error.details]
+    causes = _chain(error)[1:]
+    same = message == error.message and details == list(error.details)
+    if same and all(known.without(str(one)) == str(one) for one in causes):
+        return error
+    return ApplicationError(
+        message, *details, type=error.type, non_retryable=error.non_retryable,
+        next_retry_delay=error.next_retry_delay, category=error.category,
+    )  # fmt: skip
+
+
+def _clean_result(result: object, known: KnownSecrets) -> object:
+    """A result; the failure that an agent tells in it is without secrets."""
+    if not isinstance(result, AgentResponse) or result.error is None:
+        return result
+    message = known.without(result.error.message)
+    return result.model_copy(update={"error": result.error.model_copy(update={"message": message})})
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The failure and what led to it, as Temporal tells it."""
+    found: list[BaseException] = [error]
+    while (cause := found[-1].__cause__ or found[-1].__context__) and cause not in found:
+        found.append(cause)
+    return found
+
+
+def _clean_detail(detail: object, known: KnownSecrets) -> object:
+    if isinstance(detail, str | list | dict):
+        return known.without_in(cast("Any", detail))
+    return detail

@@ -1,0 +1,85 @@
+"""Secrets whose values are known: never repeated, neither whole nor in part nor in base64."""
+
+import base64
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
+
+from pydantic import JsonValue
+
+from dsl.redaction import HIDDEN, names_secret, without_shapes
+
+_SHORTEST = 8
+"""Characters of a value that is one; what is shorter stands in too many texts."""
+_WINDOW = 12
+"""So many characters in a row of a longer value give it away."""
+
+
+class KnownSecrets:
+    """Texts without certain values."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        self._windows: dict[int, set[str]] = {}
+        for value in values:
+            for part in _telling(value.strip()):
+                for form in (part, *_encoded(part)):
+                    self._add(form)
+
+    def _add(self, form: str) -> None:
+        if len(form) < _SHORTEST:
+            return
+        width = min(len(form), _WINDOW)
+        windows = self._windows.setdefault(width, set())
+        windows.update(form[at : at + width] for at in range(len(form) - width + 1))
+
+    def without(self, text: str) -> str:
+        """Return a text without the values, and without what has the shape of a key."""
+        spans = sorted(
+            (at, at + width)
+            for width, windows in self._windows.items()
+            for at in range(len(text) - width + 1)
+            if text[at : at + width] in windows
+        )
+        parts: list[str] = []
+        end = 0
+        for begin, stop in spans:
+            if begin > end or not parts:
+                parts += [text[end:begin], HIDDEN]
+            end = max(end, stop)
+        return without_shapes("".join([*parts, text[end:]]))
+
+    def without_in(self, value: JsonValue) -> JsonValue:
+        """Return JSON whose texts, and names of fields, are without the values."""
+        match value:
+            case str():
+                return self.without(value)
+            case list():
+                return [self.without_in(one) for one in value]
+            case dict():
+                return {self.without(k): self.without_in(v) for k, v in value.items()}
+            case _:
+                return value
+
+
+def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values of the variables that are called like secrets."""
+    return tuple(value for name, value in environment.items() if names_secret(name))
+
+
+def _telling(value: str) -> tuple[str, ...]:
+    """The parts of a value that nobody may see: of an address its password, path and query."""
+    if "://" not in value:
+        return (value,)
+    try:
+        parts = urlsplit(value)
+        return tuple(one for one in (parts.password, parts.path.strip("/"), parts.query) if one)
+    except ValueError:
+        return (value,)
+
+
+def _encoded(value: str) -> Iterable[str]:
+    """The base64 of a text, wherever it begins within what is encoded with it."""
+    for shift, unsure in enumerate((0, 2, 3)):
+        data = b"\0" * shift + value.encode("utf-8", "surrogatepass")
+        whole = base64.b64encode(data[: len(data) // 3 * 3]).decode()[unsure:]
+        yield whole
+        yield whole.translate({ord("+"): "-", ord("/"): "_"})

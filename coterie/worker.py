@@ -183,7 +183,7 @@ def build_workers(
     clean = SecretsInterceptor(known)
     serving = Worker(
         client,
-        interceptors=[clean],
+        interceptors=[clean, PlanPolicy(accept_plans=accept_plans)],
         task_queue=task_queue,
         workflows=[TeamWorkflow],
         activities=[
@@ -193,7 +193,6 @@ def build_workers(
             forks.fork_run,
             notices.notify,
         ],
-        interceptors=[PlanPolicy(accept_plans=accept_plans)],
         workflow_runner=sandbox(),
         # The default is a hash over every loaded module: seconds of CPU for nothing.
         build_id=own_version(),

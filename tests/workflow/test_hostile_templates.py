@@ -2,7 +2,7 @@
 
 import resource
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from temporalio.testing import WorkflowEnvironment
@@ -52,8 +52,9 @@ async def test_a_worker_answers_other_runs_while_one_has_hostile_templates(
 
 def find(value: Any) -> list[Any]:
     """Every list within the value."""
+    inner: list[Any] = []
     if isinstance(value, dict):
-        value = [*value.values()]
-    elif not isinstance(value, list):
-        return []
-    return [value, *(found for item in value for found in find(item))]
+        inner = list(cast("dict[str, Any]", value).values())
+    elif isinstance(value, list):
+        inner = cast("list[Any]", value)
+    return [inner, *(found for item in inner for found in find(item))] if inner else []

@@ -15,12 +15,16 @@ from temporalio.converter import StorageDriverStoreContext, StorageDriverWorkflo
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.workflow import Info
 
+from coterie.task_board import TaskBoard, run_name
+
 
 @dataclass(frozen=True)
 class ContextFreeRunner(WorkflowRunner):
     """Another runner's instances, for data converters that take no serialization context."""
 
     inner: WorkflowRunner
+    board: TaskBoard | None = None
+    """Where each workflow task is told to the watchdog."""
 
     def prepare_workflow(self, defn: object) -> None:
         """As the inner runner does."""
@@ -28,7 +32,7 @@ class ContextFreeRunner(WorkflowRunner):
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
         """The inner runner's instance, asked for activations only."""
-        return _ContextFree(self.inner.create_instance(det))
+        return _ContextFree(self.inner.create_instance(det), self.board)
 
     def set_worker_level_failure_exception_types(
         self, types: Sequence[type[BaseException]]
@@ -38,9 +42,11 @@ class ContextFreeRunner(WorkflowRunner):
 
 
 class _ContextFree(WorkflowInstance):
-    def __init__(self, inner: WorkflowInstance) -> None:
+    def __init__(self, inner: WorkflowInstance, board: TaskBoard | None) -> None:
         self._inner = inner
+        self._board = board
         info = inner.get_info()
+        self._name = run_name(info.workflow_id, info.run_id)
         # The run itself: no command of ours has a payload for another workflow.
         self._store = StorageDriverStoreContext(
             target=StorageDriverWorkflowInfo(
@@ -50,7 +56,14 @@ class _ContextFree(WorkflowInstance):
         )  # fmt: skip
 
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
-        return self._inner.activate(act)
+        board = self._board
+        if board is None:
+            return self._inner.activate(act)
+        slot = board.begin(self._name)
+        try:
+            return self._inner.activate(act)
+        finally:
+            board.end(slot)
 
     def get_serialization_context(self, command_info: object) -> None:
         return None

@@ -9,6 +9,7 @@ from temporalio.worker import WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from coterie.runner import ContextFreeRunner
+from coterie.task_board import TaskBoard
 
 LIBRARIES = (
     "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "jinja2", "markupsafe",
@@ -47,14 +48,15 @@ ACTING = (
 A run that waits would keep 80 kB of functions that are the same in every run."""
 
 
-def sandbox(*, everything: bool = False) -> WorkflowRunner:
+def sandbox(*, everything: bool = False, board: TaskBoard | None = None) -> WorkflowRunner:
     """The workflow runner of every worker.
 
     Args:
         everything: keep the interpreter inside too, as the tests do to catch what it should not do.
+        board: where workflow tasks are told to a watchdog.
     """
     inside = SandboxedWorkflowRunner(restrictions=restrictions(everything=everything))
-    return ContextFreeRunner(inside)
+    return ContextFreeRunner(inside, board)
 
 
 def restrictions(*, everything: bool = False) -> SandboxRestrictions:

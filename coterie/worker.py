@@ -32,6 +32,7 @@ from coterie.provider_queues import ProviderQueue, hold, provider_queues, queue_
 from coterie.sandbox import sandbox
 from coterie.settings import Settings
 from coterie.storage import storage_of
+from coterie.task_board import TaskBoard
 from coterie.terminal import note
 from coterie.trusted import (
     TrustedConfig,
@@ -41,6 +42,7 @@ from coterie.trusted import (
     workspace_of,
 )
 from coterie.version import own_version
+from coterie.watchdogs import watched
 from dsl.known_secrets import KnownSecrets, secrets_of
 from workflows.team import TeamWorkflow
 
@@ -90,14 +92,17 @@ async def working(
     providers = Providers(reached)
     queues = provider_queues(trusted, task_queue)
     marks = await marks_of(client, trusted)
+    board = TaskBoard()
     workers = build_workers(
         client, settings, trusted, providers, queues, Pricing(reached), user_code, marks, sandbox,
+        board,
         task_queue=task_queue, grace=grace, sticky=sticky, accept_plans=accept_plans,
     )  # fmt: skip
     await _hold(client, queues)
     try:
-        async with _serving(workers, grace):
-            yield workers[0]
+        with watched(settings, board):
+            async with _serving(workers, grace):
+                yield workers[0]
     finally:
         await user_code.close()
         await providers.close()
@@ -155,6 +160,7 @@ def build_workers(
     user_code: UserCode,
     marks: Marks | None = None,
     commands_in: Bubblewrap | None = None,
+    board: TaskBoard | None = None,
     *,
     task_queue: str,
     grace: timedelta,
@@ -193,7 +199,7 @@ def build_workers(
             forks.fork_run,
             notices.notify,
         ],
-        workflow_runner=sandbox(),
+        workflow_runner=sandbox(board=board),
         # The default is a hash over every loaded module: seconds of CPU for nothing.
         build_id=own_version(),
         max_cached_workflows=_CACHED_RUNS,

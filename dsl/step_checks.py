@@ -29,7 +29,7 @@ from dsl.templates import BadTemplate, is_template, parse
 from dsl.values import JsonValue, NodePath, seconds
 from dsl.walking import variables
 
-RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip")
+RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip", "worker_blocked")
 """The signals that every run takes itself: no step would ever get one of them."""
 
 TEMPORALS = "__temporal"

@@ -153,6 +153,11 @@ def told_redirect(asked: RedirectInput) -> str:
     return _told(f"redirected to {asked.team}", asked.by, asked.why)
 
 
+def worker_blocked(state: RunState, asked: Control, now: datetime) -> None:
+    """Record that a watchdog ended a worker which the run had blocked."""
+    note(state, "control", f"the worker {asked.by} was ended: {asked.why}", now, status="blocked")
+
+
 def note(
     state: RunState,
     kind: TrailKind,

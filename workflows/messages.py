@@ -48,8 +48,12 @@ class TeamInput(Frozen):
     """With a plan: ask the worker how the run is to be seen; without one it says so anyway."""
 
 
+WORKER_BLOCKED = "worker_blocked"
+"""The signal by which a watchdog says that the run blocked a worker."""
+
+
 class Control(Frozen):
-    """The payload of the signals `pause` and `resume`."""
+    """The payload of the signals `pause`, `resume` and `worker_blocked`."""
 
     by: By = "unknown"
     why: Why = ""

@@ -193,6 +193,17 @@ class People:
             return
         self._controlled(given, control.resume)
 
+    @workflow.signal(
+        name="worker_blocked",
+        description="A watchdog ended a worker that the run blocked: {by, why}",
+    )
+    @takes_any_arguments
+    async def worker_blocked(self, *given: RawValue) -> None:
+        """Record it; the next worker that the run blocks terminates it."""
+        if not await self._admitted("worker_blocked", given):
+            return
+        self._controlled(given, control.worker_blocked)
+
     def _controlled(
         self, given: Sequence[RawValue], act: Callable[[RunState, Control, datetime], None]
     ) -> None:

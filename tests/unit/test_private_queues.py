@@ -34,6 +34,7 @@ def ended() -> int:
         ("a worker of a fleet", 59, True),
         (f"{ended()}@{HERE}", 1, False),
     ],
+    ids=["ours", "ours, long ago", "elsewhere", "elsewhere, long ago", "no process", "ended"],
 )
 def test_a_poller_counts_while_its_process_may_live(
     identity: str, seconds_ago: float, alive: bool

@@ -107,7 +107,8 @@ def test_pause_amend_and_resume(tmp_path: Path) -> None:
             assert (told.returncode, told.stdout) == (1, "")
             assert "the run 'held' has ended; see what it came to" in told.stderr
 
-        assert shop.coterie("start", "team.yml", "--id", "left").returncode == 0
+        started = shop.coterie("start", "team.yml", "--id", "left", "--set", "word=old")
+        assert started.returncode == 0, started.stderr
         until(lambda: "first/sign#1" in shop.coterie("pending", "left").stdout, "the approval")
         shop.temporal("workflow", "cancel", "-w", "left")
         until(lambda: "stopping" in shop.coterie("status", "left", "--json").stdout, "the end")

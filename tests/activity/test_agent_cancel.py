@@ -40,7 +40,7 @@ async def test_cancelling_the_activity_cancels_the_model_call() -> None:
     model = WaitingModel()
     environment = ActivityEnvironment()
     turn = asyncio.ensure_future(environment.run(AgentActivities(model).run_agent, request()))
-    await asyncio.wait_for(model.asked.wait(), 10)
+    await asyncio.wait_for(model.asked.wait(), 60)
     environment.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn
@@ -59,5 +59,5 @@ async def test_the_activity_beats_while_the_model_thinks() -> None:
     environment.info = replace(environment.info, heartbeat_timeout=timedelta(milliseconds=30))
     environment.on_heartbeat = beat
     turn = environment.run(AgentActivities(model).run_agent, request())
-    response = await asyncio.wait_for(turn, 10)
+    response = await asyncio.wait_for(turn, 60)
     assert response.success

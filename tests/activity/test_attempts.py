@@ -95,7 +95,7 @@ async def test_work_does_not_go_on_when_the_worker_was_frozen_past_the_deadline(
         await asyncio.sleep(0.01)
     world.time += 20.0
     with pytest.raises(ApplicationError, match="gave the call to another attempt"):
-        await asyncio.wait_for(working, 30)
+        await asyncio.wait_for(working, 120)
     assert set(world.beats) == {100.0}
     assert current.get() is None
 
@@ -111,7 +111,7 @@ async def test_a_stop_of_the_work_is_no_stale_attempt() -> None:
     await asyncio.sleep(0)
     working.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(working, 30)
+        await asyncio.wait_for(working, 120)
 
 
 async def test_a_model_is_not_asked_again_in_an_attempt_that_does_not_count() -> None:
@@ -204,7 +204,7 @@ async def _frozen_run(ledger: Ledger, effect: Effect, folder: Path) -> None:
         handle = await env.client.start_workflow(
             OneCall.run, "Ledger.add", id=f"frozen-{uuid.uuid4()}", task_queue="frozen"
         )
-        await asyncio.wait_for(handle.result(), 60)
+        await asyncio.wait_for(handle.result(), 120)
 
 
 async def test_a_call_is_not_made_again_by_a_worker_that_was_frozen(tmp_path: Path) -> None:

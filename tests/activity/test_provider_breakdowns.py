@@ -219,7 +219,7 @@ async def test_cancelling_a_call_closes_its_connection(kind: str) -> None:
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        await asyncio.wait_for(server.left.wait(), timeout=30)
+        await asyncio.wait_for(server.left.wait(), timeout=120)
     await providers.close()
 
 

@@ -142,7 +142,7 @@ async def test_standard_input_is_empty(tmp_path: Path) -> None:
 
 
 async def test_out_of_time_kills_the_whole_family(tmp_path: Path) -> None:
-    result = await run(workspace_at(tmp_path, python(FAMILY, timeout=3.0)))
+    result = await run(workspace_at(tmp_path, python(FAMILY, timeout=10.0)))
     assert (result.timed_out, result.passed) == (True, False)
     assert result.output == "at work\n"
     await all_dead(tmp_path)

@@ -140,7 +140,7 @@ def _listening(pid: int) -> list[int]:
 
 def _posted(port: int, host: str, body: str) -> tuple[int, str]:
     """A request to start a run, as a browser would send it; 0 from who speaks no HTTP/1.1."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(
             "POST", "/api/v1/namespaces/default/workflows/forged", body,

@@ -98,7 +98,7 @@ class Project:
 
     async def client(self) -> Client:
         """A client of the embedded server, which may just be coming back."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 90
         while True:
             try:
                 return await Client.connect(self.address, data_converter=data_converter)

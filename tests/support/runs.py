@@ -17,7 +17,7 @@ Handle = Any
 
 async def asked(handle: Handle, env: WorkflowEnvironment | None = None) -> Any:
     """The first request that waits for a person."""
-    for _ in range(500):
+    for _ in range(4000):
         pending = await handle.query("pending")
         if pending:
             return pending[0]
@@ -51,7 +51,7 @@ async def refusal(handle: Handle, payload: object, update: str = "decide") -> An
 async def failure(handle: Handle) -> Any:
     """The failure of a run, as the ApplicationError that it ends with."""
     with pytest.raises(WorkflowFailureError) as error:
-        await asyncio.wait_for(handle.result(), 30)
+        await asyncio.wait_for(handle.result(), 120)
     return error.value.cause
 
 

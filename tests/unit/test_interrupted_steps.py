@@ -161,7 +161,7 @@ async def test_a_skill_call_that_ended_as_it_was_cancelled_counts_as_cancelled(
     request = SkillRequest(skill="A.b", key="k")
     call = Call(id="1", summary="a/b", options=CallOptions(timeout=5, retries=0), step="a/b")
     calling = asyncio.create_task(Calls(RunState(), "run", Pacer()).call_skill(request, call))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await there.began.wait()
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):

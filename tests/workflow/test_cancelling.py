@@ -26,7 +26,7 @@ from tests.support.runs import asked
 from workflows.team import TeamWorkflow
 
 Handle = Any
-MOST_SECONDS = 5.0
+MOST_SECONDS = 30.0
 
 HEAD = """
 llm_config:
@@ -112,7 +112,7 @@ async def working(
 
 
 async def come(happened: Callable[[], bool]) -> None:
-    for _ in range(1000):
+    for _ in range(6000):
         if happened():
             return
         await asyncio.sleep(0.01)  # between two looks
@@ -142,7 +142,7 @@ def replayer() -> Replayer:
 
 async def at_work(handle: Handle, state: str = "", step: str = "") -> None:
     """Wait until a step of the run is in progress, or that one is."""
-    for _ in range(1000):
+    for _ in range(6000):
         status = await handle.query("status")
         doing = [one["step"] for one in status.get("doing", ())]
         if doing and state in ("", status["state"]) and (not step or step in doing):
@@ -177,7 +177,7 @@ async def test_a_model_call_is_cut_and_what_was_done_stays_readable(
 ) -> None:
     async with raw_server(b"", hang=True) as model, working(server, tmp_path, model.url) as here:
         handle: Handle = await here.start(ONE.replace("TASK", MODEL), {"topic": "rain"})
-        await asyncio.wait_for(model.asked.wait(), 20)
+        await asyncio.wait_for(model.asked.wait(), 60)
         began = time.monotonic()
         expect_partial(await cancelled(handle))
         await asyncio.wait_for(model.left.wait(), MOST_SECONDS)
@@ -221,7 +221,7 @@ async def test_every_branch_of_a_fan_out_ends_and_each_clean_up_runs_once(
 ) -> None:
     async with raw_server(b"", hang=True) as model, working(server, tmp_path, model.url) as here:
         handle: Handle = await here.start(FAN_OUT)
-        await asyncio.wait_for(model.asked.wait(), 20)
+        await asyncio.wait_for(model.asked.wait(), 60)
         await come(lambda: (tmp_path / "parent").exists())
         await asked(handle)
         result = await cancelled(handle)

@@ -70,7 +70,7 @@ async def test_a_loop_goes_on_in_the_middle_over_many_histories(tmp_path: Path) 
     async with suggesting_after(50) as env, engine(env, tmp_path, answers) as running:
         handle: Any = await running.start(LONG)
         first = (await handle.describe()).run_id
-        for _ in range(200):
+        for _ in range(2000):
             if await handle.query("pending"):
                 break
             await asyncio.sleep(0.05)  # between two looks

@@ -133,7 +133,7 @@ async def refused(handle: Any, update: str, given: object) -> ApplicationError:
 async def ended(handle: Any) -> Any:
     """The result of a run, whose history can be replayed."""
     try:
-        return await asyncio.wait_for(handle.result(), 30)
+        return await asyncio.wait_for(handle.result(), 120)
     finally:
         replayer = Replayer(
             workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=sandbox()

@@ -54,7 +54,7 @@ async def _approved(handle: Handle) -> None:
     request = await asked(handle)
     await handle.execute_update("decide", {"id": request["id"], "decision": "approve"})
     await handle.signal("word", "fine")
-    assert (await asyncio.wait_for(handle.result(), 30))["output"]["word"] == "fine"
+    assert (await asyncio.wait_for(handle.result(), 120))["output"]["word"] == "fine"
     kinds = [event.event_type for event in (await handle.fetch_history()).events]
     assert EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED not in kinds
 
@@ -122,7 +122,7 @@ async def test_a_named_signal_without_an_argument_brings_null(here: Engine) -> N
     request = await asked(handle)
     await handle.signal("word")
     await handle.execute_update("decide", {"id": request["id"], "decision": "approve"})
-    assert (await asyncio.wait_for(handle.result(), 30))["output"]["word"] is None
+    assert (await asyncio.wait_for(handle.result(), 120))["output"]["word"] is None
 
 
 LONG = "q" * 1_900_000
@@ -187,4 +187,4 @@ async def test_what_comes_while_a_worker_takes_up_the_run_is_to_be_said_again(
         assert (await _refusal(handle, "decide", [{}])).type == "Malformed"
         await handle.signal("approve", {"id": request["id"]})
         await handle.signal("word", "fine")
-        assert (await asyncio.wait_for(handle.result(), 30))["output"]["word"] == "fine"
+        assert (await asyncio.wait_for(handle.result(), 120))["output"]["word"] == "fine"

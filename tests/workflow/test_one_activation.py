@@ -64,7 +64,7 @@ async def begun(server: Client, queue: str, text: str, step: str) -> Handle:
         "TeamWorkflow", TeamInput(plan=plan_of(text)), id=f"test-{uuid.uuid4()}", task_queue=queue
     )
     async with served(server, queue):
-        for _ in range(500):
+        for _ in range(4000):
             status = await handle.query("status")
             if step in [one["step"] for one in status["doing"]]:
                 return handle
@@ -73,7 +73,7 @@ async def begun(server: Client, queue: str, text: str, step: str) -> Handle:
 
 async def timer_fired(handle: Handle) -> None:
     """Wait until the server has recorded that a time is up."""
-    for _ in range(500):
+    for _ in range(4000):
         events = (await handle.fetch_history()).events
         if any(event.event_type == EventType.EVENT_TYPE_TIMER_FIRED for event in events):
             return

@@ -53,7 +53,7 @@ async def test_one_queue_shows_what_steps_agents_tools_and_failures_ask(
 ) -> None:
     async with engine(env, tmp_path, [{"task": "write", "answer": "Dear all"}]) as running:
         handle: Handle = await running.start(TEAM)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while await pending(handle) != set(REQUESTS):  # noqa: ASYNC110  # the worker makes it so
                 await asyncio.sleep(0.05)
         for id in REQUESTS[:-1]:

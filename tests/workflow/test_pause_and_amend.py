@@ -38,7 +38,7 @@ async def env() -> AsyncGenerator[WorkflowEnvironment]:
 
 
 async def when(handle: Handle, state: str) -> Any:
-    for _ in range(500):
+    for _ in range(4000):
         status = await handle.query("status")
         if status["state"] == state:
             return status

@@ -255,7 +255,7 @@ async def test_whoever_comes_first_counts_once_and_what_comes_later_changes_noth
 
         await asyncio.gather(*(say() for _ in range(30)))
         with suppress(WorkflowFailureError):  # rejected
-            await asyncio.wait_for(handle.result(), 30)
+            await asyncio.wait_for(handle.result(), 120)
         view = await handle.query("request", "vote/sign#1")
         decided = view["decision"]
         final = [one for one in by_update if one["verdict"] != "counted"]

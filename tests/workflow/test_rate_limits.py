@@ -193,7 +193,7 @@ async def test_the_server_is_told_the_limit_and_told_when_it_is_gone(
             namespace="default", task_queue=TaskQueue(name="limited"), report_config=True,
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
         )  # fmt: skip
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while True:
                 told = (await here.client.workflow_service.describe_task_queue(request)).config
                 if told.queue_rate_limit.rate_limit.requests_per_second == per_second:

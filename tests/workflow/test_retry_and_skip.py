@@ -82,7 +82,7 @@ async def failed(here: Engine) -> Handle:
 
 
 async def asked_again(handle: Handle) -> None:
-    for _ in range(500):
+    for _ in range(4000):
         if (await asked(handle))["id"] != FAILED:
             return
         await asyncio.sleep(0.02)  # between two looks

@@ -96,7 +96,7 @@ async def here(server: Client, tmp_path: Path) -> AsyncGenerator[Engine]:
 
 async def waiting(handle: Handle, *requests: str) -> None:
     """Wait until just these requests are open."""
-    for _ in range(500):
+    for _ in range(4000):
         if [one["id"] for one in await handle.query("pending")] == list(requests):
             return
         await asyncio.sleep(0.02)  # between two looks
@@ -105,7 +105,7 @@ async def waiting(handle: Handle, *requests: str) -> None:
 
 async def paused_before(handle: Handle, team: str) -> None:
     """Wait until the run stands still before it begins a team."""
-    for _ in range(500):
+    for _ in range(4000):
         status = await handle.query("status")
         if status["team"] == team:
             assert (status["state"], status.get("visit")) == ("paused", None)

@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker._workflow import _WorkflowWorker  # pyright: ignore[reportPrivateUsage]
 
 from tests.support.cli import DESK
 from tests.support.engine import time_skipping
@@ -26,6 +27,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("house")
+
+
+PATIENCE = 60
+"""Seconds that a workflow may keep its thread here."""
+
+
+def _patience(worker: object) -> int:
+    return PATIENCE
+
+
+def _keep(worker: object, seconds: int | None) -> None:
+    """Whatever a worker sets: it stays as it is."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient() -> Iterator[None]:
+    """Let no run break down because the machine is busy.
+
+    Temporal's SDK takes a workflow for deadlocked after two seconds of the clock, not of work; it
+    breaks its code off, and what is left behind fails some later test.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            _WorkflowWorker, "_deadlock_timeout_seconds", property(_patience, _keep), raising=False
+        )
+        yield
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -152,6 +152,8 @@ class _Checks:
     def quorum(self, asked: _Asked) -> None:
         """As many people as have to approve are named, and allowed to."""
         terms = asked.terms
+        if self._nobody(asked):
+            return
         if not terms.approvers:
             if terms.quorum > 1:
                 self._add("E106", asked, "quorum",
@@ -165,6 +167,22 @@ class _Checks:
             self._add("E106", asked, "quorum",
                       f"{terms.quorum} people have to approve, and {len(people)} may decide",
                       fix="name more approvers, or ask for fewer")  # fmt: skip
+
+    def _nobody(self, asked: _Asked) -> bool:
+        """Refuse a group without people where it is to decide; whether there was one."""
+        terms = asked.terms
+        named = [(name, ("approvers", index)) for index, name in enumerate(terms.approvers)]
+        for index, one in enumerate(terms.escalate):
+            named += [(name, ("escalate", index, "to", at)) for at, name in enumerate(one.to)]
+        empty = [(name, place) for name, place in named if self._groups.get(name) == ()]
+        for name, place in empty:
+            path = (*asked.path, *place)
+            self._problems.add(
+                "E106", self._tree.find(path).mark, path,
+                f"{asked.told}: nobody is in the group {name!r}, so nobody of it could decide",
+                fix=f"name its people in `orchestration.groups.{name}`",
+            )  # fmt: skip
+        return bool(empty)
 
     def moments(self, asked: _Asked) -> None:
         """Escalations follow each other, and nothing is due only after the deadline."""

@@ -32,6 +32,7 @@ from dsl.step_checks import check_signal
 from dsl.steps import SkillStep, SkillTerms, Step
 from dsl.terms import asking, channels
 from dsl.unfilled import refuse_control_characters, refuse_unfilled
+from dsl.unread_keys import check_unread_keys
 from dsl.values import Json, NodePath
 from dsl.walking import walk
 from dsl.without_effect import check_without_effect
@@ -174,6 +175,7 @@ class _Compiler:
         refuse_control_characters(self.document, self.tree, self.problems)
         check_without_effect(self.document, self.tree, self.problems)
         check_agent_classes(self.document, self.tree, self.problems, self.capabilities)
+        check_unread_keys(self.document, self.tree, self.problems)
         self.task_names = task_names(orchestration)
         self.routes = RouteCompiler(orchestration, self.tree, self.problems)
         self._orchestration(orchestration)

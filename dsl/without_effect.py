@@ -21,7 +21,7 @@ def check_without_effect(document: SystemDocument, tree: Node, problems: Problem
     """Note what questions and answers are said of where no model is asked."""
     _steps(document, tree, problems)
     asked = _asked_personas(document)
-    followed = {step.persona_key for step, _ in _all_steps(document)
+    followed = {step.persona_key for step, _ in every_step(document)
                 if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING}  # fmt: skip
     for key, persona in document.llm_config.personas.items():
         if key in followed and key not in asked and persona.execution_plan is not None:
@@ -29,7 +29,7 @@ def check_without_effect(document: SystemDocument, tree: Node, problems: Problem
 
 
 def _steps(document: SystemDocument, tree: Node, problems: Problems) -> None:
-    for step, path in _all_steps(document):
+    for step, path in every_step(document):
         match step:
             case AgentStep(agent_class=str()):
                 _refuse(problems, tree, (*path, "prompt"), step.prompt, "a legacy agent has no "
@@ -62,12 +62,12 @@ def _asked_personas(document: SystemDocument) -> set[str | None]:
     """The personas whose model some task asks, or which an agent of the worker's own has."""
     return {
         step.persona_key
-        for step, _ in _all_steps(document)
+        for step, _ in every_step(document)
         if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING
     }
 
 
-def _all_steps(document: SystemDocument) -> Iterator[tuple[Step, NodePath]]:
+def every_step(document: SystemDocument) -> Iterator[tuple[Step, NodePath]]:
     """Every step of teams and plans, and those of plans within a task's `config`."""
     teams = {} if document.orchestration is None else document.orchestration.teams
     lists: list[tuple[Sequence[Step], NodePath]] = [

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from coterie.explaining.origins import Effective, Origin
+from coterie.explaining.origins import DEFAULT, Effective, Origin
 from coterie.rendering.durations import duration
 
 _RUN = "the whole run"
-_SECONDS = ("timeout", "cancel_timeout", "deadline", "interval")
+_SECONDS = ("timeout", "cancel_timeout", "deadline", "interval", "remind_every", "after")
 _BOUNDS = {
     "Orchestration.max_total_teams": "team visits in one run",
     "Orchestration.max_recursion_depth": "visits of any one team in one run",
@@ -24,9 +24,12 @@ _BOUNDS = {
     "Retry.interval": "before the next attempt",
     "LoopStep.max_iterations": "rounds",
     "LoopStep.concurrency": "rounds at once",
-    "ApprovalStep.deadline": "for a person to decide",
-    "Consent.deadline": "for a person to decide",
-    "AskTerms.deadline": "for a person to decide",
+    **{f"{model}.{key}": bounds for model in ("ApprovalStep", "Consent", "AskTerms")
+       for key, bounds in (("deadline", "for a person to decide"),
+                           ("quorum", "people who have to approve"),
+                           ("remind_every", "between reminders while nobody decides"))},
+    "Escalation.after": "from when others may decide too",
+    "Escalation.to": "who may decide too from then on",
     "WaitStep.deadline": "for the signal to come",
     "Persona.timeout": "for one answer of the model",
     "Persona.retries": "more attempts while the provider cannot answer",
@@ -54,7 +57,7 @@ _BUDGETS = {
 _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
 
 
-_OWNERS = ("Collect", "Consent", "AskTerms", "Retry", "Persona", "SkillContract")
+_OWNERS = ("Collect", "Consent", "Retry", "Persona", "SkillContract")
 """Their fields are told with the key above: `agent.timeout`."""
 
 
@@ -98,6 +101,8 @@ class Limit:
             return duration(self.value)
         if isinstance(self.value, float):
             return f"{self.value:g}"
+        if isinstance(self.value, list):
+            return ", ".join(str(one) for one in self.value)
         return f"{self.value:,}" if isinstance(self.value, int) else str(self.value)
 
 
@@ -116,19 +121,38 @@ def _found(values: Iterable[Effective]) -> Iterator[Limit]:
     for value in values:
         bounds = _BOUNDS.get(value.field)
         budget = "budgets" in value.path[-3:]
-        unset = value.field.endswith("Budget.next_team") and value.value is None
-        if bounds is not None and not unset and (budget or _counts(value)):
-            below = 3 if budget else 2 if value.field.startswith(_OWNERS) else 1
-            name = ".".join(str(part) for part in value.path[-below:]).removesuffix(".limit")
+        if bounds is not None and not _unset(value) and (budget or _counts(value)):
+            name = ".".join(map(str, value.path[_first(value) :])).removesuffix(".limit")
             bounds = bounds or _BUDGETS[str(value.path[-2])]
             yield Limit(_scope(value), name, value.value, bounds, value.origin, value.dotted)
+
+
+def _unset(value: Effective) -> bool:
+    """Nothing is bounded: no team goes on, and one person decides as ever."""
+    if value.field.endswith(".quorum"):
+        return value.origin == DEFAULT
+    return value.field.endswith("Budget.next_team") and value.value is None
+
+
+def _first(value: Effective) -> int:
+    """Where in its path the name of a bound begins."""
+    path = value.path
+    if value.field.startswith(("AskTerms", "Escalation")) and "ask" in path:
+        ask = len(path) - 1 - path[::-1].index("ask")
+        return ask - (3 if path[ask - 1] == "on_exceeded" else 1)
+    if value.field.startswith("Escalation"):
+        return len(path) - (4 if path[-4] == "requires_approval" else 3)
+    if "budgets" in path[-3:]:
+        return len(path) - 3
+    return len(path) - (2 if value.field.startswith(_OWNERS) else 1)
 
 
 def _counts(value: Effective) -> bool:
     """Of `llm_config` the rate limits alone; a persona's bounds are told where it works."""
     if value.field.startswith("RateLimitPolicy"):
         return value.value is not None
-    return value.path[0] != "llm_config"
+    asked = value.field.startswith(("AskTerms", "Escalation")) and "on_exceeded" in value.path
+    return value.path[0] != "llm_config" or asked
 
 
 def _scope(value: Effective) -> str:

@@ -165,7 +165,10 @@ _ASKED = (
 
 
 def without_effect(key: str, asked: str = "") -> list[tuple[str, int]]:
-    text = PLANNED.replace("KEY", key).replace("ASKED", asked)
+    return warned(PLANNED.replace("KEY", key).replace("ASKED", asked))
+
+
+def warned(text: str) -> list[tuple[str, int]]:
     try:
         made = compiled(text)
     except InvalidDocument as error:
@@ -178,10 +181,27 @@ def without_effect(key: str, asked: str = "") -> list[tuple[str, int]]:
     [
         ("prompts: {user: Go.}", "E503"), ("output_schema: {type: object}", "E503"),
         ("max_reasks: 1", "E503"), ("temperature: 0", "W513"), ("max_tokens: 5", "W513"),
+        ("provider: scripted", "W513"), ("model: demo", "W513"),
     ],
 )  # fmt: skip
 def test_a_key_without_effect_on_a_persona_that_follows_a_plan_is_told(key: str, code: str) -> None:
     assert without_effect(key) == [(code, 7)]
+
+
+def test_a_persona_that_follows_a_plan_names_its_model_where_no_default_does() -> None:
+    text = PLANNED.replace("ASKED", "").replace("  default_model: demo\n", "")
+    assert warned(text.replace("KEY", "model: demo")) == []
+    text = text.replace("  default_provider: scripted\n", "")
+    assert warned(text.replace("KEY", "provider: scripted\n      model: demo")) == []
+
+
+@pytest.mark.parametrize("key", ["temperature: 0", "model: demo", "provider: scripted"])
+def test_a_setting_in_the_config_of_a_task_that_follows_a_plan_is_told(key: str) -> None:
+    config = f"persona_key: p, config: {{{key}}}"
+    text = PLANNED.replace("KEY", "description: P").replace("ASKED", "")
+    assert warned(text.replace("persona_key: p", config)) == [("W513", 12)]
+    text = PLANNED.replace("KEY", "prompts: {user: Go.}").replace("ASKED", _ASKED)
+    assert warned(text.replace("null}", f"null, {key}}}")) == []
 
 
 def test_prompts_of_a_persona_that_is_asked_as_well_are_no_problem() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from dsl.approvers import approvers_within
+from dsl.approvers import approvers_within, people
 from tests.support.engine import plan_of
 
 PLAN = plan_of("""
@@ -88,3 +88,10 @@ def test_each_approval_below_a_step_is_found_by_its_whole_path(
     path: str, found: Mapping[str, tuple[str, ...]]
 ) -> None:
     assert dict(approvers_within(PLAN, path)) == found
+
+
+def test_a_group_of_nobody_lets_nobody_decide_when_a_plan_brings_one() -> None:
+    plan = PLAN.model_copy(update={"groups": {"leads": (), "others": ("kim",)}})
+    assert people(plan, ("leads",)) == ("leads",)  # never (): that is anyone
+    assert people(plan, ("leads", "others")) == ("leads", "kim")
+    assert dict(approvers_within(plan, "work/gate/sign")) == {"work/gate/sign": ("leads", "ann")}

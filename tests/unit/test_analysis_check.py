@@ -78,7 +78,7 @@ def test_the_inputs_and_the_worst_case_are_shown(desk: Desk) -> None:
     desk.write()
     code, out, err = desk.check()
     assert code == 0
-    assert "topic  needed  team.yml:9  read first by draft" in out
+    assert "topic  to start  team.yml:9  read first by draft" in out
     assert [line.split() for line in out.splitlines() if line.startswith("  draft")] == [
         ["draft", "3", "6", "0", "0", "6,000", "0.00"]
     ]

@@ -24,6 +24,9 @@ from dsl.values import Frozen
 LOCK_WAIT = 30.0
 """Seconds to wait while another call changes files of the project."""
 
+MAX_BACKUPS = 1_000_000
+"""Of one set of changes by one call."""
+
 
 class AppliedChange(Frozen):
     """What became of one change."""
@@ -208,7 +211,7 @@ def _free_directory(workspace: Workspace, digest: str, key: str) -> Path:
     """A new directory named after the set and the call; never one of an earlier backup."""
     home = workspace.state_dir / "backups"
     name = f"{digest[:12]}-{digest_of(key.encode())[:8]}"
-    for number in range(1, 1_000_000):
+    for number in range(1, MAX_BACKUPS + 1):
         directory = home / (name if number == 1 else f"{name}.{number}")
         try:
             directory.mkdir(parents=True)

@@ -1,5 +1,7 @@
 """What a turn used is counted where it is used, priced where prices are known, never guessed."""
 
+from dataclasses import replace
+
 import pytest
 from temporalio.exceptions import ApplicationError
 
@@ -12,7 +14,15 @@ from activities.providers.base import Message, ModelRequest, ProviderSettings
 from activities.providers.failures import ProviderFailure
 from dsl.prices import Price
 from dsl.values import Json
-from tests.support.agents import USAGE, RecordingModel, answer, persona, request, turn
+from tests.support.agents import (
+    USAGE,
+    RecordingModel,
+    answer,
+    environment,
+    persona,
+    request,
+    turn,
+)
 
 OWN = {"model-1": Price(input=1000, output=2000, cached=0)}
 
@@ -92,6 +102,23 @@ async def test_a_meter_goes_on_from_what_earlier_attempts_used() -> None:
     assert meter.spent == Spent(
         usage=TokenUsage(1001, 2), cost=1.5, unpriced=True, seconds=20.0
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("beat", "used"),
+    [
+        ({"usage": {"input_tokens": 5}, "cost": 0.5}, Spent(usage=TokenUsage(5), cost=0.5)),
+        ({"usage": {"input_tokens": "many"}}, Spent()),
+        ({"pages": 3}, Spent()),
+        ("[1, 2]", Spent()),
+    ],
+)
+def test_a_meter_ignores_a_heartbeat_of_another_worker_version(beat: object, used: Spent) -> None:
+    made = environment()
+    made.info = replace(made.info, heartbeat_details=[beat, {"seconds": 9}], attempt=2)
+    assert made.run(lambda: Meter.of_activity().told()) == made.run(
+        lambda: Meter(earlier=used).told()
+    )
 
 
 async def test_what_used_nothing_tells_nothing() -> None:

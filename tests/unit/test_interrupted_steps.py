@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from textwrap import indent
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -252,3 +253,54 @@ async def test_teams_within_teams_are_bounded_at_twenty(depth: int) -> None:
         return
     with pytest.raises(RunFailed, match="nested more than 20 deep: 'deeper' of team 'down'"):
         await undisturbed(plan, {}, lambda _: {})
+
+
+FAN_OUT = f"""
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    writer: {{prompts: {{user: "Write {{{{ input }}}}."}}}}
+orchestration:
+  entry_team: start
+  teams:
+    start:
+      tasks: [{agent("a")}]
+      routing: {{rules: [{{condition: all_success, next_team: [left, right], concentrator: both}}]}}
+    left: {{tasks: [{agent("l")}], routing: {{default: both}}}}
+    right: {{tasks: [{{name: rest, type: wait, duration: 1h}}], routing: {{default: both}}}}
+    both:
+      type: concentrator
+      collect: {{timeout: 10s}}
+      tasks: [{{name: seen, type: set, values: {{right: "{{{{ branches.right.status }}}}"}}}}]
+"""
+
+
+class TimedScope(StoppingScope):
+    """Continues as new two times while branches run, 4 seconds after each beginning."""
+
+    limits: list[float | None]
+
+    async def together(self, *given: Any, **options: Any) -> frozenset[str]:
+        seconds: float | None = options["seconds"]
+        self.limits.append(seconds)
+        assert seconds is not None
+        if len(self.limits) > 2:
+            return frozenset()  # the time is up
+        raise Interrupted(seconds - 4)
+
+
+async def test_the_rest_of_a_fan_out_s_time_survives_continue_as_new() -> None:
+    plan, world = plan_of(FAN_OUT), World(lambda _: {"n": 1})
+    state, limits = fresh(plan, {}), list[float | None]()
+    for _ in range(2):
+        scope = TimedScope(plan, state, world, None)
+        scope.limits = limits
+        with pytest.raises(Interrupted):
+            await run(scope)
+        state = carried(state)
+    scope = TimedScope(plan, state, world, None)
+    scope.limits = limits
+    result = await run(scope)
+    assert limits == [10, 6, 2]
+    assert result.output == {"seen": {"right": "cancelled"}}

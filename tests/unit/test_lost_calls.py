@@ -1,30 +1,49 @@
 """What a step says when nobody answered its call."""
 
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
-from temporalio.exceptions import ActivityError, RetryState, TimeoutError, TimeoutType
+from temporalio import workflow
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    RetryState,
+    TimeoutError,
+    TimeoutType,
+)
 
 from activities.contracts import (
+    WORKER_STOPPED,
     AgentResponse,
     CallOptions,
     FailureType,
+    SkillRequest,
     SkillResult,
     Spent,
     TokenUsage,
 )
+from coterie.wire import data_converter
 from dsl.capabilities import Effect
-from workflows.calls import _expected  # pyright: ignore[reportPrivateUsage]
+from workflows.calls import Calls, _expected  # pyright: ignore[reportPrivateUsage]
+from workflows.pacer import Pacer
 from workflows.scope import Call, CallFailed
 from workflows.spending import together
+from workflows.state import RunState
 
 
-def lost(kind: TimeoutType, effect: Effect, *beats: object) -> CallFailed:
+def ended(cause: BaseException) -> ActivityError:
+    """An activity that ended for this reason."""
     error = ActivityError(
         "failed", scheduled_event_id=1, started_event_id=2, identity="w", activity_type="a",
         activity_id="1", retry_state=RetryState.MAXIMUM_ATTEMPTS_REACHED,
     )  # fmt: skip
-    error.__cause__ = TimeoutError("late", type=kind, last_heartbeat_details=beats)
+    error.__cause__ = cause
+    return error
+
+
+def lost(kind: TimeoutType, effect: Effect, *beats: object) -> CallFailed:
+    error = ended(TimeoutError("late", type=kind, last_heartbeat_details=beats))
     call = Call(
         id="1", step="a/b", summary="a/b", options=CallOptions(timeout=5, retries=2, effect=effect)
     )
@@ -69,3 +88,63 @@ def test_a_call_that_is_made_again_has_used_what_the_one_before_did() -> None:
     assert together(Spent(usage=TokenUsage(1)), answer).unpriced, "a part of it has no price"
     assert together(cut, Spent()) == cut
     assert together(cut, SkillResult(data=1, seconds=0.5)) == SkillResult(data=1, seconds=2.5)
+
+
+class CutOff:
+    """The engine: the first call is given back with its worker, the next ends as the test says."""
+
+    def __init__(self, first: list[object], then: SkillResult | ApplicationError) -> None:
+        self.ids: list[str] = []
+        self.first = first
+        self.then = then
+
+    def info(self) -> SimpleNamespace:
+        return SimpleNamespace(get_current_history_length=lambda: 1)
+
+    async def answer(self, *_: object, activity_id: str, **__: object) -> SkillResult:
+        self.ids.append(activity_id)
+        if len(self.ids) == 1:
+            raise ended(ApplicationError("stopped", *self.first, type=WORKER_STOPPED))
+        if isinstance(self.then, ApplicationError):
+            raise ended(self.then)
+        return self.then
+
+
+async def called(
+    there: CutOff, monkeypatch: pytest.MonkeyPatch, effect: Effect = "idempotent"
+) -> SkillResult:
+    monkeypatch.setattr(workflow, "start_activity", there.answer)
+    monkeypatch.setattr(workflow, "payload_converter", lambda: data_converter.payload_converter)
+    monkeypatch.setattr(workflow, "info", there.info)
+    options = CallOptions(timeout=5, retries=0, effect=effect)
+    call = Call(id="7", summary="a/b", options=options, step="a/b")
+    request = SkillRequest(skill="A.b", key="k")
+    return await Calls(RunState(), "run", Pacer()).call_skill(request, call)
+
+
+@pytest.mark.parametrize(("used", "seconds"), [([{"seconds": 2.0}], 2.5), ([], 0.5)])
+async def test_a_call_that_was_cut_off_with_its_worker_is_made_again_and_counts_both(
+    used: list[object], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = CutOff(used, SkillResult(data="done", seconds=0.5))
+    assert await called(there, monkeypatch) == SkillResult(data="done", seconds=seconds)
+    assert there.ids == ["7", "7.again"]
+
+
+@pytest.mark.parametrize(("used", "seconds"), [([{"seconds": 0.5}], 2.5), ([], 2.0)])
+async def test_a_call_that_is_made_again_and_fails_has_used_what_both_did(
+    used: list[object], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = CutOff([{"seconds": 2.0}], ApplicationError("no", *used, type="SkillFailed"))
+    with pytest.raises(CallFailed, match="no") as failed:
+        await called(there, monkeypatch)
+    assert (failed.value.type, failed.value.spent) == ("SkillFailed", Spent(seconds=seconds))
+
+
+async def test_a_call_that_may_happen_once_is_never_made_again_when_its_worker_stops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = CutOff([{"seconds": 2.0}], SkillResult())
+    with pytest.raises(CallFailed) as failed:
+        await called(there, monkeypatch, "once")
+    assert (failed.value.type, there.ids) == (FailureType.OUTCOME_UNKNOWN, ["7"])

@@ -1,0 +1,57 @@
+"""A client of Temporal that knows recorded runs alone, and needs no server."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import (
+    Client,
+    FetchWorkflowHistoryEventsInput,
+    Interceptor,
+    OutboundInterceptor,
+    QueryWorkflowInput,
+    WorkflowHistory,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from coterie.wire import data_converter
+
+
+class Recorded(Interceptor):
+    """Answers with histories; every query fails as it is told to."""
+
+    def __init__(self, histories: Sequence[WorkflowHistory]) -> None:
+        self.histories = {history.workflow_id: history for history in histories}
+        self.failure: Exception = RPCError("no worker", RPCStatusCode.DEADLINE_EXCEEDED, b"")
+        self.queries: list[str] = []
+        """The ids of the runs that were asked."""
+
+    def intercept_client(self, next: OutboundInterceptor) -> OutboundInterceptor:
+        """Stand before everything that goes out."""
+        return _Answers(next, self)
+
+
+class _Answers(OutboundInterceptor):
+    def __init__(self, next: OutboundInterceptor, known: Recorded) -> None:
+        super().__init__(next)
+        self._known = known
+
+    def fetch_workflow_history_events(self, input: FetchWorkflowHistoryEventsInput) -> Any:
+        async def events() -> AsyncIterator[HistoryEvent]:
+            if input.id not in self._known.histories:
+                raise RPCError("not found", RPCStatusCode.NOT_FOUND, b"")
+            for event in self._known.histories[input.id].events:
+                yield event
+
+        return events()
+
+    async def query_workflow(self, input: QueryWorkflowInput) -> Any:
+        self._known.queries.append(input.id)
+        raise self._known.failure
+
+
+async def client_of(known: Recorded) -> Client:
+    """A client of these runs, which never connects."""
+    return await Client.connect(
+        "127.0.0.1:9", lazy=True, data_converter=data_converter, interceptors=[known]
+    )

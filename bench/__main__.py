@@ -35,7 +35,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--rounds",
         type=int,
-        help="samples of each length: 6 (of 1000 and more a third), of the very long run 1",
+        help="samples of each length: 6 (of 1000 and more a third), of the very long run 3 pairs",
     )
     parser.add_argument("--quick", action="store_true", help="lengths 10 and 100, two rounds")
     parser.add_argument(
@@ -76,7 +76,10 @@ def main() -> None:
     match arguments.case:
         case "long":
             steps = (arguments.n or [1000 if arguments.quick else 10_000])[-1]
-            told = long.measured(steps, arguments.rounds or 1, arguments.database, arguments.out)
+            pairs = arguments.rounds or long.PAIRS
+            told = long.measured(
+                steps, pairs, arguments.database, arguments.out, lean=arguments.lean
+            )
         case "conversation":
             turns = arguments.n or ([10, 20] if arguments.quick else [25, 50, 100, 200])
             told = conversation.measured(turns, arguments.database, arguments.out)

@@ -1,11 +1,11 @@
-"""One run of very many steps: what a step costs, and whether anything grows."""
+"""Runs of very many steps, in pairs: what a step costs, and whether anything grows."""
 
 import asyncio
 import statistics
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +13,13 @@ from pathlib import Path
 from temporalio.client import Client
 
 from bench.measuring import histories
-from bench.report import write_rows
+from bench.report import Ratio, write_rows
 from bench.stage import WorkerProcess, stage
-from bench.systems import COTERIE, HANDWRITTEN, System, WorkerKind
+from bench.systems import COTERIE, HANDWRITTEN, LEAN, System, WorkerKind
 from dsl.values import Json
 
-SYSTEMS = (COTERIE, HANDWRITTEN)
+PAIRS = 3
+COMPARED = ("worker_cpu_ms_per_step", "bytes_per_step", "wall_ms_per_step")
 _LOOK_SECONDS = 5.0
 _MEGABYTE = 1_000_000
 
@@ -58,25 +59,35 @@ class Long:
         }  # fmt: skip
 
 
-def measured(n: int, rounds: int, database: str | None, out: Path) -> str:
-    """Measure, write the rows, and tell."""
-    runs = asyncio.run(_runs(n, rounds, database))
+def measured(n: int, pairs: int, database: str | None, out: Path, *, lean: bool = False) -> str:
+    """Measure, write the rows, and tell.
+
+    Args:
+        n: steps of each run.
+        pairs: of runs that are held against each other.
+        database: a file for the server's SQLite; in memory without one.
+        out: where the rows are written.
+        lean: hold Coterie against the hand-written workflow on its own runner as well.
+    """
+    baselines = (HANDWRITTEN, LEAN) if lean else (HANDWRITTEN,)
+    runs = asyncio.run(_runs((COTERIE, *baselines), n, pairs, database))
     wrong = [run for run in runs if run.counted != n]
     if wrong:
         raise RuntimeError(f"runs of {n} steps counted {[run.counted for run in wrong]}")
     rows = [run.row() for run in runs]
-    write_rows(out, rows)
-    return "\n".join(_told(rows))
+    compared = [comparison(rows, baseline) for baseline in baselines]
+    write_rows(out, [*rows, *compared])
+    return "\n".join([*_told(rows), *map(_compared, compared)])
 
 
-async def _runs(n: int, rounds: int, database: str | None) -> list[Long]:
-    kinds: list[WorkerKind] = [system.worker for system in SYSTEMS]
+async def _runs(systems: Sequence[System], n: int, pairs: int, database: str | None) -> list[Long]:
+    kinds: list[WorkerKind] = [system.worker for system in systems]
     runs: list[Long] = []
     async with stage(kinds, database) as (address, workers):
-        for system in SYSTEMS:
+        for system in systems:
             await _run(system, address, workers[system.worker], 30)  # imports, connections
-        for number in range(rounds):
-            for system in SYSTEMS if number % 2 == 0 else reversed(SYSTEMS):
+        for number in range(pairs):
+            for system in systems if number % 2 == 0 else reversed(systems):
                 run = await _run(system, address, workers[system.worker], n)
                 print(f"{system.name}: {n} steps in {run.wall_seconds:.0f} s", file=sys.stderr)
                 runs.append(run)
@@ -115,15 +126,43 @@ async def _looked(worker: WorkerProcess, memory: list[float]) -> None:
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _told(rows: Sequence[Json]) -> list[str]:
+def comparison(rows: Sequence[Json], baseline: System) -> Json:
+    """What a step of Coterie costs of one of the baseline: the median of the pairs, and between
+    which ratios all of them are."""
+    told: Json = {
+        "system": COTERIE.name, "case": "long-ratio", "n": rows[0]["n"],
+        "baseline": baseline.name, "runner": baseline.runner, "sandbox": baseline.sandbox,
+    }  # fmt: skip
+    for name in COMPARED:
+        ours, theirs = (_of(system, name, rows) for system in (COTERIE, baseline))
+        ratio = Ratio.of(ours, theirs)
+        told["pairs"] = len(ours)
+        told |= {
+            name: round(ratio.median, 4),
+            f"{name}_least": round(ratio.least, 4),
+            f"{name}_most": round(ratio.most, 4),
+        }
+    return told
+
+
+def _of(system: System, name: str, rows: Sequence[Json]) -> list[float]:
+    return [float(str(row[name])) for row in rows if row["system"] == system.name]
+
+
+def _told(rows: Sequence[Json]) -> Iterator[str]:
     names = [name for name in rows[0] if name not in ("system", "case", "n", "counted")]
-    lines = [f"One run of {rows[0]['n']} steps, without any action of its author"]
-    lines.append(f"{'system':14}" + "".join(f"{name:>24}" for name in names))
-    lines += [f"{row['system']:14}" + "".join(f"{row[name]:>24}" for name in names) for row in rows]
-    for name in ("bytes_per_step", "worker_cpu_ms_per_step"):
-        ours, theirs = (
-            statistics.median(float(str(row[name])) for row in rows if row["system"] == system.name)
-            for system in SYSTEMS
-        )
-        lines.append(f"{name}: {ours / theirs:.3f} times handwritten")
-    return lines
+    yield f"Runs of {rows[0]['n']} steps, without any action of their author"
+    yield f"{'system':18}" + "".join(f"{name:>24}" for name in names)
+    for row in rows:
+        yield f"{row['system']:18}" + "".join(f"{row[name]:>24}" for name in names)
+
+
+def _compared(told: Json) -> str:
+    lines = [
+        f"\n{COTERIE.name} to {told['baseline']} (runner: {told['runner']}; "
+        f"sandbox: {told['sandbox']}), {told['pairs']} pairs: median [least most]"
+    ]
+    for name in COMPARED:
+        ratio = Ratio(*(float(str(told[f"{name}{end}"])) for end in ("", "_least", "_most")))
+        lines.append(f"{name:24}{ratio}")
+    return "\n".join(lines)

@@ -2,8 +2,9 @@
 
 import json
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.interpreter import Figure
 from bench.measuring import Sample
@@ -11,6 +12,24 @@ from bench.systems import COTERIE, HANDWRITTEN, System
 from dsl.values import Json
 
 Measure = Callable[[Sample], float]
+
+
+class Ratio(NamedTuple):
+    """How much of something one system took of what another did, over pairs of runs."""
+
+    median: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, ours: Iterable[float], theirs: Iterable[float]) -> "Ratio":
+        """Of pairs that ran next to each other, so that both met the same machine."""
+        ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
+        return cls(statistics.median(ratios), min(ratios), max(ratios))
+
+    def __str__(self) -> str:
+        return f"{self.median:.3f} [{self.least:.2f} {self.most:.2f}]"
+
 
 MEASURES: dict[str, Measure] = {
     "events_per_step": lambda sample: sample.events / sample.n,
@@ -69,9 +88,9 @@ class Report:
 
     def _ratio(self, system: System, n: int, measure: Measure) -> str:
         """To the hand-written one: the median of the pairs, and how far the pairs lie apart."""
-        pairs = zip(self._of(system, n), self._of(HANDWRITTEN, n), strict=True)
-        ratios = sorted(measure(ours) / measure(theirs) for ours, theirs in pairs)
-        return f"{statistics.median(ratios):.3f} [{ratios[0]:.2f} {ratios[-1]:.2f}]"
+        return str(
+            Ratio.of(map(measure, self._of(system, n)), map(measure, self._of(HANDWRITTEN, n)))
+        )
 
     def _growth(self, system: System) -> Json:
         """What each further step adds, and what a run has once: from the two shortest lengths.

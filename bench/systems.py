@@ -25,6 +25,9 @@ class System:
     converter: DataConverter
     given: Callable[[int], object]
     """The input of a run of so many rounds."""
+    runner: str = "ContextFreeRunner of coterie/runner.py"
+    """Who runs the workflow, as results name it; `bench.worker` has it."""
+    sandbox: str = "restrictions() of coterie/sandbox.py"
 
 
 def _team_input(rounds: int) -> TeamInput:
@@ -36,19 +39,21 @@ def _loop_input(rounds: int, *, bare: bool = False) -> LoopInput:
 
 
 COTERIE = System("coterie", "coterie", "TeamWorkflow", data_converter, _team_input)
+_SDK = "SandboxedWorkflowRunner of the SDK"
 HANDWRITTEN = System(
-    "handwritten", "handwritten", "OutlineLoop", pydantic_data_converter, _loop_input
+    "handwritten", "handwritten", "OutlineLoop", pydantic_data_converter, _loop_input, _SDK
 )
 BARE = System(
     "handwritten-bare", "handwritten", "OutlineLoop", pydantic_data_converter,
-    lambda rounds: _loop_input(rounds, bare=True),
+    lambda rounds: _loop_input(rounds, bare=True), _SDK,
 )  # fmt: skip
 LEAN = System(
     "handwritten-lean", "lean-handwritten", "OutlineLoop", pydantic_data_converter, _loop_input
 )
 """Run as Coterie's worker runs: it enters the sandbox for activations only."""
 UNSANDBOXED = System(
-    "coterie-unsandboxed", "unsandboxed", "TeamWorkflow", data_converter, _team_input
-)
+    "coterie-unsandboxed", "unsandboxed", "TeamWorkflow", data_converter, _team_input,
+    "UnsandboxedWorkflowRunner of the SDK", "none",
+)  # fmt: skip
 SYSTEMS = (COTERIE, HANDWRITTEN, BARE)
 """What is measured unless more is asked for."""

@@ -3,7 +3,8 @@
     python -m bench.worker SYSTEM ADDRESS TASK_QUEUE SCRIPT
 
 Answers each line on standard input: `cpu` with the CPU seconds that this process has used so
-far, `memory` with its resident bytes. Ends with its input.
+far, without those for answering `memory`, and `memory` with its resident bytes. Ends with its
+input.
 """
 
 import asyncio
@@ -104,8 +105,14 @@ async def main(system: str, address: str, queue: str, script: str) -> None:
     sys.dont_write_bytecode = False
     async with worker(system, address, queue, Path(script)):
         print("ready", flush=True)
+        looked = 0.0
         while question := await asyncio.to_thread(sys.stdin.readline):
-            answer = _resident() if question == "memory\n" else time.process_time()
+            if question == "memory\n":
+                began = time.thread_time()
+                answer = _resident()
+                looked += time.thread_time() - began
+            else:
+                answer = time.process_time() - looked
             print(answer, flush=True)
 
 

@@ -4,6 +4,7 @@ import json
 
 from activities.agents.refusals import AgentRefused
 from dsl.errors import TemplateFailed, listed
+from dsl.evaluation import Names, meter_of
 from dsl.plan import Persona
 from dsl.templates import braces_to_template, fill_text
 from dsl.values import Json
@@ -70,7 +71,8 @@ def _filled(text: str, persona: Persona, inputs: Json) -> str:
     if persona.prompt_syntax == "braces":
         given = inputs.get("input")
         text = braces_to_template(text, given.keys() if isinstance(given, dict) else ())
-    return fill_text(text, {"flags": persona.flags or {}, **inputs})
+    names: dict[str, object] = {"flags": persona.flags or {}, **inputs}
+    return fill_text(text, Names(names, meter_of(inputs)))
 
 
 def _input_itself(inputs: Json, agent: str) -> str:

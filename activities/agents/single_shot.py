@@ -1,10 +1,13 @@
 """The agent that asks a model once: analysis, generation, evaluation (seed c4h 3.1)."""
 
 import asyncio
+from contextlib import suppress
+from typing import cast
 
 from pydantic import JsonValue
 
 from activities.agents.base import BaseAgent
+from activities.agents.prompts import prompt_name
 from activities.agents.refusals import AgentRefused
 from activities.answers import AnswerProblem, parse_answer
 from activities.blobs import BlobsUnusable
@@ -12,10 +15,15 @@ from activities.contracts import AgentError, AgentResponse, FailureType, Reask
 from activities.json_schema import schema_fault
 from activities.providers.base import Completion, Message, ModelRequest
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from dsl.evaluation import EvaluationBudget, EvaluationMeter, Names
 from dsl.plan import Persona
 from dsl.templates import BadTemplate
 from dsl.values import Json
 
+_SHORT = 8_000
+"""Characters of prompts that are parsed at once."""
+_LITTLE = EvaluationBudget(steps=2_000, bytes=200_000)
+"""What the event loop can spare: about a millisecond."""
 _BEGINNING = 160
 """Characters of an unusable answer in its message."""
 
@@ -43,16 +51,40 @@ class GenericSingleShotAgent(BaseAgent):
         if self.services.providers is None:
             raise AgentRefused(f"agent {self.unique_name!r} was given no model providers")
         persona = self.persona
-        try:  # off the event loop: hostile prompts and schemas take their budgets of CPU
-            prompt, system = await asyncio.to_thread(self._filled, persona, context)
+        try:
+            prompt, system = await self._asked(persona, context)
             request = self._request(persona, system, prompt, await self._earlier())
         except (TemplateFailed, BadTemplate) as error:
             limited = isinstance(error, EvaluationLimitExceeded)
             type = "EvaluationLimitExceeded" if limited else "TemplateFailed"
             return failed(type, f"task {self.unique_name!r}: {error}")
         completion = await self.services.providers.get(persona.provider).complete(request)
-        response = await asyncio.to_thread(self._response, persona, completion)
+        if persona.output_schema is None:
+            response = self._response(persona, completion)
+        else:  # off the event loop: a hostile schema takes its budget of CPU
+            response = await asyncio.to_thread(self._response, persona, completion)
         return await self._kept(prompt, completion, response) if response.success else response
+
+    async def _asked(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
+        """The prompt and the system prompt.
+
+        Off the event loop where they may take their budgets of CPU. A thread costs more than to
+        fill most prompts, so a little of the budget is tried here first.
+        """
+        if self._is_short(persona):
+            names = Names({**inputs}, EvaluationMeter(_LITTLE))
+            with suppress(EvaluationLimitExceeded):
+                return self._filled(persona, cast("Json", names))
+        return await asyncio.to_thread(self._filled, persona, inputs)
+
+    def _is_short(self, persona: Persona) -> bool:
+        """Whether the meter counts all that its prompts cost, but for little text to parse."""
+        return (
+            type(self) is GenericSingleShotAgent  # another type may do anything
+            and persona.output_schema is None
+            and prompt_name(persona, self.unique_name) is not None
+            and sum(map(len, persona.prompts.values())) <= _SHORT
+        )
 
     def _filled(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
         """The prompt and the system prompt, once the output schema is known to be usable."""

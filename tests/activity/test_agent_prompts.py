@@ -1,6 +1,9 @@
 """Which prompt an agent asks, and how it is filled."""
 
+import asyncio
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -111,11 +114,47 @@ class Witnessing(GenericSingleShotAgent):
         return super()._get_prompt(inputs)
 
 
-async def test_prompts_are_filled_off_the_event_loop() -> None:
+async def test_prompts_of_an_own_agent_type_are_filled_off_the_event_loop() -> None:
     agent = Witnessing(persona(prompts={"user": "u"}).model_dump(), "a", {})
     agent.attach(AgentServices(providers=RecordingModel(answer())))
     assert (await agent.process({})).success
     assert agent.thread is not threading.current_thread()
+
+
+class Counting(ThreadPoolExecutor):
+    """Counts what it is given to do."""
+
+    jobs = 0
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.jobs += 1
+        return super().submit(fn, *args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "fields", "jobs"),
+    [
+        ({"input": "x"}, {"prompts": {"system": "s", "user": "About {{ input }}"}}, 0),
+        ({"input": ["x"] * 3000}, {"prompts": {"user": "About {{ input }}"}}, 1),
+        ({}, {"prompts": {"user": "{% for a in range(3000) %}x{% endfor %}"}}, 1),
+        ({}, {"prompts": {"user": "u" * 9000}}, 1),
+        ({"input": "x"}, {"prompts": {}}, 1),
+        ({}, {"prompts": {"user": "u"}, "output_schema": {"type": "object"}}, 2),
+    ],
+    ids=["short", "large input", "long loop", "long prompt", "no prompt", "schema"],
+)
+def test_a_turn_takes_a_thread_only_when_its_prompts_or_its_answer_may_take_long(
+    inputs: Json, fields: dict[str, Any], jobs: int
+) -> None:
+    async def jobs_of_a_turn() -> int:
+        executor = Counting()
+        asyncio.get_running_loop().set_default_executor(executor)
+        agent = GenericSingleShotAgent(persona(**fields).model_dump(), "a", {})
+        agent.attach(AgentServices(providers=RecordingModel(answer("{}"))))
+        assert (await agent.process(inputs)).success
+        return executor.jobs
+
+    assert asyncio.run(jobs_of_a_turn()) == jobs  # on a loop with an executor of its own
 
 
 async def test_a_prompt_that_would_take_the_worker_is_a_named_failure_of_its_task() -> None:

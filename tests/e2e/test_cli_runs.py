@@ -78,7 +78,7 @@ def test_a_decisions_file_steers_the_run_before_it_decides(desk: Project, tmp_pa
 llm_config:
   default_provider: scripted
   providers: {scripted: {default_model: demo}}
-  personas: {writer: {prompts: {user: "{{ context.mood }}"}}}
+  personas: {writer: {prompts: {user: "{{ context.mood | default('calm') }}"}}}
 orchestration:
   entry_team: t
   teams:
@@ -88,7 +88,7 @@ orchestration:
         - {name: ask, agent_type: generic_single_shot, persona_key: writer, on_failure: ask}
         - {name: last, type: approval, prompt: Go on?}
       routing: {default: null}
-    other: {tasks: [{name: note, type: set, values: {mood: "{{ context.mood }}"}}]}
+    other: {tasks: [{name: note, type: set, values: {mood: "{{ context.mood | default('calm') }}"}}]}
 """)
     text = """
 - {approval: t/sign#1, decision: amend, by: ann, updates: {mood: glad}}

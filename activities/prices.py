@@ -93,3 +93,21 @@ def public_cost(
     if known.input_mtok is None or known.output_mtok is None:
         return None
     return PublicCost(float(found.input_price), float(found.output_price))
+
+
+def context_window(kind: str, api_base: str | None, model: str) -> int | None:
+    """How many tokens a model takes at once, by the public data; None when they do not know.
+
+    Args:
+        kind: the provider's adapter, which is a vendor's name.
+        api_base: another address than the vendor's own.
+        model: as the provider calls it.
+    """
+    from genai_prices.data_snapshot import get_snapshot
+
+    vendor = kind if api_base is None else None
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, vendor, api_base)
+    except LookupError:
+        return None
+    return found.context_window

@@ -13,6 +13,7 @@ from coterie.logs import quietly
 from coterie.open_runs import open_runs
 from coterie.recorded_requests import only_request, request_of, requests_of
 from coterie.rendering.problems import counted
+from coterie.rendering.recorded_calls import call_data, calls_text
 from coterie.rendering.run import (
     PendingOfRun,
     decision_text,
@@ -27,7 +28,7 @@ from coterie.rendering.run_table import run_json, run_table
 from coterie.run_list import RunFilter, run_rows
 from coterie.runs import Run, RunEnd, json_of
 from coterie.settings import Settings
-from coterie.shown_steps import step_text
+from coterie.shown_steps import step_calls
 from coterie.terminal import is_interactive, note, say
 from dsl.errors import listed
 from workflows.messages import DecideInput
@@ -95,12 +96,14 @@ async def show_request(
     try:
         view, served = await request_of(client, run, request)
     except CommandError:
-        step = None
-        if request is not None and not as_json:
-            step = await step_text(settings, client, run, request)
-        if step is None:
+        calls = [] if request is None else await step_calls(settings, client, run, request)
+        if request is None or not calls:
             raise
-        say(step)
+        if as_json:
+            told = [call_data(call) for call in calls]
+            say(json.dumps(told, indent=2, ensure_ascii=False))
+        else:
+            say(calls_text(id, request, calls))
         return ExitCode.DONE
     if as_json:
         told = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}

@@ -2,15 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from typing import NamedTuple, assert_never
 
 from coterie.arguments import login_name
 from coterie.decisions import WrittenDecision, decisions_for
 from coterie.failures import CommandError
 from coterie.keyboard import ask, ask_one_of, ask_yes_no
-from coterie.rendering.lines import quoted
 from coterie.rendering.run import decision_text, words_for
-from coterie.runs import Run
+from coterie.runs import Run, Unanswered
 from coterie.views import View
 from dsl.person_names import is_among
 from workflows.approvals import digest_of
@@ -55,6 +55,9 @@ class Decider:
                 self._seen.add(shown)
             elif not self._interactive:
                 self._seen.add(shown)
+                with suppress(Unanswered):  # then as far as it is known
+                    request = await self._whole(request)
+                self._view.show(request)
                 self._view.say(self._how_to(request))
             elif self._asking is None:
                 self._seen.add(shown)
@@ -83,8 +86,8 @@ class Decider:
         """Decide by what was written beforehand; whether that was enough, or refused."""
         self._met.add(request.id)
         entries = decisions_for(request.id, self._written)
-        if entries and request.cut:
-            request = (await self._run.request(request.id)).pending or request
+        if entries:
+            request = await self._whole(request)
         # Of what somebody else changed the file knows nothing; of its own changes it does.
         digest = None if request.edited else request.digest
         for entry in entries:
@@ -166,9 +169,13 @@ class Decider:
         self._view.say(decision_text(taken))
         return taken
 
+    async def _whole(self, request: Pending) -> Pending:
+        if not request.cut:
+            return request
+        return (await self._run.request(request.id)).pending or request
+
     async def _ask(self, request: Pending) -> None:
-        if request.cut:
-            request = (await self._run.request(request.id)).pending or request
+        request = await self._whole(request)
         with self._view.suspended():
             self._view.show(request)
             by = login_name()
@@ -213,5 +220,4 @@ class Decider:
 
     def _how_to(self, request: Pending) -> str:
         answers = words_for(self._run.id, request)
-        asked = f"{request.id}: {quoted(request.prompt)}"
-        return f"waits for a person: {asked}\n  decide it with {answers}"
+        return f"waits for a person: {request.id}\n  decide it with {answers}"

@@ -9,6 +9,7 @@ from coterie.connection import Connection, Embedded, open_connection
 from coterie.decider import Decider
 from coterie.decisions import WrittenDecision
 from coterie.failures import CommandError, ExitCode
+from coterie.found import FoundTeller
 from coterie.logs import to_file
 from coterie.new_runs import start_run
 from coterie.records import RunRecord, kept
@@ -79,7 +80,8 @@ async def _serve_at(
         run = await _begun(settings, connection, record, begin)
         _announce(run, connection)
         view = _view(run, settings, record, interactive=interactive, verbose=verbose)
-        watch = Watch(run, view, Decider(run, view, written, interactive=interactive))
+        decider = Decider(run, view, written, interactive=interactive)
+        watch = Watch(run, view, decider, FoundTeller(record.trusted.providers))
         try:
             end = await _watched(watch, view, connection.embedded)
         except asyncio.CancelledError:
@@ -127,7 +129,7 @@ def _view(
     run: Run, settings: Settings, record: RunRecord, *, interactive: bool, verbose: bool
 ) -> View:
     if not interactive:
-        return PlainView(verbose=verbose)
+        return PlainView(verbose=verbose, workspace=Path(record.trusted.workspace))
     from coterie.live import LiveView
 
     return LiveView(

@@ -5,16 +5,17 @@ from contextlib import suppress
 from temporalio.client import Client
 
 from coterie.failures import CommandError
-from coterie.recorded_calls import in_visits, recorded_calls
-from coterie.rendering.recorded_calls import calls_text
+from coterie.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.replaying.links import links
 from coterie.runs import Run
 from coterie.settings import Settings
 from coterie.tracing import traced
 
 
-async def step_text(settings: Settings, client: Client, run: Run, asked: str) -> str | None:
-    """The calls of `TEAM/STEP#N`, of every visit without the number; None when there are none."""
+async def step_calls(
+    settings: Settings, client: Client, run: Run, asked: str
+) -> list[RecordedCall]:
+    """The calls of `TEAM/STEP#N`; of every visit without the number."""
     place, hash_, number = asked.rpartition("#")
     path = place if hash_ and number.isdecimal() else asked
     visit = int(number) if hash_ and path == place else None
@@ -25,5 +26,4 @@ async def step_text(settings: Settings, client: Client, run: Run, asked: str) ->
     ]  # fmt: skip
     with suppress(CommandError):  # another version ran it: calls say which visit they were of
         in_visits(calls, (await traced(settings, run.id)).trail)
-    found = [call for call in calls if visit in (None, call.visit)]
-    return calls_text(run.id, asked, found) if found else None
+    return [call for call in calls if visit in (None, call.visit)]

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Protocol
 
 from coterie.progress import Progress
+from coterie.rendering.approval import plain_lines
 from coterie.rendering.lines import prompt_lines, text_of
 from coterie.rendering.progress import task_text
-from coterie.rendering.run import clock, show_lines, trail_line
+from coterie.rendering.run import clock, trail_line
 from coterie.retries import Retry
 from coterie.terminal import note
 from dsl.visible import one_line
@@ -65,15 +67,23 @@ class View(Protocol):
 class PlainView:
     """Lines for logs and pipes."""
 
-    def __init__(self, write: Callable[[str], None] = note, *, verbose: bool = False) -> None:
+    def __init__(
+        self,
+        write: Callable[[str], None] = note,
+        *,
+        verbose: bool = False,
+        workspace: Path | None = None,
+    ) -> None:
         """A view.
 
         Args:
             write: where the lines of progress go; what must be known is always noted.
             verbose: tell every event with its whole reason, instead of a line for each task.
+            workspace: where the files are that the run changes; None when they are elsewhere.
         """
         self._write = write
         self._verbose = verbose
+        self._workspace = workspace
         self._told: set[tuple[str, ...]] = set()
         self.rows = Progress()
 
@@ -123,8 +133,9 @@ class PlainView:
         return True
 
     def show(self, request: Pending) -> None:
-        """The question and what there is to look at."""
-        note(text_of(["", request.id, *prompt_lines(request.prompt), *show_lines(request.show)]))
+        """The question and what there is to look at; changes of files as their diff."""
+        shown = plain_lines(request, self._workspace)
+        note(text_of(["", request.id, *prompt_lines(request.prompt), *shown]))
 
     def say(self, text: str) -> None:
         """A line."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+from coterie.found import FoundTeller
 from coterie.retries import retries_of
 from coterie.runs import Run, RunEnd, Unanswered
 from coterie.views import View
@@ -29,7 +30,18 @@ class Asked(Protocol):
 class Watch:
     """One person's look at one run."""
 
-    def __init__(self, run: Run, view: View, decider: Asked) -> None:
+    def __init__(
+        self, run: Run, view: View, decider: Asked, found: FoundTeller | None = None
+    ) -> None:
+        """A look.
+
+        Args:
+            run: to follow.
+            view: what shows it.
+            decider: what becomes of requests.
+            found: tells what skills find; one that knows providers by their names unless given.
+        """
+        self._found = found or FoundTeller({})
         self._run = run
         self._view = view
         self._decider = decider
@@ -73,6 +85,8 @@ class Watch:
         self._unanswered = 0
         self.trail += news
         self._view.progress(status, news, pending, cost=cost, retries=retries)
+        for line in await self._found.lines(news):
+            self._view.say(line)
         await self._decider.consider(pending)
 
     def _note_silence(self, error: Unanswered) -> None:

@@ -14,7 +14,6 @@ from coterie.failures import CommandError, ExitCode
 from coterie.histories import WORKFLOW
 from coterie.logs import quietly
 from coterie.progress import Progress
-from coterie.rendering.lines import quoted
 from coterie.rendering.run import trail_text
 from coterie.rendering.summary import summary_text, summary_width
 from coterie.runs import Run, RunEnd
@@ -120,8 +119,9 @@ class _Onlooker:
             if not self._live and request.id not in self._told:
                 self._told.add(request.id)
                 whom = " or ".join(request.approvers) or "a person"
+                self._view.show(request)
                 self._view.say(
-                    f"waits for {whom}: {request.id}: {quoted(request.prompt)}\n  decide it with "
+                    f"waits for {whom}: {request.id}\n  decide it with "
                     f"`coterie approve {self._run.id} '{request.id}'` or `coterie reject ...`"
                 )
 

@@ -15,7 +15,7 @@ from activities.contracts import Notice
 from dsl.outcomes import Failure, Outcome
 from dsl.steps import MergePolicy
 from dsl.values import Json
-from workflows.views import TrailEntry, TrailKind
+from workflows.views import Found, TrailEntry, TrailKind
 
 
 def _outcomes() -> dict[str, Outcome]:
@@ -47,6 +47,7 @@ class Noted:
     updated: tuple[str, ...] = ()
     seconds: float | None = None
     tokens: int | None = None
+    found: Found | None = None
 
     def told(self) -> TrailEntry:
         """The entry with its time as people read it."""
@@ -54,7 +55,7 @@ class Noted:
         return TrailEntry(
             number=self.number, at=at, kind=self.kind, team=self.team, visit=self.visit,
             step=self.step, status=self.status, because=self.because, next_team=self.next_team,
-            updated=self.updated, seconds=self.seconds, tokens=self.tokens,
+            updated=self.updated, seconds=self.seconds, tokens=self.tokens, found=self.found,
         )  # fmt: skip
 
 

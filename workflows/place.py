@@ -12,7 +12,7 @@ from dsl.plan import Persona
 from dsl.steps import AgentStep, Step
 from workflows.memory import Block, Frame, Noted
 from workflows.scope import Scope
-from workflows.views import TrailKind
+from workflows.views import Found, TrailKind
 
 
 class Place(NamedTuple):
@@ -121,6 +121,7 @@ class Place(NamedTuple):
         fingerprint: str = "",
         since: float | None = None,
         tokens: int | None = None,
+        found: Found | None = None,
     ) -> None:
         """Add an entry to the run's trail; `since` is the clock when it began, in seconds."""
         now = scope.time()
@@ -128,6 +129,7 @@ class Place(NamedTuple):
         entry = Noted(
             state.trail_length + 1, now, kind, self.team, self.visit, self.path or None, status,
             because, next_team, updated, None if since is None else round(now - since, 3), tokens,
+            found,
         )  # fmt: skip
         state.note(entry, fingerprint)
 

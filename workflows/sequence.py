@@ -10,6 +10,7 @@ from dsl.retryability import can_pass, holds_steps
 from dsl.steps import AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import LONGEST
 from workflows.failing import accepted
+from workflows.found import found_by
 from workflows.memory import Block
 from workflows.place import Interpreter, Place, Skipped
 from workflows.scope import Interrupted, Scope
@@ -123,6 +124,7 @@ async def _run_step(
         status=outcome.status,
         since=block.began,
         tokens=state.tokens - block.tokens - block.of_others or None,
+        found=found_by(step, outcome, scope.plan),
     )
     return outcome
 

@@ -27,6 +27,16 @@ class Paused(Frozen):
     """ISO 8601, UTC."""
 
 
+class Found(Frozen):
+    """What a skill has collected for prompts, told before a model reads it."""
+
+    files: int
+    estimated_tokens: int
+    """A token for each 4 bytes of their contents."""
+    models: tuple[str, ...] = ()
+    """`provider/model` of the plan's personas: of whatever may read it; the first few."""
+
+
 class TrailEntry(Frozen):
     """One event of a run, told with its reason."""
 
@@ -45,6 +55,8 @@ class TrailEntry(Frozen):
     """Context paths that a route changed."""
     seconds: float | None = None
     tokens: int | None = None
+    found: Found | None = None
+    """Of a skill that collects files."""
 
 
 class TrailPage(Frozen):

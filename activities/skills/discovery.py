@@ -15,6 +15,9 @@ from activities.skills.threads import finished_in_thread
 from activities.skills.walking import Entry, walk
 from dsl.values import Frozen
 
+_BYTES_OF_A_TOKEN = 4
+"""About, of English and of code; other scripts have fewer bytes for each token."""
+
 
 class DiscoveryInput(Frozen):
     """What to collect."""
@@ -63,6 +66,8 @@ class DiscoveryResult(Frozen):
     """One line for each file, also for those left out."""
     included_bytes: int
     """Of all contents in `files`."""
+    estimated_tokens: int
+    """That these contents make in a prompt: an estimate, a token for each 4 bytes."""
     left_out: list[LeftOut]
     complete: bool
     """No file was left out for its size, for the budget or for being unreadable."""
@@ -139,6 +144,7 @@ class _Collection:
             files=self._files,
             manifest=self._manifest(),
             included_bytes=self._used,
+            estimated_tokens=-(-self._used // _BYTES_OF_A_TOKEN),
             left_out=self._left_out,
             complete=self._complete,
         )

@@ -8,11 +8,12 @@ from pydantic import JsonValue
 
 from coterie.rendering.changes import diff_lines, split_changes, style_of
 from coterie.rendering.progress import Line, wrapped
-from coterie.rendering.run import day_and_clock, words_for
+from coterie.rendering.run import day_and_clock, show_lines, words_for
 from dsl.visible import one_line
 from workflows.requests import Pending
 
 _MOST_LINES = 120
+_LONGEST_LINE = 200
 
 
 def panel_lines(run: str, request: Pending, width: int, workspace: Path | None) -> list[Line]:
@@ -38,6 +39,23 @@ def panel_lines(run: str, request: Pending, width: int, workspace: Path | None) 
         told = f"... {more} more lines: coterie show {run} '{request.id}'"
         lines = [*lines[:_MOST_LINES], Line(told, "dim")]
     return [*lines, Line(""), *(Line(line, "dim") for line in _terms(request, width))]
+
+
+def plain_lines(request: Pending, workspace: Path | None) -> Iterator[str]:
+    """What is shown, without a panel: changes of files as their diff, the rest as it is.
+
+    Args:
+        request: that waits.
+        workspace: where files are that it would change; None when they are elsewhere.
+    """
+    changes, rest = split_changes(request.show)
+    yield from show_lines(rest)
+    diff = [one_line(line) for line in diff_lines(changes, workspace)]
+    for line in diff[:_MOST_LINES]:
+        cut = f"{line[:_LONGEST_LINE]}..." if len(line) > _LONGEST_LINE else line
+        yield f"    {cut}"
+    if len(diff) > _MOST_LINES:
+        yield f"    [{len(diff) - _MOST_LINES} more lines: coterie show RUN '{request.id}']"
 
 
 def how_to_decide(run: str, request: Pending) -> str:

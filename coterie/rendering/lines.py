@@ -27,9 +27,3 @@ def one_entry(line: str) -> str:
 def prompt_lines(prompt: str) -> list[str]:
     """Return a question that others worded, quoted."""
     return [f"{_QUOTED}{line}" for line in visible(prompt).split("\n")]
-
-
-def quoted(prompt: str) -> str:
-    """Return a question as it stands within a sentence of ours: its further lines quoted."""
-    first, *further = visible(prompt).split("\n")
-    return "\n".join((first, *(f"{_QUOTED}{line}" for line in further)))

@@ -11,6 +11,7 @@ from coterie.rendering.cost import money_text
 from coterie.rendering.durations import duration
 from coterie.rendering.lines import text_of
 from coterie.rendering.run import usage_text
+from dsl.values import Json
 
 
 def calls_text(run: str, step: str, calls: Sequence[RecordedCall]) -> str:
@@ -19,6 +20,23 @@ def calls_text(run: str, step: str, calls: Sequence[RecordedCall]) -> str:
     for call in calls:
         lines += ["", *_call(call)]
     return text_of(lines)
+
+
+def call_data(call: RecordedCall) -> Json:
+    """The same of one call, for programs: its request and its answer as the history has them."""
+    request, answer = call.request, call.answer
+    told: Json = {
+        "id": call.id, "step": call.path, "visit": call.visit,
+        "kind": "model turn" if isinstance(request, AgentRequest) else "skill",
+        "attempts": call.attempts, "waited": round(call.waited, 3),
+        "earlier_error": call.earlier_error or None, "error": call.error or None,
+        "request": request.model_dump(mode="json", exclude_defaults=True),
+        "answer": None if answer is None else answer.model_dump(mode="json", exclude_defaults=True),
+    }  # fmt: skip
+    if isinstance(request, AgentRequest):
+        system, prompt = filled_prompts(request)
+        told |= {"system": system, "prompt": prompt}
+    return told
 
 
 def _call(call: RecordedCall) -> Iterator[str]:

@@ -52,6 +52,11 @@ async def test_all_files_are_collected_in_order_but_not_gits_and_the_workers_own
     assert result == await collect(workspace)
 
 
+async def test_what_is_collected_tells_about_how_many_tokens_it_is(workspace: Workspace) -> None:
+    result = await collect(workspace, include=["src/cart.py"])
+    assert (result.included_bytes, result.estimated_tokens) == (11, 3)
+
+
 async def test_a_file_tells_its_size_lines_digest_and_content(workspace: Workspace) -> None:
     cart = next(file for file in (await collect(workspace)).files if file.path == "src/cart.py")
     assert (cart.bytes, cart.lines, cart.content) == (11, 2, "a = 1\nb = 2")

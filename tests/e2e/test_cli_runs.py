@@ -88,7 +88,9 @@ orchestration:
         - {name: ask, agent_type: generic_single_shot, persona_key: writer, on_failure: ask}
         - {name: last, type: approval, prompt: Go on?}
       routing: {default: null}
-    other: {tasks: [{name: note, type: set, values: {mood: "{{ context.mood | default('calm') }}"}}]}
+    other:
+      tasks:
+        - {name: note, type: set, values: {mood: "{{ context.mood | default('calm') }}"}}
 """)
     text = """
 - {approval: t/sign#1, decision: amend, by: ann, updates: {mood: glad}}

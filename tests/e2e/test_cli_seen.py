@@ -22,6 +22,27 @@ def test_a_run_that_ended_tells_why_when_no_worker_is_left(desk: Project) -> Non
     assert wrong.stderr == "coterie: the run 'explained' has no visit 'onyl#1'; it has: only#1\n"
 
 
+async def test_a_step_is_shown_with_its_prompts_attempts_and_cost(desk: Project) -> None:
+    desk.begin("run", "article", "--set", "topic=rain", "--id", "shown")
+    await asks(desk, "shown")
+    assert desk.coterie("reject", "shown", "--by", "ann").returncode == 0
+    await asks(desk, "shown", "review/sign_off#2")
+    second = desk.coterie("show", "shown", "writing/draft#2")
+    assert second.returncode == 0, second.stderr
+    assert second.stdout.startswith("shown  writing/draft#2\n")
+    assert second.stdout.count("writing/draft: model turn") == 1
+    for part in ("  attempts   1", "  prompt:\n    ", "  answer:\n    ", "  used       "):
+        assert part in second.stdout
+    both = json.loads(desk.coterie("show", "shown", "writing/draft", "--json").stdout)
+    assert [call["visit"] for call in both] == [1, 2]
+    assert "rain" in both[0]["prompt"]
+    none = desk.coterie("show", "shown", "writing/draft#3")
+    assert none.returncode != 0
+    assert "writing/draft#3" in sentence(none)
+    assert desk.coterie("approve", "shown", "--by", "ben").returncode == 0
+    assert desk.coterie("result", "shown").returncode == 0
+
+
 async def test_whoever_watches_sees_the_run_of_another_and_leaves_it_alone(desk: Project) -> None:
     desk.begin("run", "article", "--set", "topic=rain", "--id", "watched")
     await asks(desk, "watched")

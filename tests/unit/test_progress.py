@@ -10,15 +10,18 @@ from rich.cells import cell_len
 
 from activities.contracts import TokenUsage
 from coterie.console import SafeConsole
+from coterie.found import FoundTeller
 from coterie.live import LiveView
 from coterie.progress import Progress
 from coterie.rendering.approval import panel_lines
 from coterie.rendering.changes import diff_lines, split_changes
+from coterie.rendering.found import found_lines
 from coterie.rendering.progress import progress_lines, visit_lines
 from coterie.rendering.summary import summary_text
 from coterie.retries import Retry
 from coterie.runs import RunEnd
 from coterie.views import PlainView
+from dsl.document import ProviderSection
 from workflows.requests import Pending
 from workflows.views import Activity, CostReport, CostRow, RunStatus, TeamResult, TrailEntry
 
@@ -162,6 +165,53 @@ def test_an_approval_shows_the_diff_of_what_it_would_change(tmp_path: Path) -> N
     request = Pending.model_validate({"id": "a/b#1", "prompt": "Ok?", "since": AT, "show": show})
     lines = {line.text: line.style for line in panel_lines("r", request, 76, tmp_path)}
     assert (lines["-two"], lines["+2"]) == ("red", "green")
+
+
+def test_plain_lines_show_the_diff_of_what_an_approval_would_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.py").write_text("one\ntwo\n")
+    long = "".join(f"{number}\n" for number in range(300))
+    show: JsonValue = {"why": "two is a number", "changes": [
+        {"file_path": "a.py", "type": "modify", "content": "one\n2\n"},
+        {"file_path": "b.py", "type": "create", "content": long},
+    ]}  # fmt: skip
+    request = Pending.model_validate({"id": "a/b#1", "prompt": "Ok?", "since": AT, "show": show})
+    PlainView(workspace=tmp_path).show(request)
+    told = capsys.readouterr().err.splitlines()
+    assert told[:3] == ["", "a/b#1", "  > Ok?"]
+    assert {"    why: two is a number", "    -two", "    +2", "    create b.py"} <= set(told)
+    assert "coterie show RUN 'a/b#1'" in told[-1]
+    assert len(told) < 130
+
+
+def found(tokens: int) -> list[TrailEntry]:
+    told = {"files": 3, "estimated_tokens": tokens, "models": ["own/large", "other/unknown"]}
+    return trail(step("look/collect", found=told), step("look"))
+
+
+def test_what_was_found_is_told_in_files_and_tokens() -> None:
+    first, nothing = found(1_000)
+    assert list(found_lines(first, {"own/large": 2_000})) == [
+        "write/look/collect: 3 files, about 1,000 tokens (estimated: a token for 4 bytes)"
+    ]
+    assert list(found_lines(nothing, {"own/large": 2_000})) == []
+
+
+def test_what_fills_more_than_half_of_a_models_context_is_a_warning() -> None:
+    _, warning = found_lines(found(1_001)[0], {"own/large": 2_000})
+    assert warning.startswith("warning: in a prompt that is about 50% of the context of own/large")
+
+
+async def test_what_was_found_is_told_once_with_the_contexts_of_public_models() -> None:
+    section = ProviderSection(kind="anthropic")
+    teller = FoundTeller({"own": section})
+    told = {"files": 1, "estimated_tokens": 150_000, "models": ["own/claude-haiku-4-5", "x/y"]}
+    news = trail(step("collect", found=told))
+    line, warning = await teller.lines(news)
+    assert "about 150,000 tokens" in line
+    assert "75% of the context of own/claude-haiku-4-5 (200,000 tokens)" in warning
+    assert await teller.lines(news) == []
 
 
 def test_a_diff_reads_no_file_outside_the_workspace(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """Every call of a step is told from the history: prompts, answers, attempts, cost."""
 
+import json
 from pathlib import Path
 
 from activities.contracts import AgentRequest
 from coterie.histories import read_history
 from coterie.recorded_calls import filled_prompts, in_visits, recorded_calls
-from coterie.rendering.recorded_calls import calls_text
+from coterie.rendering.recorded_calls import call_data, calls_text
 from workflows.views import TrailEntry
 
 HISTORY = Path(__file__).parents[1] / "replay" / "histories" / "every_kind.0.1.0.json"
@@ -23,6 +24,18 @@ def test_calls_of_a_step_tell_prompt_answer_attempts_and_cost() -> None:
     request = turns[0].request
     assert isinstance(request, AgentRequest)
     assert "{{" not in filled_prompts(request)[1]
+
+
+def test_a_call_is_told_to_programs_with_the_prompt_that_was_sent() -> None:
+    calls = recorded_calls(read_history(HISTORY))
+    told = [call_data(call) for call in calls]
+    json.dumps(told)
+    turns = [one for one in told if one["kind"] == "model turn"]
+    assert len(turns) > 1
+    assert turns[0]["attempts"] == 1
+    assert str(turns[0]["prompt"]).strip()
+    assert "{{" not in str(turns[0]["prompt"])
+    assert isinstance(turns[0]["answer"], dict)
 
 
 def test_a_call_belongs_to_the_visit_that_had_begun() -> None:

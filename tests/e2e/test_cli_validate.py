@@ -21,7 +21,7 @@ TOLD = """\
 wrong.yml:9:70: unknown persona 'writr' [E202]
      9 |         - { name: say, agent_type: generic_single_shot, persona_key: writr }
        |                                                                      ^
-    orchestration.teams.first.tasks[0].persona_key
+    first/say: persona_key
     allowed: writer
     fix: did you mean 'writer'?
 """
@@ -139,6 +139,7 @@ def test_json_is_a_list_of_problems_with_all_their_keys(quiet_desk: Project) -> 
             "fix": "did you mean 'writer'?",
             "allowed": "writer",
             "path": "orchestration.teams.first.tasks[0].persona_key",
+            "step": "first/say: persona_key",
             "severity": "error",
         }
     ]

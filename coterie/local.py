@@ -23,6 +23,7 @@ from activities.contracts import (
     SkillResult,
     Spent,
 )
+from dsl.evaluation import EvaluationWork
 from dsl.outcomes import Outcome
 from dsl.plan import Plan
 from dsl.values import Json
@@ -69,6 +70,7 @@ class LocalScope:
         self.run_id = run_id
         self.notices: list[Notice] = []
         """What people would have been told."""
+        self.work = EvaluationWork()
         self._world = world
         self._stirred = asyncio.Event()
         self._branches = Branches(plan.limits.max_concurrent_branches)
@@ -91,10 +93,15 @@ class LocalScope:
 
     async def checkpoint(self) -> None:
         """Let others go on."""
+        self.work.take()
         await asyncio.sleep(0)
 
     def weigh(self, steps: int) -> None:
         """Every checkpoint lets others go on, whatever came before it."""
+
+    async def rest(self) -> None:
+        """Let others go on."""
+        await asyncio.sleep(0)
 
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
         """Nobody looks."""

@@ -44,7 +44,7 @@ def holds(
         TemplateFailed: an expression names what is not there.
         EvaluationLimitExceeded: it needs more than one evaluation may take.
     """
-    meter = EvaluationMeter(facts.budget) if meter is None else meter
+    meter = facts.meter() if meter is None else meter
     return _holds(condition, facts, meter, missing_is_false)
 
 

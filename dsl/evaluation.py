@@ -24,6 +24,9 @@ SHORT_TEXT: Final = 64
 """Characters of a key that are part of the step that handles it."""
 ATOMS: Final = frozenset({bool, type(None)})
 
+_STEP_BYTES_BITS: Final = 10
+"""To make a kilobyte takes about as long as a step."""
+
 
 class EvaluationBudget(Frozen):
     """What one evaluation may cost; a plan carries the numbers it was compiled with."""
@@ -76,9 +79,40 @@ class EvaluationMeter:
             )
         self.charge(1 + bits // 256)
 
+    def work(self) -> int:
+        """What has been charged so far, in units of `EvaluationWork`."""
+        spent = self.budget.bytes - self.bytes_left
+        return self.budget.steps - self.steps_left + (spent >> _STEP_BYTES_BITS)
+
     def walk(self, value: object) -> int:
         """Charge for looking at the whole value, shared parts each time; return the steps."""
         return _walk(self, value, 0)
+
+
+class EvaluationWork:
+    """What the evaluations of a run have charged: steps, and kilobytes as a step each.
+
+    Whoever paces the run takes the sum from time to time, never in the middle of an evaluation.
+    """
+
+    __slots__ = ("_meters",)
+
+    def __init__(self) -> None:
+        self._meters: list[EvaluationMeter] = []
+
+    def meter(self, budget: EvaluationBudget) -> EvaluationMeter:
+        """The meter of a new evaluation, which counts."""
+        meter = EvaluationMeter(budget)
+        self._meters.append(meter)
+        return meter
+
+    def take(self) -> int:
+        """The work since the last time."""
+        if not self._meters:
+            return 0
+        work = sum(meter.work() for meter in self._meters)
+        self._meters.clear()
+        return work
 
 
 def _walk(meter: EvaluationMeter, value: object, depth: int) -> int:

@@ -5,7 +5,13 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from dsl.evaluation import DEFAULT_BUDGET, EvaluationBudget, EvaluationMeter, Names
+from dsl.evaluation import (
+    DEFAULT_BUDGET,
+    EvaluationBudget,
+    EvaluationMeter,
+    EvaluationWork,
+    Names,
+)
 from dsl.outcomes import Outcome
 from dsl.values import Json
 
@@ -63,6 +69,12 @@ class Facts:
     """What `all_success` and its like count; every task unless said."""
     budget: EvaluationBudget = DEFAULT_BUDGET
     """What one evaluation over these facts may cost."""
+    work: EvaluationWork | None = None
+    """Who counts what evaluations over these facts take, if anybody does."""
+
+    def meter(self) -> EvaluationMeter:
+        """The meter of a new evaluation."""
+        return EvaluationMeter(self.budget) if self.work is None else self.work.meter(self.budget)
 
     def names(self, meter: EvaluationMeter | None = None) -> Names:
         """What templates see; all that is filled with them shares one budget."""
@@ -75,7 +87,7 @@ class Facts:
             "run": self.run,
             "routing": self.routing,
         }
-        return Names(named, EvaluationMeter(self.budget) if meter is None else meter)
+        return Names(named, self.meter() if meter is None else meter)
 
     def with_task(self, name: str, outcome: Outcome) -> "Facts":
         """These facts and one more outcome."""
@@ -85,5 +97,5 @@ class Facts:
         """These facts, of which `all_success` and its like count only `own`."""
         return Facts(  # by hand: `replace` takes five times as long, and every route does this
             self.context, self.tasks, self.teams, self.run, self.routing, self.variables,
-            self.input, own, self.budget,
+            self.input, own, self.budget, self.work,
         )  # fmt: skip

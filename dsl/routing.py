@@ -48,7 +48,7 @@ def choose(team: Team, facts: Facts) -> Route:
     """
     failure = failed_task(team, facts.tasks)
     facts = counted(team, facts)
-    meter = EvaluationMeter(facts.budget)
+    meter = facts.meter()
     routing = team.routing
     if routing is None:
         if failure is not None:

@@ -21,8 +21,13 @@ from dsl.shown_values import Absent, MeteredContext, shown
 from dsl.template_filters import filters, format_text, tests, text_methods
 
 __all__ = [
-    "ENVIRONMENT", "MAPPING_METHODS", "TEXT_METHODS", "Absent", "MeteredContext", "shown",
-]  # fmt: skip
+    "ENVIRONMENT",
+    "MAPPING_METHODS",
+    "TEXT_METHODS",
+    "Absent",
+    "MeteredContext",
+    "shown",
+]
 
 MAPPING_METHODS = frozenset({"items", "keys", "values", "get"})
 _TEXT_METHODS = text_methods()
@@ -35,10 +40,23 @@ SLICE: Final = " slice"
 KEY: Final = " key"
 """Filters that only a rewritten template has: no name in a template has a space."""
 
-_LOOP_FIELDS = frozenset({
-    "index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0",
-    "previtem", "nextitem", "cycle", "changed",
-})  # fmt: skip
+_LOOP_FIELDS = frozenset(
+    {
+        "index",
+        "index0",
+        "revindex",
+        "revindex0",
+        "first",
+        "last",
+        "length",
+        "depth",
+        "depth0",
+        "previtem",
+        "nextitem",
+        "cycle",
+        "changed",
+    }
+)
 _OUTCOME_FIELDS = frozenset(one.name for one in fields(Outcome)) | {"success"}
 _FAILURE_FIELDS = frozenset(one.name for one in fields(Failure))
 
@@ -109,8 +127,12 @@ class _Environment(SandboxedEnvironment):
         )
         self.globals = {"range": self.globals["range"]}
         self.filters = filters() | {
-            CHARGE: _charge, COMPARE: _compare, EACH: _each, SLICE: _slice, KEY: _key,
-        }  # fmt: skip
+            CHARGE: _charge,
+            COMPARE: _compare,
+            EACH: _each,
+            SLICE: _slice,
+            KEY: _key,
+        }
         self.tests = tests()
 
     def call_filter(self, name: str, *args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,7 @@
 """What operations on texts cost, charged before they run."""
 
 import re
-from typing import Final
+from typing import Final, cast
 
 from dsl.errors import EvaluationLimitExceeded
 from dsl.evaluation import EvaluationMeter, text_bytes
@@ -73,7 +73,13 @@ def charge_indent(meter: EvaluationMeter, text: str, width: int | str) -> None:
 
 
 def charge_wrap(meter: EvaluationMeter, text: str, width: int, end: str) -> None:
-    """For the text in lines of that width."""
+    """For the text in lines of that width.
+
+    Raises:
+        TypeError: the width is no whole number; with NaN, the lines would never end.
+    """
+    if not isinstance(cast("object", width), int):
+        raise TypeError("the width of a line is a whole number")
     size = len(text)
     lines = 2 + sum(map(text.count, _LINE_ENDS)) + 2 * size // max(1, width)
     meter.charge(size + 4 * lines, 2 * text_bytes(text) + lines * (text_bytes(end) + _PIECE))

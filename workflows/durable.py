@@ -45,6 +45,7 @@ class DurableScope:
         self._stopping = 0
         self._held = 0
         self._pacer = Pacer()
+        self.work = self._pacer.pace.evaluations
         self._branches = Branches(plan.limits.max_concurrent_branches)
         self._calls = Calls(state, self.run_id, self._pacer)
         self.notifier = Notifier(state, self._pacer)
@@ -104,6 +105,10 @@ class DurableScope:
     def weigh(self, steps: int) -> None:
         """The run yields so much earlier."""
         self._pacer.pace.steps += steps
+
+    async def rest(self) -> None:
+        """Yield where evaluations have taken their share of the workflow task."""
+        await self._pacer.rest()
 
     def hold(self, events: int) -> None:
         """Do not continue as new before the history has so many events."""

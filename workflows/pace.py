@@ -5,10 +5,19 @@ completion of more than 4 MiB, and refuses more than 2,000 pending activities. A
 one of these is tried again for ever. Pure: the Scope of a workflow says when a task begins.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from dsl.evaluation import EvaluationWork
 
 MAX_STEPS = 500
 """Steps, and starts of branches, in one workflow task."""
+
+MAX_WORK = 100_000
+"""What evaluations may take in one workflow task before the run yields; the last may exceed it.
+
+Half of what a single evaluation may take, and far above all of an ordinary run between two calls.
+The numbers that they charge decide about timers, so they are part of what a replay must repeat.
+"""
 
 MAX_CALLS = 100
 """Activities that begin in one workflow task: each takes about a millisecond."""
@@ -27,31 +36,41 @@ class Pace:
     task: int = -1
     """The length of the history when the task began: no two tasks have the same."""
     steps: int = 0
+    work: int = 0
+    """Of evaluations, as `EvaluationWork` counts."""
     calls: int = 0
     bytes: int = 0
     pending: int = 0
     """Calls in progress."""
     silent: bool = True
     """The run has asked Temporal for nothing yet."""
+    evaluations: EvaluationWork = field(default_factory=EvaluationWork)
+    """Their work that does not stand in `work` yet."""
 
     def begin(self, task: int) -> None:
         """Start counting anew when this is another workflow task."""
         if task != self.task:
             self.task = task
-            self.steps = self.calls = self.bytes = 0
+            self.steps = self.work = self.calls = self.bytes = 0
+        self.work += self.evaluations.take()
 
     def woken(self) -> None:
         """A message ended a wait.
 
         A replay puts a first task that asked for nothing and the next task together. The steps
-        before the wait must not count in either.
+        and the work before the wait must not count in either.
         """
         if self.silent:
-            self.steps = 0
+            self.steps = self.work = 0
+            self.evaluations.take()
 
     def may_step(self) -> bool:
         """Whether another step may begin in this task."""
-        return self.steps < MAX_STEPS
+        return self.steps < MAX_STEPS and self.may_evaluate()
+
+    def may_evaluate(self) -> bool:
+        """Whether another evaluation may begin in this task."""
+        return self.work < MAX_WORK
 
     def may_call(self, size: int) -> bool:
         """Whether another call may begin in this task."""

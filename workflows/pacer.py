@@ -40,6 +40,12 @@ class Pacer:
             await self.next_task()
         self.pace.steps += 1
 
+    async def rest(self) -> None:
+        """Wait for the next workflow task when evaluations have had their share of this one."""
+        self.begin()
+        while not self.pace.may_evaluate():
+            await self.next_task()
+
     async def call(self, size: int) -> None:
         """Count a call with a request of so many bytes, as soon as a workflow task has room."""
         pace = self.pace
@@ -64,7 +70,12 @@ class Pacer:
         await workflow.wait_condition(self.renewed)
         self.begin()
 
+    def _because(self) -> str:
+        if self.pace.may_evaluate():
+            return f"{MAX_STEPS} steps without a call"
+        return "expressions that take long"
+
     async def _tick(self) -> None:
         self.pace.silent = False
-        await workflow.sleep(_SHORTEST, summary=f"{MAX_STEPS} steps without a call")
+        await workflow.sleep(_SHORTEST, summary=self._because())
         self._timer = None

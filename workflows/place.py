@@ -107,6 +107,7 @@ class Place(NamedTuple):
             variables=frame.variables,
             input=frame.input,
             budget=scope.plan.evaluation,
+            work=scope.work,
         )
 
     def note(

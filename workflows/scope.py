@@ -17,6 +17,7 @@ from activities.contracts import (
     SkillResult,
     Spent,
 )
+from dsl.evaluation import EvaluationWork
 from dsl.outcomes import Outcome
 from dsl.plan import Plan
 from workflows.memory import Telling
@@ -79,6 +80,8 @@ class Scope(Protocol):
     in_flight: int
     """Calls in progress, counted where a plan has budgets."""
     leaving: Leaving | None
+    work: EvaluationWork
+    """What the evaluations of the run take."""
 
     def now(self) -> datetime:
         """The run's clock, UTC."""
@@ -102,6 +105,10 @@ class Scope(Protocol):
 
     def weigh(self, steps: int) -> None:
         """Count work of a step that takes as long as so many others."""
+        ...
+
+    async def rest(self) -> None:
+        """Stands between two evaluations of one step, of which there may be many."""
         ...
 
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:

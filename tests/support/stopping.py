@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from dsl.evaluation import EvaluationWork
 from dsl.outcomes import Outcome
 from dsl.plan import Plan
 from dsl.values import Json
@@ -52,6 +53,7 @@ class StoppingScope:
     def __init__(self, plan: Plan, state: RunState, world: World, stop_at: int | None) -> None:
         self.plan = plan
         self.state = state
+        self.work = EvaluationWork()
         self.world = world
         self.left = stop_at
         self.told: list[Telling] = []
@@ -74,10 +76,14 @@ class StoppingScope:
     def weigh(self, steps: int) -> None:
         """Nobody waits for it."""
 
+    async def rest(self) -> None:
+        """Nobody waits for it either."""
+
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
         return await work
 
     async def checkpoint(self) -> None:
+        self.work.take()
         if self.left is None:
             return
         if self.left == 0:

@@ -79,14 +79,16 @@ def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
 @pytest.mark.parametrize(
     ("schema", "told"),
     [
-        ({"$ref": "#/definitions/a", "definitions": {"a": {}}, "maxItems": 1},
-         "`maxItems` stands beside `$ref`"),
+        (
+            {"$ref": "#/definitions/a", "definitions": {"a": {}}, "maxItems": 1},
+            "`maxItems` stands beside `$ref`",
+        ),
         ({"dependencies": {"a": ["b"]}}, "`dependencies` is not supported; use"),
         ({"contentEncoding": "base64"}, "`contentEncoding` is not checked"),
         ({"$schema": "http://json-schema.org/draft-04/schema#"}, "draft-04/schema#' is not"),
         ({"$schema": "https://example.com/mine"}, "'https://example.com/mine' is not"),
     ],
-)  # fmt: skip
+)
 def test_what_means_something_else_in_its_draft_is_refused(schema: Json, told: str) -> None:
     draft: Json = {"$schema": "http://json-schema.org/draft-07/schema#"}
     with pytest.raises(SchemaFault) as raised:

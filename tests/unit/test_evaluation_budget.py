@@ -176,6 +176,13 @@ def test_random_expressions_over_hostile_values_end_or_fail_by_name(
     assert 0 <= names.meter.bytes_left <= MAX_BYTES
 
 
+@pytest.mark.parametrize("width", ["1.5", "-1e9", "1e308", "(1e308*1e9 - 1e308*1e9)", "'9'"])
+def test_text_is_wrapped_at_whole_numbers_only(width: str) -> None:
+    """A width that is no number at all would wrap for ever."""
+    with pytest.raises(TemplateFailed, match="the width of a line is a whole number"):
+        fill("{{ ('a ' * 99) | wordwrap(" + width + ") }}", {})
+
+
 def test_all_templates_of_one_value_share_one_budget() -> None:
     text: JsonValue = "{{ range(60000) | list | length }}"
     twice: JsonValue = [text, text]

@@ -5,9 +5,18 @@ from collections.abc import Coroutine
 
 import pytest
 
+from dsl.evaluation import DEFAULT_BUDGET
 from dsl.sizes import LARGEST, exceeds, json_size
 from dsl.values import JsonValue
-from workflows.pace import MAX_CALL_BYTES, MAX_CALLS, MAX_PENDING_CALLS, MAX_STEPS, Branches, Pace
+from workflows.pace import (
+    MAX_CALL_BYTES,
+    MAX_CALLS,
+    MAX_PENDING_CALLS,
+    MAX_STEPS,
+    MAX_WORK,
+    Branches,
+    Pace,
+)
 from workflows.scope import Job
 from workflows.ways import Ways
 
@@ -62,6 +71,33 @@ def test_no_call_begins_beside_as_many_as_the_server_allows() -> None:
     pace.pending -= 1
     assert pace.may_call(1)
     assert MAX_PENDING_CALLS < 2000, "Temporal refuses more"
+
+
+def test_a_workflow_task_evaluates_so_much_and_the_next_one_as_much() -> None:
+    pace = Pace()
+    for task in (7, 12):
+        pace.begin(task)
+        assert pace.may_step()
+        pace.evaluations.meter(DEFAULT_BUDGET).charge(MAX_WORK - 1)
+        pace.begin(task)
+        assert pace.may_step()
+        pace.evaluations.meter(DEFAULT_BUDGET).charge(0, 1024)
+        pace.begin(task)
+        assert not pace.may_step()
+
+
+def test_evaluations_before_a_wait_count_only_once_the_run_has_asked_for_something() -> None:
+    pace = Pace()
+    pace.begin(3)
+    pace.evaluations.meter(DEFAULT_BUDGET).charge(MAX_WORK)
+    pace.woken()
+    pace.begin(3)
+    assert pace.work == 0
+    pace.called(1)
+    pace.evaluations.meter(DEFAULT_BUDGET).charge(MAX_WORK)
+    pace.woken()
+    pace.begin(3)
+    assert pace.work == MAX_WORK
 
 
 def test_steps_before_a_wait_count_only_once_the_run_has_asked_for_something() -> None:

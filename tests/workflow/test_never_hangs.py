@@ -51,6 +51,35 @@ async def test_many_steps_that_call_nothing_give_temporals_thread_back(here: Eng
     assert events.count(EventType.EVENT_TYPE_TIMER_STARTED) == 1200 // MAX_STEPS
 
 
+@pytest.mark.parametrize(
+    ("steps", "timers"),
+    [
+        ("- {name: s, type: set, values: {a: HEAVY, b: HEAVY, c: HEAVY, d: HEAVY}}", 3),
+        ("""- {name: a, type: set, values: {x: HEAVY}}
+        - {name: b, type: set, values: {x: HEAVY}}
+        - {name: c, type: set, values: {x: HEAVY}}""", 2),
+        ("""- name: b
+          type: branch
+          branches:
+            - {condition: "{{ range(60000) | sum == 1 }}", steps: [{name: x, type: wait, duration: 1s}]}
+            - {condition: "{{ range(60000) | sum == 2 }}", steps: [{name: y, type: wait, duration: 1s}]}
+            - {condition: "{{ range(60000) | sum == 3 }}", steps: [{name: z, type: wait, duration: 1s}]}
+        """, 1),
+        ("- {name: s, type: set, values: {a: LIGHT, b: LIGHT, c: LIGHT, d: LIGHT}}", 0),
+    ],
+)  # fmt: skip
+async def test_expressions_that_take_long_give_temporals_thread_back(
+    here: Engine, steps: str, timers: int
+) -> None:
+    heavy, light = (f"'{{{{ range({size}) | list | length }}}}'" for size in (99_999, 9_000))
+    handle: Any = await here.start(
+        f"{TEAM}        " + steps.replace("HEAVY", heavy).replace("LIGHT", light)
+    )
+    await handle.result()
+    events = [event.event_type for event in (await handle.fetch_history()).events]
+    assert events.count(EventType.EVENT_TYPE_TIMER_STARTED) == timers
+
+
 async def test_a_defect_of_the_interpreter_ends_a_tests_run_with_its_message(
     env: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

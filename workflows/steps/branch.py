@@ -14,7 +14,7 @@ async def execute(
     """Choose once, then run the way that was chosen."""
     block = place.block(scope, "branch")
     if block.chosen is None:
-        block.chosen = _choose(step, place, scope)
+        block.chosen = await _choose(step, place, scope)
         for number, way in enumerate(step.branches):
             if number != block.chosen:
                 skip_steps(way.steps, place, scope)
@@ -31,9 +31,10 @@ async def execute(
     return Outcome.succeeded({"chosen": None if chosen < 0 else chosen + 1, "data": outcome.data})
 
 
-def _choose(step: BranchStep, place: Place, scope: Scope) -> int:
+async def _choose(step: BranchStep, place: Place, scope: Scope) -> int:
     facts = place.facts(scope)
     for number, way in enumerate(step.branches):
+        await scope.rest()
         if holds(way.condition, facts):
             place.note(scope, "step", f"way {number + 1}: {told(way.condition, facts)}",
                        status="chosen")  # fmt: skip

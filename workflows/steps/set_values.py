@@ -12,6 +12,7 @@ async def execute(step: SetStep, place: Place, scope: Scope) -> Outcome:
     """Fill the values in written order; each sees the ones before it."""
     frame = place.frame(scope)
     for name, value in step.values.items():
+        await scope.rest()
         filled = fill(value, place.facts(scope).names())
         check_size(filled, f"the variable {name!r} that {step.name!r} sets")
         frame.variables[name] = filled

@@ -61,10 +61,10 @@ async def test_many_steps_that_call_nothing_give_temporals_thread_back(here: Eng
         ("""- name: b
           type: branch
           branches:
-            - {condition: "{{ range(60000) | sum == 1 }}", steps: [{name: x, type: wait, duration: 1s}]}
-            - {condition: "{{ range(60000) | sum == 2 }}", steps: [{name: y, type: wait, duration: 1s}]}
-            - {condition: "{{ range(60000) | sum == 3 }}", steps: [{name: z, type: wait, duration: 1s}]}
-        """, 1),
+            - {condition: "{{ range(60000) | list | length == 1 }}", steps: [{name: r1, REST}]}
+            - {condition: "{{ range(60000) | list | length == 2 }}", steps: [{name: r2, REST}]}
+            - {condition: "{{ range(60000) | list | length == 3 }}", steps: [{name: r3, REST}]}
+          otherwise: [{name: r4, REST}]""", 2),
         ("- {name: s, type: set, values: {a: LIGHT, b: LIGHT, c: LIGHT, d: LIGHT}}", 0),
     ],
 )  # fmt: skip
@@ -72,8 +72,10 @@ async def test_expressions_that_take_long_give_temporals_thread_back(
     here: Engine, steps: str, timers: int
 ) -> None:
     heavy, light = (f"'{{{{ range({size}) | list | length }}}}'" for size in (99_999, 9_000))
+    rest = "type: wait, duration: 1s"
     handle: Any = await here.start(
-        f"{TEAM}        " + steps.replace("HEAVY", heavy).replace("LIGHT", light)
+        f"{TEAM}        "
+        + steps.replace("HEAVY", heavy).replace("LIGHT", light).replace("REST", rest)
     )
     await handle.result()
     events = [event.event_type for event in (await handle.fetch_history()).events]

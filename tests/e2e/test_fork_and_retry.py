@@ -18,7 +18,7 @@ llm_config:
     maker:
       execution_plan:
         - {name: one, agent_type: generic_single_shot, persona_key: p}
-        - {name: two, type: set, values: {said: "{{ context.word }}"}}
+        - {name: two, type: set, values: {said: "{{ context.word + '' }}"}}
 orchestration:
   entry_team: first
   teams:
@@ -51,7 +51,7 @@ def test_a_failed_run_goes_on_where_it_failed_and_any_run_from_any_visit(tmp_pat
         shop.configure(llm_config={"providers": providers})
         assert shop.coterie("server").returncode == 0
         shop.begin("worker")
-        assert shop.coterie("start", "team.yml", "--id", "bad").returncode == 0
+        assert shop.coterie("start", "team.yml", "--id", "bad", "--set", "word=1").returncode == 0
         until(lambda: "second/sign#1" in shop.coterie("pending", "bad").stdout, "the approval")
         early = shop.coterie("fork", "bad", "--at", "second#1", "--id", "early")
         assert early.returncode == 0, early.stderr

@@ -48,6 +48,7 @@ from workflows.results import RunFailed, failed_result
 from workflows.scope import Interrupted
 from workflows.state import RunState
 from workflows.stopping import stop
+from workflows.unknown_messages import UnknownMessages
 from workflows.views import TeamResult
 
 MOST_EVENTS = 40_000
@@ -91,7 +92,7 @@ def _readable(text: str) -> str:
 
 
 @workflow.defn(name="TeamWorkflow", failure_exception_types=[TeamError])
-class TeamWorkflow(People, Questions):
+class TeamWorkflow(People, Questions, UnknownMessages):
     """One run of one plan."""
 
     @workflow.init

@@ -2,8 +2,14 @@
 
 import ast
 
+from temporalio.workflow import (
+    _Definition as Definition,  # pyright: ignore[reportPrivateUsage]
+)
+
 from dsl.step_checks import RUN_SIGNALS
 from tests.law.sources import ROOT
+from workflows.team import TeamWorkflow
+from workflows.unknown_messages import QUERIES, UPDATES
 
 
 def test_every_signal_and_update_waits_until_the_run_listens() -> None:
@@ -33,3 +39,11 @@ def test_the_signals_that_no_step_can_wait_for_are_those_that_a_run_takes() -> N
                     if not said.get("dynamic"):
                         taken.add(said.get("name", node.name))
     assert taken == set(RUN_SIGNALS)
+
+
+def test_a_refusal_of_an_unknown_name_lists_every_update_and_query_of_a_run() -> None:
+    definition = Definition.must_from_class(TeamWorkflow)
+    assert set(UPDATES) == {name for name in definition.updates if name is not None}
+    assert set(QUERIES) == {name for name in definition.queries if name is not None}
+    assert None in definition.updates
+    assert None in definition.queries

@@ -12,8 +12,9 @@ from temporalio.client import WorkflowQueryFailedError, WorkflowUpdateFailedErro
 from temporalio.common import RawValue
 from temporalio.testing import WorkflowEnvironment
 
-from tests.support.engine import Engine, engine, trail
-from tests.support.runs import Handle, asked
+from tests.support.engine import Engine, engine, plan_of, trail
+from tests.support.runs import Handle, asked, failure
+from workflows.messages import TeamInput
 
 WAITING = """
 orchestration:
@@ -115,6 +116,52 @@ async def test_a_message_without_an_argument_says_nothing_of_what_may_be_left_ou
     with pytest.raises(WorkflowQueryFailedError, match="this is no question; ask with"):
         await handle.query("request")
     await _approved(handle)
+
+
+async def test_an_update_and_a_query_of_an_unknown_name_are_refused_with_the_known_names(
+    here: Engine,
+) -> None:
+    handle: Any = await here.start(WAITING)
+    await asked(handle)
+    before = len((await handle.fetch_history()).events)
+    for given in ([], [{}], [{}, {}], [_raw(b"abc", "binary/plain")]):
+        refusal = await _refusal(handle, "decid", given)
+        assert refusal.type == "Malformed"
+        assert refusal.message == (
+            "a run knows no update 'decid'; known are amend, decide, redirect, retry, skip; "
+            "did you mean 'decide'?"
+        )
+        with pytest.raises(WorkflowQueryFailedError) as error:
+            await handle.query("statsu", args=given)
+        assert str(error.value) == (
+            "a run knows no query 'statsu'; known are cost, events, pending, request, result, "
+            "state, status; did you mean 'status'?"
+        )
+    kinds = [event.event_type for event in (await handle.fetch_history()).events[before:]]
+    assert EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED not in kinds
+    assert not [entry for entry in await trail(handle) if entry.kind == "refused"]
+    await _approved(handle)
+
+
+async def test_a_long_unknown_name_is_refused_briefly(here: Engine) -> None:
+    handle: Any = await here.start(WAITING)
+    await asked(handle)
+    refusal = await _refusal(handle, "u" * 900, [])
+    assert refusal.type == "Malformed"
+    assert len(refusal.message) < 400
+    await _approved(handle)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400"])
+async def test_a_raw_start_with_a_number_that_json_has_not_is_refused_with_its_path(
+    here: Engine, number: str
+) -> None:
+    given = TeamInput(plan=plan_of(WAITING), context={"a": {"b": [1, "HERE"]}})
+    text = given.model_dump_json(by_alias=True).replace('"HERE"', number)
+    handle = await here.start_raw(_raw(text.encode()))
+    error = await failure(handle)
+    assert error.type == "RunRefused"
+    assert "the context's 'a.b.1' is NaN or beyond all numbers" in error.message
 
 
 async def test_a_named_signal_without_an_argument_brings_null(here: Engine) -> None:

@@ -1,0 +1,43 @@
+"""Updates and queries of a name that no run knows: refused, with the names that it knows.
+
+Part of TeamWorkflow. A signal of such a name is one that a step may wait for (`workflows.people`).
+An update is refused by its validator, so that history gains nothing.
+"""
+
+from collections.abc import Sequence
+
+from temporalio import workflow
+from temporalio.common import RawValue
+from temporalio.exceptions import ApplicationError
+
+from dsl.errors import listed, nearest
+from workflows.requests import MALFORMED
+
+UPDATES = ("amend", "decide", "redirect", "retry", "skip")
+QUERIES = ("cost", "events", "pending", "request", "result", "state", "status")
+
+_LONGEST_NAME = 200
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> ApplicationError:
+    short = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+    told = f"a run knows no {what} {short!r}; known are {listed(known)}; {nearest(short, known)}"
+    return ApplicationError(told.removesuffix("; "), type=MALFORMED, non_retryable=True)
+
+
+class UnknownMessages:
+    """What answers to every other name."""
+
+    @workflow.update(dynamic=True, description="Any other name; it is refused")
+    async def unknown_update(self, name: str, args: Sequence[RawValue]) -> None:
+        """Refuse it; its validator does so before."""
+        raise _unknown("update", name, UPDATES)
+
+    @unknown_update.validator
+    def _unknown_update_validator(self, name: str, args: Sequence[RawValue]) -> None:
+        raise _unknown("update", name, UPDATES)
+
+    @workflow.query(dynamic=True, description="Any other name; it is refused")
+    def unknown_query(self, name: str, args: Sequence[RawValue]) -> None:
+        """Refuse it."""
+        raise _unknown("query", name, QUERIES)

@@ -5,6 +5,7 @@ import getpass
 import json
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -216,9 +217,18 @@ def _base(settings: Settings, given: str | None) -> Json:
 
 
 def _file_context(settings: Settings, name: str) -> Json:
-    value = read(read_text(settings.cwd / name, name), name).plain()
+    try:
+        value = read(read_text(settings.cwd / name, name), name).plain()
+    except InvalidDocument as error:  # its places are lines; here the path is what is looked for
+        raise InvalidDocument([_with_path(problem) for problem in error.problems]) from None
     assert isinstance(value, dict)  # a document's root is a mapping, or it is refused
     return value
+
+
+def _with_path(problem: Problem) -> Problem:
+    if not problem.path:
+        return problem
+    return replace(problem, message=f"the context's {problem.path!r}: {problem.message}")
 
 
 def read_text(file: Path, name: str) -> str:

@@ -16,6 +16,8 @@ def _integer(text: str) -> int:
 
 
 def _float(text: str) -> float:
+    if text.lower().endswith((".nan", ".inf")):
+        raise ValueError(f"{text} is no number of JSON; as a text it stands in quotes")
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text} is too large for a number")
@@ -45,6 +47,7 @@ _PLAIN = tuple(
         ("null", r"~|null|Null|NULL|"),
         ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
         ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"),
+        ("float", r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"),
     )
 )
 """The core schema of YAML 1.2."""

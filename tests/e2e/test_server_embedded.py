@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -28,6 +29,18 @@ def test_two_terminals_start_one_server(quiet_desk: Project) -> None:
     first, second = together(quiet_desk, ("server", "--json"), ("server", "--json"))
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
     assert json.loads(first.stdout) == json.loads(second.stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")
+def test_its_environment_holds_no_secret_of_whoever_starts_it(quiet_desk: Project) -> None:
+    secrets = {"OPENAI_API_KEY": "sk-of-the-caller", "COTERIE_API_KEY_2": "sk-of-another",
+               "AWS_SECRET_ACCESS_KEY": "of-the-bucket"}  # fmt: skip
+    quiet_desk.environment.update(secrets)
+    done = quiet_desk.coterie("server", "--json")
+    assert done.returncode == 0, done.stderr
+    read = Path(f"/proc/{json.loads(done.stdout)['pid']}/environ").read_bytes().decode()
+    assert "PATH=" in read
+    assert not [name for name, value in secrets.items() if name in read or value in read]
 
 
 def test_it_outlives_its_starter_and_serves_the_temporal_cli(

@@ -7,6 +7,7 @@ import pytest
 from coterie.arguments import read_context
 from coterie.failures import CommandError
 from coterie.settings import load
+from dsl.errors import InvalidDocument
 from dsl.finite import non_finite
 from dsl.values import JsonValue
 
@@ -36,3 +37,21 @@ def test_a_context_with_such_a_number_is_refused_before_the_start(
 ) -> None:
     with pytest.raises(CommandError, match=r"'a\.b' is NaN or beyond all numbers"):
         read_context(load({}, tmp_path), given, set)
+
+
+@pytest.mark.parametrize("written", [".nan", ".NaN", ".inf", "-.INF", "+.inf", "1e400", "-1e999"])
+def test_a_context_file_with_such_a_number_is_refused_with_its_path(
+    tmp_path: Path, written: str
+) -> None:
+    (tmp_path / "context.yml").write_text(f"a:\n  b: [1, {written}]\n")
+    with pytest.raises(InvalidDocument) as error:
+        read_context(load({}, tmp_path), "@context.yml", ())
+    (problem,) = error.value.problems
+    assert (problem.code, problem.line, problem.column) == ("E005", 2, 10)
+    assert problem.message.startswith(f"the context's 'a.b[1]': {written} is ")
+
+
+def test_a_context_file_may_hold_their_spelling_as_a_text(tmp_path: Path) -> None:
+    (tmp_path / "context.yml").write_text("a: ['.nan', \".inf\", .info, nan]\n")
+    texts = [".nan", ".inf", ".info", "nan"]
+    assert read_context(load({}, tmp_path), "@context.yml", ()) == {"a": texts}

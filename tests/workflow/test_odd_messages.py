@@ -124,7 +124,8 @@ async def test_an_update_and_a_query_of_an_unknown_name_are_refused_with_the_kno
     handle: Any = await here.start(WAITING)
     await asked(handle)
     before = len((await handle.fetch_history()).events)
-    for given in ([], [{}], [{}, {}], [_raw(b"abc", "binary/plain")]):
+    odd: list[list[Any]] = [[], [{}], [{}, {}], [_raw(b"abc", "binary/plain")]]
+    for given in odd:
         refusal = await _refusal(handle, "decid", given)
         assert refusal.type == "Malformed"
         assert refusal.message == (

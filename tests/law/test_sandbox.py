@@ -15,7 +15,7 @@ HARMLESS = {
 }  # fmt: skip
 """Of the standard library; `datetime.now` is refused by ruff."""
 
-INSIDE = {"workflows", "workflows.raw_plans", "workflows.team"}
+INSIDE = {"workflows", "workflows.raw_plans", "workflows.team", "workflows.unknown_messages"}
 """What a run has for itself alone."""
 
 TASKS = {"CancelledError", "Task", "create_task", "current_task", "get_running_loop"}

@@ -162,6 +162,23 @@ def private_folder(folder: Path) -> None:
     folder.chmod(0o700)
 
 
+def write_private(path: Path, text: str) -> None:
+    """Write a file that nobody else may read, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written; its `filename` is the path, also when the disk is full.
+    """
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+    try:
+        with open(draft, "w", encoding="utf-8", opener=private_opener) as opened:
+            opened.write(text)
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
 def private_opener(path: str, flags: int) -> int:
     """Open a file that, if it is new, nobody else may read: `open(..., opener=private_opener)`."""
     return os.open(path, flags | os.O_CLOEXEC, 0o600)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from activities.project_files import private_opener
+from activities.project_files import write_private
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note
@@ -29,8 +29,12 @@ def report(error: Exception, words: Sequence[str], settings: Settings | None) ->
         *traceback.format_exception(error),
     ]
     file = _log_file(settings)
-    with open(file, "w", encoding="utf-8", opener=private_opener) as opened:
-        opened.write(visible("\n".join(lines)))
+    try:
+        write_private(file, visible("\n".join(lines)))
+    except OSError as refused:
+        told = f"what happened cannot be kept in {file} ({refused.strerror})"
+        note(visible(f"coterie: a bug: {type(error).__name__}: {error}; {told}; please report it"))
+        return ExitCode.BUG
     note(f"coterie: a bug: {type(error).__name__}. What happened is in {file}; please report it")
     return ExitCode.BUG
 

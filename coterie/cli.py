@@ -16,6 +16,7 @@ from typing import Any, NoReturn, Protocol, cast
 from coterie.failures import CommandError, ExitCode
 from coterie.rendering.lines import one_entry
 from coterie.settings import Settings, load
+from coterie.system_errors import system_error
 from coterie.terminal import note
 from dsl.errors import InvalidDocument
 from dsl.visible import visible
@@ -92,10 +93,21 @@ def _leave(code: int) -> NoReturn:
     taken down, and that ends in an abort instead of our exit code. And a tenth of the time of
     `validate` would go into taking everything apart.
     """
-    with suppress(BrokenPipeError):
-        sys.stdout.flush()
+    try:
+        with suppress(BrokenPipeError):
+            sys.stdout.flush()
+    except OSError as error:
+        code = code or _told(f"standard output: {system_error(error) or error}")
+    with suppress(OSError):
         sys.stderr.flush()
     os._exit(code)
+
+
+def _told(what: str) -> ExitCode:
+    """Say what the system refused, if it lets anything be said."""
+    with suppress(OSError):
+        note(one_entry(f"coterie: {what}"))
+    return ExitCode.CALL_WRONG
 
 
 def _outcome(words: Sequence[str]) -> int:
@@ -119,6 +131,8 @@ def _outcome(words: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except Exception as error:
+        if isinstance(error, OSError) and (told := system_error(error)) is not None:
+            return _told(told)
         from coterie.bugs import report
 
         return report(error, words, settings)

@@ -15,6 +15,7 @@ from temporalio.runtime import (
 
 from activities.project_files import private_opener
 from coterie.settings import Settings, state_folder
+from coterie.terminal import note
 from dsl.known_secrets import KnownSecrets, secrets_of
 from dsl.visible import hanging
 
@@ -47,8 +48,19 @@ def hide(secrets: KnownSecrets) -> None:
 class PrivateLogFile(RotatingFileHandler):
     """A log that nobody else may read."""
 
+    _told = False
+
     def _open(self) -> TextIOWrapper:
         return open(self.baseFilename, "a", encoding=self.encoding, opener=private_opener)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # the library's name
+        """Say once why lines are lost, as of a full disk; the library prints tracebacks."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)
+        elif not self._told:
+            self._told = True
+            note(f"coterie: {self.baseFilename} cannot be written: {error.strerror or error}")
 
 
 def to_file(settings: Settings) -> None:

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from pydantic import Field, ValidationError
 
-from activities.project_files import private_opener
+from activities.project_files import write_private
 from coterie.failures import CommandError
 from coterie.settings import Settings, state_folder
 from coterie.trusted import TrustedConfig
@@ -78,10 +78,7 @@ def kept(settings: Settings, record: RunRecord) -> Generator[None]:
     folder = state_folder(settings) / "runs"
     folder.mkdir(exist_ok=True)
     file = _file(folder, record.id)
-    draft = file.with_suffix(".draft")
-    with open(draft, "w", encoding="utf-8", opener=private_opener) as opened:
-        opened.write(record.model_dump_json(indent=2, by_alias=True) + "\n")
-    draft.replace(file)
+    write_private(file, record.model_dump_json(indent=2, by_alias=True) + "\n")
     try:
         yield
     except CommandError:

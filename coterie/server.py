@@ -5,7 +5,6 @@ later command uses the same one. Two starters wait for each other at a lock.
 """
 
 import asyncio
-import os
 import signal
 import subprocess
 import time
@@ -16,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from activities.project_files import private_opener
+from activities.project_files import write_private
 from coterie.failures import CommandError
 from coterie.server_process import (
     ServerRecord,
@@ -191,7 +190,8 @@ class EmbeddedServer:
         try:
             self._process = spawn(binary, folder, record, self._settings)
         except OSError as error:
-            raise CommandError(f"{binary} cannot be run: {error.strerror}") from None
+            refused = error.filename or binary
+            raise CommandError(f"{refused} cannot be used: {error.strerror}") from None
         record = record.model_copy(update={"pid": self._process.pid, "stopped": False})
         self._write(record)
         until = time.monotonic() + _START_SECONDS
@@ -218,10 +218,7 @@ class EmbeddedServer:
 
     def _write(self, record: ServerRecord) -> None:
         file = self.folder / "server.json"
-        draft = file.with_suffix(f".{os.getpid()}")
-        with open(draft, "w", encoding="utf-8", opener=private_opener) as opened:
-            opened.write(record.model_dump_json(indent=2) + "\n")
-        draft.replace(file)
+        write_private(file, record.model_dump_json(indent=2) + "\n")
 
 
 def _ports_are_free(record: ServerRecord) -> bool:

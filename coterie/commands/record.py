@@ -67,7 +67,11 @@ def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun")
     document = recorded(seen, team=team, workspace=workspace)
     played = "skills run on a copy of it" if workspace else "what skills came to is played too"
     head = f"Recorded from the run {args.run} of {seen.plan.name}; {played}."
-    file.write_text(yaml_of(document, head), encoding="utf-8")
+    try:
+        file.write_text(yaml_of(document, head), encoding="utf-8")
+    except OSError as error:
+        file.unlink(missing_ok=True)  # half a file would be in the way of the next try
+        raise CommandError(f"{args.output} cannot be written: {error.strerror}") from None
     tests = read_tests(settings, file)
     decisions = tests.cases[0].document.decisions
     say(f"{args.output}: {counted(len(document.answers), 'answer')}, "

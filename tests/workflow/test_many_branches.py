@@ -11,7 +11,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.testing import WorkflowEnvironment
 
 from dsl.values import Json
-from tests.support.engine import Engine, engine
+from tests.support.engine import Engine, engine, time_skipping
 from workflows.pace import MAX_CALL_BYTES, MAX_CALLS, MAX_STEPS
 
 Handle = Any
@@ -41,6 +41,13 @@ NESTED = f"""{HEAD.replace("LIMIT", "max_concurrent_branches: 20")}
               concurrency: 1000
               body: [{{name: ask, STEP}}]
 """
+
+
+@pytest.fixture(scope="module")
+async def env() -> AsyncGenerator[WorkflowEnvironment]:
+    """A server of its own: where a busy run is broken off, time is never skipped again."""
+    async with time_skipping() as made:
+        yield made
 
 
 @pytest.fixture

@@ -79,6 +79,12 @@ class WorkerProcess:
         """Bytes that are resident, once its garbage is collected."""
         return await self._asked(b"memory\n")
 
+    def peak_memory(self) -> float:
+        """Megabytes that were resident at most, as Linux counts them."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+
     async def _cpu(self) -> float:
         return await self._asked(b"cpu\n")
 

@@ -100,19 +100,6 @@ def test_a_wrong_decision_is_told_with_its_line(quiet_desk: Project, text: str, 
     assert told in sentence(done)
 
 
-def test_what_nobody_expected_is_logged_and_not_shown(quiet_desk: Project) -> None:
-    """A folder stands where a record should be."""
-    (quiet_desk.folder / ".coterie" / "runs" / "odd.json").mkdir(parents=True)
-    done = quiet_desk.coterie("run", "--resume", "odd")
-    assert done.returncode == 3
-    assert "a bug: IsADirectoryError" in sentence(done)
-    [log] = (quiet_desk.folder / ".coterie").glob("bug-*.log")
-    assert str(log) in done.stderr
-    written = log.read_text()
-    assert "Traceback" in written
-    assert "coterie run --resume odd" in written
-
-
 def test_a_wrong_call_shows_how_it_goes(quiet_desk: Project) -> None:
     for arguments in ((), ("frobnicate",), ("status",)):
         done = quiet_desk.coterie(*arguments)

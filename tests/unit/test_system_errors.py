@@ -39,6 +39,25 @@ def test_a_command_ends_with_one_sentence_when_the_system_refuses_a_file(
     assert told.count("\n") == 1
 
 
+def test_a_bug_is_logged_with_its_traceback_and_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def defect(*_: object) -> ExitCode:
+        raise KeyError("nobody expected this")
+
+    monkeypatch.setattr("coterie.commands.limits.run", defect)
+    monkeypatch.chdir(tmp_path)
+    assert main(["limits", "team.yml"]) == ExitCode.BUG
+    told = capsys.readouterr().err
+    [log] = (tmp_path / ".coterie").glob("bug-*.log")
+    assert told.startswith("coterie: a bug: KeyError. ")
+    assert str(log) in told
+    assert told.count("\n") == 1
+    written = log.read_text()
+    assert "Traceback" in written
+    assert "coterie limits team.yml" in written
+
+
 @needs_full
 @pytest.mark.parametrize("words", [("--version",), ("schema",), ("limits", "development")])
 def test_a_full_standard_output_is_named_without_a_traceback(words: tuple[str, ...]) -> None:

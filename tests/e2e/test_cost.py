@@ -28,9 +28,9 @@ answers:
 def test_a_used_budget_has_its_exit_code_and_its_cost_is_told(desk: Project) -> None:
     (desk.folder / "spend.yml").write_text(TEAM)
     (desk.folder / "words.yml").write_text(WORDS)
-    done = desk.coterie("run", "spend.yml", "--id", "spent")
+    done = desk.coterie("run", "spend.yml", "--id", "spent", "--verbose")
     assert done.returncode == 21, done.stderr
-    assert "a#2: 125% of the money budget of the run is used, 0.05 of 0.04 USD" in done.stdout
+    assert "a#2: 125% of the money budget of the run is used, 0.05 of 0.04 USD" in done.stderr
     assert "ended with budget_money" in done.stdout
     assert "50 tokens (40 in, 10 out), 0.05 USD" in done.stdout
     assert desk.coterie("result", "spent").returncode == 21

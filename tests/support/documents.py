@@ -104,7 +104,7 @@ orchestration:
       routing: {rules: [{next_team: draft}]}
     left:
       tasks: [{name: rest, type: wait, signal: go, deadline: 1h}]
-      routing: {rules: [{condition: all_success, next_team: meet}], default: null}
+      routing: {rules: [{next_team: meet, context_updates: {found: 1}}], default: null}
     right:
       tasks: [{name: sub, team: sign, input: {x: 1}}]
       routing: {rules: [{condition: all_success, next_team: meet}], default: null}

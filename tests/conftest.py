@@ -55,9 +55,13 @@ def patient() -> Iterator[None]:
         yield
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def env() -> AsyncGenerator[WorkflowEnvironment]:
-    """The time-skipping server; one workflow at a time, for its time is shared."""
+    """The time-skipping server of a file; one workflow at a time, for its time is shared.
+
+    A run that is terminated in the middle of a workflow task stops the server's time for good, so
+    no file can hold up another one.
+    """
     async with time_skipping() as environment:
         yield environment
 

@@ -97,10 +97,10 @@ def _entry(root: Path, path: str, found: os.stat_result) -> Entry:
 
 
 def _target(root: Path, path: str) -> str:
-    real = os.path.realpath(root / path)
-    if not real.startswith(f"{root}{os.sep}"):
-        return "a place outside the project"
     try:
+        real = os.path.realpath(root / path)  # raises, too, when a link goes while it is read
+        if not real.startswith(f"{root}{os.sep}"):
+            return "a place outside the project"
         return os.readlink(root / path)
     except OSError:
         return "somewhere else by now"

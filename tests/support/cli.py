@@ -32,7 +32,7 @@ def sentence(done: "subprocess.CompletedProcess[str]") -> str:
 
 async def asks(desk: Project, run: str, request: str = "review/sign_off#1") -> None:
     """Wait until the run asks for this decision; it may not even have begun yet."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 150
     while True:
         try:
             if request in [one.id for one in await Run(await desk.client(), run).pending()]:

@@ -214,11 +214,11 @@ def test_a_run_that_no_worker_serves_says_so(
 async def test_without_a_worker_the_list_and_a_request_are_told_from_the_history(
     desk: Project,
 ) -> None:
-    process = desk.begin("run", "article", "--set", "topic=rain", "--id", "left")
-    await asks(desk, "left")
+    process = desk.begin("run", "article", "--set", "topic=rain", "--id", "unattended")
+    await asks(desk, "unattended")
     interrupt(process)
     listed, pending, shown, runs = together(
-        desk, ("pending", "left", "--json"), ("pending", "left"), ("show", "left"),
+        desk, ("pending", "unattended", "--json"), ("pending", "unattended"), ("show", "unattended"),
         ("runs", "--state", "no_worker", "--team", "article", "--json"),
     )  # fmt: skip
     [request] = json.loads(listed.stdout)
@@ -226,4 +226,4 @@ async def test_without_a_worker_the_list_and_a_request_are_told_from_the_history
     for told in (pending.stdout, shown.stdout):
         assert "review/sign_off#1" in told
         assert "no worker serves this run" in told
-    assert "left" in [run["run"] for run in json.loads(runs.stdout)]
+    assert "unattended" in [run["run"] for run in json.loads(runs.stdout)]

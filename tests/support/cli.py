@@ -32,14 +32,15 @@ def sentence(done: "subprocess.CompletedProcess[str]") -> str:
 
 async def asks(desk: Project, run: str, request: str = "review/sign_off#1") -> None:
     """Wait until the run asks for this decision; it may not even have begun yet."""
-    end = time.monotonic() + 150
+    end = time.monotonic() + 120
     while True:
+        assert not desk.failed(), f"a command failed before {run} asked:\n{desk.logs()}"
         try:
             if request in [one.id for one in await Run(await desk.client(), run).pending()]:
                 return
         except (CommandError, FileNotFoundError):
             pass
-        assert time.monotonic() < end, f"{run} does not ask for {request}"
+        assert time.monotonic() < end, f"{run} does not ask for {request}:\n{desk.logs()}"
         await asyncio.sleep(0.1)  # between two looks
 
 

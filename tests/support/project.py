@@ -92,6 +92,15 @@ class Project:
         """What a begun command has printed so far."""
         return (self.folder / f"{command}.log").read_text()
 
+    def failed(self) -> bool:
+        """Whether the command begun last ended with a mistake or a bug: nobody need wait for it."""
+        return bool(self._processes) and self._processes[-1].poll() in (2, 3)
+
+    def logs(self) -> str:
+        """The end of what all its programs have printed, for a failure that tells nothing."""
+        files = [*self.folder.glob("*.log"), *self.folder.glob(".coterie/*.log")]
+        return "\n".join(f"{file.name}: {file.read_text()[-3000:]}" for file in sorted(files))
+
     def kill_server(self) -> None:
         """`kill -9` of the embedded server."""
         os.kill(int(cast("int", self.server["pid"])), signal.SIGKILL)

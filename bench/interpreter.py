@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from activities.contracts import AgentRequest, AgentResponse
 from bench import team
 from dsl.context import apply
+from dsl.evaluation import EvaluationWork
 from dsl.facts import Facts
 from dsl.outcomes import Outcome
 from dsl.plan import Plan
@@ -91,6 +92,7 @@ class _Answered(DurableScope):
         self.plan = plan
         self.state = state
         self.run_id = "bench"
+        self.work = EvaluationWork()
         self._response = team.response()
 
     def now(self) -> datetime:
@@ -100,6 +102,7 @@ class _Answered(DurableScope):
         return _SECONDS
 
     async def checkpoint(self) -> None:
+        self.work.take()
         if self.state.doing:  # as in a workflow: between two teams there is nothing new to show
             board(self.plan, self.state)
 

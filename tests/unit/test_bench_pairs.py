@@ -1,5 +1,6 @@
-"""What the bench says of pairs of runs."""
+"""What the bench measures without a server, and what it says of pairs of runs."""
 
+from bench.interpreter import figures
 from bench.long import comparison
 from bench.report import Ratio
 from bench.systems import COTERIE, HANDWRITTEN
@@ -34,3 +35,9 @@ def test_a_comparison_names_its_baseline_and_holds_runs_of_one_pair_together() -
     assert told["worker_cpu_ms_per_step_least"] == 0.9
     assert told["worker_cpu_ms_per_step_most"] == 1.2
     assert told["bytes_per_step"] == 1.0
+
+
+def test_the_interpreter_of_the_bench_measures_every_size_of_context() -> None:
+    measured = figures(steps=2, repeats=1)
+    assert {one.n for one in measured if one.case == "interpreter"} == {10, 200, 1000}
+    assert all(one.microseconds > 0 for one in measured)

@@ -55,7 +55,14 @@ class EvaluationMeter:
 
         Raises:
             EvaluationLimitExceeded: the budget has less left; names which bound refused.
+            TypeError: an amount is no whole number. No budget ever refuses NaN, and a rounded
+                fraction may differ in a replay.
+            ValueError: an amount is negative, which would widen the budget.
         """
+        if type(steps) is not int or type(made) is not int:
+            raise TypeError("only whole numbers can be charged")
+        if steps < 0 or made < 0:
+            raise ValueError("no negative amount can be charged")
         if steps > self.steps_left:
             raise EvaluationLimitExceeded(
                 f"it takes more than {self.budget.steps:,} steps", bound="steps"

@@ -98,13 +98,26 @@ def _each(context: MeteredContext, value: object, *args: object, **kwargs: objec
     return value
 
 
+def _key(meter: EvaluationMeter, case_sensitive: bool) -> Callable[[Any], Any] | None:
+    """What makes a key of an attribute: of each text a copy in lower case, charged first."""
+    if case_sensitive:
+        return None
+
+    def lower(value: Any) -> Any:
+        if isinstance(value, str):
+            texts.charge_scan(meter, value, 1)
+        return ignore_case(value)
+
+    return lower
+
+
 def _charge_keys(
     context: MeteredContext, value: object, attribute: Any, case_sensitive: bool
 ) -> object:
     """For sorting the items by an attribute."""
     context.meter.charge(5)
     _each(context, value, attribute)
-    after = None if case_sensitive else ignore_case
+    after = _key(context.meter, case_sensitive)
     getter = make_multi_attrgetter(context.environment, attribute, postprocess=after)
     keys = [cast("object", getter(item)) for item in cast("Iterable[object]", value)]
     values.charge_sorting(context.meter, keys)
@@ -136,7 +149,7 @@ def _groupby(
 ) -> object:
     context.meter.charge(10)
     _each(context, value, attribute)
-    after = None if case_sensitive else ignore_case
+    after = _key(context.meter, case_sensitive)
     getter = make_attrgetter(
         context.environment, cast("Any", attribute), postprocess=after, default=default
     )
@@ -153,8 +166,9 @@ def _dictsort(
     reverse: bool = False,
 ) -> object:
     values.charge_items(context.meter, value, 3)
-    keys = value.keys() if by == "key" else value.values()
-    values.charge_sorting(context.meter, list(keys))
+    after = _key(context.meter, case_sensitive)
+    keys: Iterable[object] = value.keys() if by == "key" else value.values()
+    values.charge_sorting(context.meter, [after(key) if after else key for key in keys])
     return value
 
 

@@ -57,6 +57,10 @@ REFUSED: list[tuple[str, str]] = [
     ("('a'*4000000).count('a'*90 ~ 'b')", STEPS),
     ("('é'*4000000)|urlencode", STEPS),
     ("('a'*4000000)|list", STEPS),
+    ("([['a'*1900000]]*9999)|sort(attribute=0)", STEPS),
+    ("([['a'*1900000]]*9999)|groupby(0)", STEPS),
+    ("(['a'*1900000]*9999)|unique", STEPS),
+    ("(['a'*1900000]*9999)|min", STEPS),
     ("range(99999)|map('string')|map('length')|sum", STEPS),
     ("range(9999)|map(attribute='a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t.u.v')|list", STEPS),
     ("'a' * 99999999", BYTES),
@@ -182,6 +186,22 @@ def test_random_expressions_over_hostile_values_end_within_their_bounds_or_fail_
 
     assert cpu_seconds(evaluate, MAX_CPU) < MAX_CPU
     assert function_calls(evaluate) <= MAX_CALLS
+    assert peak_bytes(evaluate) <= MAX_MEMORY
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["t | sort", "t | unique | list", "t | min", "t | max", "t | groupby(0)",
+     "{'a': t[0], 'b': t[1], 'c': t[2], 'd': t[3]} | dictsort(by='value')"],
+)  # fmt: skip
+def test_keys_in_lower_case_take_no_more_memory_than_the_budget_has(expression: str) -> None:
+    """Each is a copy of a text; a list may hold one text ten thousand times."""
+    text = "{% set t = ['a' * 99999] * 999 %}{{ (" + expression + ") | length }}"
+
+    def evaluate() -> None:
+        with suppress(EvaluationLimitExceeded):
+            fill_text(text, {})
+
     assert peak_bytes(evaluate) <= MAX_MEMORY
 
 

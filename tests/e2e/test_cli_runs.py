@@ -218,8 +218,8 @@ async def test_without_a_worker_the_list_and_a_request_are_told_from_the_history
     await asks(desk, "unattended")
     interrupt(process)
     listed, pending, shown, runs = together(
-        desk, ("pending", "unattended", "--json"), ("pending", "unattended"), ("show", "unattended"),
-        ("runs", "--state", "no_worker", "--team", "article", "--json"),
+        desk, ("pending", "unattended", "--json"), ("pending", "unattended"),
+        ("show", "unattended"), ("runs", "--state", "no_worker", "--team", "article", "--json"),
     )  # fmt: skip
     [request] = json.loads(listed.stdout)
     assert (request["id"], request["served"]) == ("review/sign_off#1", False)

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from activities.agents.base import (
+from activities.agents.agent_base import (
     AgentServices,
     BaseAgent,
     CheckedPersona,
@@ -15,7 +15,7 @@ from activities.agents.base import (
     SkillCaller,
 )
 from activities.agents.refusals import AgentRefused
-from activities.blobs import BlobMissing, Blobs, BlobsUnusable
+from activities.call_prices import Pricing
 from activities.contracts import (
     RUN_AGENT,
     AgentError,
@@ -24,14 +24,14 @@ from activities.contracts import (
     FailureType,
     OwnQueue,
 )
-from activities.conversations import Conversations, OpenConversation
 from activities.factory import AgentFactory, AgentTypes
 from activities.heartbeats import heartbeating
 from activities.metering import Meter, Metered
-from activities.prices import Pricing
-from activities.providers.failures import ProviderFailure, to_application_error
-from activities.user_code.pool import UserCode, UserCodeTimeout
-from dsl.plan import Persona
+from activities.providers.provider_failures import ProviderFailure, to_application_error
+from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable
+from activities.storage.conversations import Conversations, OpenConversation
+from activities.user_code.child_pool import UserCode, UserCodeTimeout
+from dsl.model.plan import Persona
 from dsl.values import Json
 
 LARGEST_RESPONSE = 1_500_000

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from pydantic import JsonValue
 
-from activities.json_schema import schema_errors
+from activities.answer_schema import schema_errors
 from dsl.values import Json
 
 DEEPEST = 100

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 from pydantic import Field, JsonValue
 from temporalio.common import RetryPolicy
 
-from dsl.capabilities import Effect
-from dsl.plan import Persona, Plan
+from dsl.model.capabilities import Effect
+from dsl.model.plan import Persona, Plan
 from dsl.values import Frozen, Json
 
 RUN_AGENT = "run_agent"

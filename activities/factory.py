@@ -4,13 +4,13 @@ import inspect
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-from activities.agents.base import AgentServices, BaseAgent
+from activities.agents.agent_base import AgentServices, BaseAgent
 from activities.agents.legacy import LegacyAgent, check_agent_path
 from activities.agents.orchestrating import GenericOrchestratingAgent
 from activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
 from activities.agents.single_shot import GenericSingleShotAgent
 from dsl.errors import listed, nearest
-from dsl.merge import deep_merge
+from dsl.model.merge import deep_merge
 from dsl.values import Json
 
 AgentTypes = Mapping[str, type[BaseAgent]]

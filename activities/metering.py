@@ -14,12 +14,12 @@ from pydantic import ValidationError
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.agents.base import ProviderAccess
+from activities.agents.agent_base import ProviderAccess
 from activities.attempts import check_attempt
+from activities.call_prices import Pricing
 from activities.contracts import WORKER_STOPPED, AgentResponse, Spent, TokenUsage
-from activities.prices import Pricing
-from activities.providers.base import Completion, ModelProvider, ModelRequest
-from activities.providers.failures import ProviderFailure
+from activities.providers.provider import Completion, ModelProvider, ModelRequest
+from activities.providers.provider_failures import ProviderFailure
 from dsl.values import Json
 
 _DIGITS = 2

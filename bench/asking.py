@@ -4,7 +4,7 @@ from pydantic import BaseModel, JsonValue
 from temporalio import activity
 
 from activities.heartbeats import heartbeating
-from activities.providers.base import Message, ModelProvider, ModelRequest
+from activities.providers.provider import Message, ModelProvider, ModelRequest
 
 
 class Turn(BaseModel):

@@ -14,10 +14,10 @@ from bench.report import write_rows
 from bench.stage import stage
 from bench.systems import COTERIE
 from bench.team import CAPABILITIES
-from dsl.compiler import SourceText, compile_sources
-from dsl.plan import Plan
+from dsl.compile.compiler import SourceText, compile_sources
+from dsl.model.plan import Plan
 from dsl.values import Json
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
 
 _DOCUMENT = f"""
 llm_config:

@@ -15,10 +15,10 @@ from collections import Counter
 from temporalio.client import Client
 
 from bench.stage import WorkerProcess, stage
-from coterie.wire import data_converter
+from coterie.storage.wire import data_converter
 from tests.support.engine import plan_of
 from tests.workflow.test_hostile_templates import EXPRESSIONS, find, team
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
 
 DEAR = "{{ (range(9999) | map('string') | list | length) ~ 'a' * 99999999 }}"
 """Does most of what its budget allows before it is refused."""

@@ -8,21 +8,21 @@ from datetime import UTC, datetime
 
 from activities.contracts import AgentRequest, AgentResponse
 from bench import team
-from dsl.context import apply
-from dsl.evaluation import EvaluationWork
-from dsl.facts import Facts
-from dsl.outcomes import Outcome
-from dsl.plan import Plan
-from dsl.routing import choose
-from dsl.slices import slice_for, snapshot
-from dsl.steps import AgentStep
+from dsl.evaluate.context import apply
+from dsl.evaluate.routing import choose
+from dsl.evaluate.slices import slice_for, snapshot
+from dsl.model.evaluation_budget import EvaluationWork
+from dsl.model.facts import Facts
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Plan
+from dsl.model.steps import AgentStep
 from dsl.values import Json
-from workflows.beginning import begin
-from workflows.board import board
-from workflows.durable import DurableScope
+from workflows.core.scope import Call
+from workflows.core.state import RunState
+from workflows.handlers.board import board
+from workflows.handlers.start_checks import begin
 from workflows.interpreter import run
-from workflows.scope import Call
-from workflows.state import RunState
+from workflows.temporal.durable_scope import DurableScope
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _SECONDS = _NOW.timestamp()

@@ -23,8 +23,8 @@ from bench import loop, team
 from bench.handwritten_approval import ApprovalInput
 from bench.stage import WorkerProcess, stage
 from bench.systems import WorkerKind
-from coterie.wire import data_converter
-from workflows.messages import TeamInput
+from coterie.storage.wire import data_converter
+from workflows.core.messages import TeamInput
 
 RESULTS = Path(__file__).parent / "results-parked.json"
 REQUEST = {"coterie": "review/sign_off#1", "handwritten": "review/sign_off#1"}

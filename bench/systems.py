@@ -9,8 +9,8 @@ from temporalio.converter import DataConverter
 
 from bench import loop, team
 from bench.handwritten import Context, LoopInput
-from coterie.wire import data_converter
-from workflows.messages import TeamInput
+from coterie.storage.wire import data_converter
+from workflows.core.messages import TeamInput
 
 WorkerKind = Literal["coterie", "inline", "handwritten", "lean-handwritten", "unsandboxed"]
 
@@ -25,9 +25,9 @@ class System:
     converter: DataConverter
     given: Callable[[int], object]
     """The input of a run of so many rounds."""
-    runner: str = "ContextFreeRunner of coterie/runner.py"
+    runner: str = "ContextFreeRunner of coterie/worker/workflow_runner.py"
     """Who runs the workflow, as results name it; `bench.worker` has it."""
-    sandbox: str = "restrictions() of coterie/sandbox.py"
+    sandbox: str = "restrictions() of coterie/worker/workflow_sandbox.py"
 
 
 def _team_input(rounds: int) -> TeamInput:

@@ -2,9 +2,9 @@
 
 from activities.contracts import AgentResponse, TokenUsage
 from bench import loop
-from dsl.capabilities import Capabilities
-from dsl.compiler import SourceText, compile_sources
-from dsl.plan import Plan
+from dsl.compile.compiler import SourceText, compile_sources
+from dsl.model.capabilities import Capabilities
+from dsl.model.plan import Plan
 from dsl.values import Json
 
 CAPABILITIES = Capabilities(agent_types=("generic_single_shot",), providers=(loop.PROVIDER,))

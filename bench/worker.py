@@ -24,15 +24,15 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from activities.agent_activity import AgentActivities
-from activities.providers.base import ProviderSettings
-from activities.providers.registry import Providers
+from activities.providers.provider import ProviderSettings
+from activities.providers.provider_registry import Providers
 from bench import loop
 from bench.asking import Asking
 from bench.handwritten import OutlineLoop
 from bench.handwritten_approval import DraftAndFinish
-from coterie.sandbox import restrictions, sandbox
-from coterie.storage import Storage, directory_storage
-from coterie.wire import data_converter
+from coterie.storage.large_values import Storage, directory_storage
+from coterie.storage.wire import data_converter
+from coterie.worker.workflow_sandbox import restrictions, sandbox
 from workflows.team import TeamWorkflow
 
 IDENTITY = "bench"

@@ -11,14 +11,14 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from coterie.failures import CommandError
-from coterie.rendering.problems import counted
 from coterie.settings import Settings
 from coterie.terminal import note
+from coterie.text.problems import counted
 from dsl.errors import InvalidDocument, Problem
 from dsl.finite import non_finite
 from dsl.paths import parse, put
 from dsl.sizes import LONGEST_BY, LONGEST_NAME, LONGEST_WHY
-from dsl.source import read
+from dsl.source.yaml_reader import read
 from dsl.values import Json, seconds
 
 

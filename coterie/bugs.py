@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from activities.project_files import write_private
+from activities.workspace.project_files import write_private
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
 from coterie.failures import CommandError, ExitCode
-from coterie.rendering.lines import one_entry
 from coterie.settings import Settings, load
 from coterie.system_errors import system_error
 from coterie.terminal import note
+from coterie.text.lines import one_entry
 from dsl.errors import InvalidDocument
 from dsl.visible import visible
 
@@ -139,7 +139,7 @@ def _outcome(words: Sequence[str]) -> int:
 
 
 def _refused(error: InvalidDocument, settings: Settings | None) -> ExitCode:
-    from coterie.rendering.problems import lines_of_file, problems_text, summary
+    from coterie.text.problems import lines_of_file, problems_text, summary
 
     folder = settings.cwd if settings else Path.cwd()
     note(problems_text(error.problems, lines_of_file(folder)))

@@ -13,7 +13,7 @@ from temporalio.runtime import (
     TelemetryFilter,
 )
 
-from activities.project_files import private_opener
+from activities.workspace.project_files import private_opener
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note
 from dsl.known_secrets import KnownSecrets, secrets_of

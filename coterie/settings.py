@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from activities.project_files import private_folder, private_opener
+from activities.workspace.project_files import private_folder, private_opener
 from coterie.failures import CommandError
 
 STATE_FOLDER = ".coterie"

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from coterie.server import EmbeddedServer
+from coterie.server.embedded_server import EmbeddedServer
 from coterie.settings import STATE_FOLDER, load
 
 HERE = Path(__file__).resolve().parent

@@ -9,17 +9,17 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from dsl.context import apply
 from dsl.errors import ContextConflict, InvalidPlan, LimitExceeded, TeamError, TeamFailed
-from dsl.merge import deep_merge, merged_by
-from dsl.outcomes import Failure
+from dsl.evaluate.context import apply
+from dsl.evaluate.routing import Route
+from dsl.model.merge import deep_merge, merged_by
+from dsl.model.outcomes import Failure
+from dsl.model.plan import Collect
 from dsl.paths import Path, parse
-from dsl.plan import Collect
-from dsl.routing import Route
 from dsl.values import Json
-from workflows.memory import Fork, Routed, Track
-from workflows.place import Interpreter, Place, RunLeft
-from workflows.scope import Interrupted, Scope
+from workflows.core.location import Interpreter, Place, RunLeft
+from workflows.core.memory import Fork, Routed, Track
+from workflows.core.scope import Interrupted, Scope
 
 
 def fork(place: Place, track: Track, route: Route, scope: Scope) -> None:

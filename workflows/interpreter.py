@@ -6,27 +6,27 @@ Deterministic by construction: it knows nothing but the plan, the state and the 
 import json
 from collections.abc import Sequence
 
-from dsl.context import apply
 from dsl.errors import InvalidPlan, LimitExceeded, TeamError
-from dsl.limits import check, fingerprint, non_progressing
-from dsl.outcomes import Outcome
-from dsl.plan import Persona, Plan, Team
-from dsl.routing import Route, choose, failed_task
+from dsl.evaluate.context import apply
+from dsl.evaluate.limits import check, fingerprint, non_progressing
+from dsl.evaluate.routing import Route, choose, failed_task
+from dsl.evaluate.slices import snapshot
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Persona, Plan, Team
+from dsl.model.steps import AgentStep, Step
+from dsl.model.terms import AskTerms
 from dsl.sizes import check_size
-from dsl.slices import snapshot
-from dsl.steps import AgentStep, Step
-from dsl.terms import AskTerms
-from workflows.asking import ask
-from workflows.control import amend, give_up, note, told_redirect
+from workflows.approvals.approval_wait import ask
+from workflows.control.pause_and_amend import amend, give_up, note, told_redirect
+from workflows.core.location import Place, Redirected, Returned, RunLeft
+from workflows.core.memory import Fork, Frame, Routed, Track
+from workflows.core.messages import RedirectInput
+from workflows.core.results import RunFailed, failed_result, result
+from workflows.core.scope import Scope
+from workflows.core.state import MAIN
+from workflows.core.views import TeamResult
 from workflows.fan_out import fork, gathered, join, leave
-from workflows.memory import Fork, Frame, Routed, Track
-from workflows.messages import RedirectInput
-from workflows.place import Place, Redirected, Returned, RunLeft
-from workflows.results import RunFailed, failed_result, result
-from workflows.scope import Scope
 from workflows.sequence import run_steps
-from workflows.state import MAIN
-from workflows.views import TeamResult
 
 _MOST_SEEN = 1000
 """Contexts of a team's visits that are held against the next: no cycle is longer."""

@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from functools import partial
 
-from dsl.deciding import holds, told
 from dsl.errors import LimitExceeded, TemplateFailed, ValueTooLarge
-from dsl.outcomes import Outcome
-from dsl.retryability import can_pass, holds_steps
-from dsl.steps import AgentStep, Retry, SkillStep, Step, ToolStep
+from dsl.evaluate.condition_evaluation import holds, told
+from dsl.model.outcomes import Outcome
+from dsl.model.retryability import can_pass, holds_steps
+from dsl.model.steps import AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import LONGEST
-from workflows.failing import accepted
-from workflows.found import found_by
-from workflows.memory import Block
-from workflows.place import Interpreter, Place, Skipped
-from workflows.scope import Interrupted, Scope
-from workflows.skipping import skip_within
+from workflows.agents.collected_files import found_by
+from workflows.approvals.failed_steps import accepted
+from workflows.control.cancellation import begin_to_stop
+from workflows.core.location import Interpreter, Place, Skipped
+from workflows.core.memory import Block
+from workflows.core.scope import Interrupted, Scope
+from workflows.skipped_steps import skip_within
 from workflows.steps import execute
 from workflows.steps.agent import ORCHESTRATING
-from workflows.stopping import begin_to_stop
 
 
 async def run_steps(

@@ -28,28 +28,28 @@ from activities.contracts import (
 )
 from dsl.errors import RunRefused, StateTooLarge, TeamError
 from dsl.finite import non_finite
-from dsl.outcomes import Failure
-from dsl.plan import Plan
+from dsl.model.outcomes import Failure
+from dsl.model.plan import Plan
 from dsl.sizes import LARGEST, exceeds
 from dsl.values import Json
 from workflows import raw_plans
-from workflows.beginning import begin
-from workflows.board import board
-from workflows.control import note
-from workflows.durable import DurableScope
-from workflows.early_messages import EarlySignals
-from workflows.encoding import decoded, encoded
-from workflows.forking import fork_off
+from workflows.control.cancellation import stop
+from workflows.control.fork import fork_off
+from workflows.control.pause_and_amend import note
+from workflows.core.encoding import decoded, encoded
+from workflows.core.messages import ForkInput, TeamInput
+from workflows.core.results import RunFailed, failed_result
+from workflows.core.scope import Interrupted
+from workflows.core.state import RunState
+from workflows.core.views import TeamResult
+from workflows.handlers.board import board
+from workflows.handlers.early_messages import EarlySignals
+from workflows.handlers.message_handlers import People
+from workflows.handlers.query_handlers import Questions
+from workflows.handlers.start_checks import begin
 from workflows.interpreter import TeamInterpreter, run
-from workflows.messages import ForkInput, TeamInput
-from workflows.people import People
-from workflows.questions import Questions
-from workflows.results import RunFailed, failed_result
-from workflows.scope import Interrupted
-from workflows.state import RunState
-from workflows.stopping import stop
+from workflows.temporal.durable_scope import DurableScope
 from workflows.unknown_messages import UnknownMessages
-from workflows.views import TeamResult
 
 MOST_EVENTS = 40_000
 """Of a history that could not be left; Temporal ends a run at 51,200."""

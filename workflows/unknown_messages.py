@@ -1,6 +1,6 @@
 """Updates and queries of a name that no run knows: refused, with the names that it knows.
 
-Part of TeamWorkflow. A signal of such a name is one that a step may wait for (`workflows.people`).
+Part of TeamWorkflow. A signal of such a name is one that a step may wait for (`workflows.handlers.message_handlers`).
 An update is refused by its validator, so that history gains nothing.
 """
 
@@ -11,7 +11,7 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from dsl.errors import listed, nearest
-from workflows.requests import MALFORMED
+from workflows.core.requests import MALFORMED
 
 UPDATES = ("amend", "decide", "redirect", "retry", "skip")
 QUERIES = ("cost", "events", "pending", "request", "result", "state", "status")

@@ -15,10 +15,10 @@ only in a child process (`user_code`): it can neither block nor end the worker.
 
 from collections.abc import Collection
 
-from activities.agents.base import BaseAgent
+from activities.agents.agent_base import BaseAgent
 from activities.agents.refusals import AgentRefused
 from activities.contracts import AgentError, AgentResponse, FailureType
-from activities.user_code.messages import (
+from activities.user_code.child_messages import (
     AgentCall,
     Answered,
     Needs,
@@ -30,10 +30,10 @@ from activities.user_code.messages import (
     Outcome,
     Raised,
 )
-from activities.user_code.pool import UserCodeFailed
-from dsl.document import RESERVED_PACKAGES
+from activities.user_code.child_pool import UserCodeFailed
 from dsl.errors import listed, nearest
-from dsl.merge import deep_merge
+from dsl.model.document import RESERVED_PACKAGES
+from dsl.model.merge import deep_merge
 from dsl.values import Json
 
 _WHOLE_CONFIG = ("full_config", "full_effective_config", "full_system_config", "config")

@@ -7,10 +7,10 @@ door to the same plan; whoever calls it hands in the interpreter.
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from activities.agents.base import BaseAgent, PlanCall
+from activities.agents.agent_base import BaseAgent, PlanCall
 from activities.agents.refusals import AgentRefused
 from activities.contracts import AgentResponse
-from dsl.steps import Step
+from dsl.model.steps import Step
 from dsl.values import Json
 
 _STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])

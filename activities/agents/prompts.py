@@ -4,9 +4,9 @@ import json
 
 from activities.agents.refusals import AgentRefused
 from dsl.errors import TemplateFailed, listed
-from dsl.evaluation import Names, meter_of
-from dsl.plan import Persona
-from dsl.templates import braces_to_template, fill_text
+from dsl.model.evaluation_budget import Names, meter_of
+from dsl.model.plan import Persona
+from dsl.templates.template import braces_to_template, fill_text
 from dsl.values import Json
 
 SYSTEM = "system"

@@ -6,18 +6,18 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from activities.agents.base import BaseAgent
+from activities.agents.agent_base import BaseAgent
 from activities.agents.prompts import prompt_name
 from activities.agents.refusals import AgentRefused
+from activities.answer_schema import schema_fault
 from activities.answers import AnswerProblem, parse_answer
-from activities.blobs import BlobsUnusable
 from activities.contracts import AgentError, AgentResponse, FailureType, Reask
-from activities.json_schema import schema_fault
-from activities.providers.base import Completion, Message, ModelRequest
+from activities.providers.provider import Completion, Message, ModelRequest
+from activities.storage.blobs import BlobsUnusable
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.evaluation import EvaluationBudget, EvaluationMeter, Names
-from dsl.plan import Persona
-from dsl.templates import BadTemplate
+from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
+from dsl.model.plan import Persona
+from dsl.templates.template import BadTemplate
 from dsl.values import Json
 
 _SHORT = 8_000

@@ -11,10 +11,10 @@ from anthropic.types import MessageParam, OutputConfigParam
 from pydantic import BaseModel, ConfigDict
 
 from activities.contracts import StopReason, TokenUsage
-from activities.providers.base import Completion, Message, ModelRequest, ProviderSettings
-from activities.providers.failures import Endpoint, ProviderFailure, cut, malformed
+from activities.providers.http_statuses import from_status
+from activities.providers.provider import Completion, Message, ModelRequest, ProviderSettings
+from activities.providers.provider_failures import Endpoint, ProviderFailure, cut, malformed
 from activities.providers.schemas import in_words, strict_schema
-from activities.providers.statuses import from_status
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport
 
 _STOP_REASONS: dict[str, StopReason] = {

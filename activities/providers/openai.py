@@ -13,10 +13,10 @@ from openai.types.shared_params import ResponseFormatJSONSchema
 from pydantic import BaseModel, JsonValue
 
 from activities.contracts import StopReason, TokenUsage
-from activities.providers.base import Completion, Message, ModelRequest, ProviderSettings
-from activities.providers.failures import Endpoint, cut, malformed
+from activities.providers.http_statuses import from_status
+from activities.providers.provider import Completion, Message, ModelRequest, ProviderSettings
+from activities.providers.provider_failures import Endpoint, cut, malformed
 from activities.providers.schemas import in_words, requires_every_key, strict_schema
-from activities.providers.statuses import from_status
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport
 
 _STOP_REASONS: dict[str, StopReason] = {

@@ -5,9 +5,9 @@ from pathlib import Path
 from pydantic import Field, ValidationError, model_validator
 
 from activities.contracts import FailureType, StopReason, TokenUsage
-from activities.providers.failures import ProviderFailure
+from activities.providers.provider_failures import ProviderFailure
 from dsl.errors import InvalidDocument
-from dsl.source import Node, read
+from dsl.source.yaml_reader import Node, read
 from dsl.values import Frozen, JsonValue, Seconds
 
 

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from activities.contracts import FailureType, TokenUsage
-from activities.providers.base import Completion, ModelRequest, ProviderSettings
-from activities.providers.failures import ProviderFailure
+from activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from activities.providers.provider_failures import ProviderFailure
 from activities.providers.script import ScriptedAnswer, read_script
 from dsl.values import JsonValue
 

@@ -7,8 +7,8 @@ the cause is looked up rather than the wrapper.
 import httpx2
 from pydantic import ValidationError
 
-from activities.providers.base import ModelRequest
-from activities.providers.failures import (
+from activities.providers.provider import ModelRequest
+from activities.providers.provider_failures import (
     Endpoint,
     ProviderFailure,
     disconnected,

@@ -9,12 +9,12 @@ import logging
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.skills.base import Skill, SkillContext, Workspace
-from activities.skills.change import Change
-from activities.skills.edits import Edit, plan_edits
-from activities.skills.journal import AppliedChange, Backup, backups, digest_of, locked
-from activities.skills.threads import finished_in_thread
-from activities.skills.writing import finish, stands, undo, write
+from activities.changes.change import Change
+from activities.changes.change_writer import finish, stands, undo, write
+from activities.changes.file_edits import Edit, plan_edits
+from activities.changes.journal import AppliedChange, Backup, backups, digest_of, locked
+from activities.workspace.skill_base import Skill, SkillContext, Workspace
+from activities.workspace.threads import finished_in_thread
 from dsl.values import Frozen
 
 logger = logging.getLogger(__name__)

@@ -10,8 +10,11 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
-from activities.skills.alone import alone
-from activities.skills.base import (
+from activities.processes.bounded_output import BoundedOutput
+from activities.processes.process_group import Ended, Limit, NotStarted, run_group
+from activities.workspace.command_lock import alone
+from activities.workspace.command_start import prepare, why_not_started
+from activities.workspace.skill_base import (
     Command,
     OutcomeLost,
     Skill,
@@ -20,9 +23,6 @@ from activities.skills.base import (
     SkillRefusal,
     Workspace,
 )
-from activities.skills.bounded_output import BoundedOutput
-from activities.skills.command_start import prepare, why_not_started
-from activities.skills.process_group import Ended, Limit, NotStarted, run_group
 from dsl.errors import listed, nearest
 from dsl.values import LONGEST_COMMAND, Frozen
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
-from activities.project_files import read_file
-from activities.skills.base import Skill, SkillContext, SkillFailure
-from activities.skills.globs import Globs
-from activities.skills.threads import finished_in_thread
-from activities.skills.walking import Entry, walk
+from activities.workspace.file_walk import Entry, walk
+from activities.workspace.globs import Globs
+from activities.workspace.project_files import read_file
+from activities.workspace.skill_base import Skill, SkillContext, SkillFailure
+from activities.workspace.threads import finished_in_thread
 from dsl.values import Frozen
 
 _BYTES_OF_A_TOKEN = 4

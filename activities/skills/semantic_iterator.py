@@ -18,11 +18,11 @@ from pydantic import (
     ValidationError,
 )
 
-from activities.skills.base import Skill, SkillContext, SkillFailure, SkillRefusal, faults
-from activities.skills.change import Change, repeated
-from activities.skills.change_blocks import BEGIN, Found, has_blocks, parse_blocks
-from activities.skills.diff import parse_diff, parse_new_file
-from activities.skills.diff_header import DiffProblem
+from activities.changes.change import Change, repeated
+from activities.changes.change_blocks import BEGIN, Found, has_blocks, parse_blocks
+from activities.changes.diff import parse_diff, parse_new_file
+from activities.changes.diff_header import DiffProblem
+from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal, faults
 
 Format = Literal["auto", "change_blocks", "json"]
 

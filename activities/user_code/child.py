@@ -4,7 +4,7 @@
 
 Standard input is a socket: a call comes as one line of JSON, and its reply goes back so
 (`messages.py`). What the code prints goes to standard output and standard error, which the worker
-reads apart. Only the standard library and `activities.agents.plain` are imported here, so that a
+reads apart. Only the standard library and `activities.user_code.plain_values` are imported here, so that a
 child starts quickly and the code finds the libraries that it wants.
 """
 
@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from activities.agents.plain import NotJson, as_json
+from activities.user_code.plain_values import NotJson, as_json
 
 _LONGEST_REASON = 500
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 
 from coterie.graph.picture import START, Picture, Route, TeamBox
+from coterie.graph.taken_path import Mark, Standing, Walk, with_redirects
 from coterie.graph.tasks import TaskLine
-from coterie.graph.walked import Mark, Standing, Walk, with_redirects
 
 _MARKS: dict[Mark, str] = {
     "success": "✓", "failure": "✗", "skipped": "-", "doing": "…", "waiting": "?",

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from coterie.graph.condition_labels import condition_words
 from coterie.graph.tasks import TaskLine, called_teams, task_lines
-from coterie.graph.words import condition_words
-from coterie.rendering.durations import duration
-from coterie.rendering.problems import counted
-from dsl.budgets import Budget
-from dsl.limits import depth_allowed
-from dsl.plan import Collect, Plan, Routing, Rule, Team
-from dsl.routes import targets
-from dsl.silence import silences
-from dsl.steps import ApprovalStep, LoopStep
+from coterie.text.durations import duration
+from coterie.text.problems import counted
+from dsl.analysis.timeout_routes import silences
+from dsl.compile.routes import targets
+from dsl.evaluate.limits import depth_allowed
+from dsl.model.budgets import Budget
+from dsl.model.plan import Collect, Plan, Routing, Rule, Team
+from dsl.model.steps import ApprovalStep, LoopStep
 
 TeamType = Literal["standard", "loop", "approval", "concentrator"]
 RouteKind = Literal["rule", "default", "end", "call", "silence", "redirect"]

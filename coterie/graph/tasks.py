@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from coterie.graph.words import condition_words, expression_words
-from coterie.rendering.durations import duration
-from coterie.rendering.problems import counted
-from dsl.conditions import Condition
-from dsl.plan import Plan
-from dsl.steps import (
+from coterie.graph.condition_labels import condition_words, expression_words
+from coterie.text.durations import duration
+from coterie.text.problems import counted
+from dsl.evaluate.condition_text import value_text
+from dsl.model.conditions import Condition
+from dsl.model.plan import Plan
+from dsl.model.step_walk import walk
+from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BranchStep,
@@ -30,9 +32,7 @@ from dsl.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.terms import Consent, DecisionTerms, consent
-from dsl.walking import walk
-from dsl.wording import value_text
+from dsl.model.terms import Consent, DecisionTerms, consent
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from coterie.rendering.columns import aligned
-from coterie.rendering.durations import duration
-from coterie.run_list import RunRow
+from coterie.runs.run_list import RunRow
+from coterie.text.columns import aligned
+from coterie.text.durations import duration
 from dsl.values import Json
 from dsl.visible import one_line
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from workflows.views import TrailEntry
+from workflows.core.views import TrailEntry
 
 _AROUND = 3
 """So many equal teams are shown before and after each difference."""

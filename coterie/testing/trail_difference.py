@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from coterie.rendering.run import trail_line
-from coterie.testing.checks import as_seconds, holds, shown, told
-from coterie.testing.document import TrailCheck
-from dsl.step_paths import without_rounds
-from workflows.views import TrailEntry
+from coterie.rendering.run_text import trail_line
+from coterie.testing.files.expectations import as_seconds, holds, shown, told
+from coterie.testing.files.test_document import TrailCheck
+from dsl.model.step_paths import without_rounds
+from workflows.core.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

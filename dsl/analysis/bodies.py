@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from dsl.compiler import CONCENTRATOR_NAMES, Compiled
-from dsl.nodes import Node
-from dsl.personas import ORCHESTRATING
-from dsl.plan import Plan, Team
-from dsl.steps import AgentStep, Step
+from dsl.compile.compiler import CONCENTRATOR_NAMES, Compiled
+from dsl.compile.personas import ORCHESTRATING
+from dsl.model.plan import Plan, Team
+from dsl.model.step_walk import walk
+from dsl.model.steps import AgentStep, Step
+from dsl.source.nodes import Node
 from dsl.values import NodePath
-from dsl.walking import walk
 
 TEAMS: NodePath = ("orchestration", "teams")
 _PERSONAS: NodePath = ("llm_config", "personas")

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from dsl.analysis.bodies import TEAMS, Bodies, Body
-from dsl.analysis.formulas import Formula
-from dsl.analysis.solver import Effort, Statuses, can_hold
-from dsl.analysis.statuses import during
 from dsl.analysis.teams import Teams
-from dsl.analysis.translation import formula
-from dsl.conditions import AllOf, Condition
-from dsl.nodes import Node, Problems
-from dsl.plan import Routing, Team
-from dsl.steps import BranchStep, TryStep
+from dsl.evaluate.condition_text import condition_text
+from dsl.logic.formulas import Formula
+from dsl.logic.possible_statuses import during
+from dsl.logic.solver import Effort, Statuses, can_hold
+from dsl.logic.translation import formula
+from dsl.model.conditions import AllOf, Condition
+from dsl.model.plan import Routing, Team
+from dsl.model.step_walk import conditions
+from dsl.model.steps import BranchStep, TryStep
+from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.walking import conditions
-from dsl.wording import condition_text
 
 _MOST_PARTS = 12
 _LONGEST_CONDITION = 80

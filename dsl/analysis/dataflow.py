@@ -11,10 +11,10 @@ from dsl.analysis.bodies import TEAMS, Bodies
 from dsl.analysis.reader import Reader, overlap
 from dsl.analysis.reads import Read
 from dsl.analysis.teams import Node, Teams
-from dsl.nodes import Mark, Problems
-from dsl.nodes import Node as Written
+from dsl.model.steps import TeamStep
 from dsl.paths import Path, parse
-from dsl.steps import TeamStep
+from dsl.source.nodes import Mark, Problems
+from dsl.source.nodes import Node as Written
 
 
 class Input(NamedTuple):

@@ -10,19 +10,19 @@ from typing import NamedTuple
 from dsl.analysis.bodies import Bodies, bodies
 from dsl.analysis.choices import Choices
 from dsl.analysis.dataflow import Flow, Input, check_context
-from dsl.analysis.failures import check_failures
 from dsl.analysis.loops import check_loops, check_reach
+from dsl.analysis.model_settings import check_settings
 from dsl.analysis.needs import Needs
 from dsl.analysis.reader import Reader
-from dsl.analysis.settings import check_settings
-from dsl.analysis.solver import Effort
 from dsl.analysis.teams import Teams, team_graph
+from dsl.analysis.unhandled_failures import check_failures
 from dsl.analysis.variables import check_variables
-from dsl.author_paths import naming_steps
-from dsl.compiler import Compiled
+from dsl.compile.compiler import Compiled
 from dsl.errors import Problem
-from dsl.nodes import Problems
-from dsl.steps import TeamStep
+from dsl.logic.solver import Effort
+from dsl.model.steps import TeamStep
+from dsl.source.author_paths import naming_steps
+from dsl.source.nodes import Problems
 
 
 class Analysis(NamedTuple):

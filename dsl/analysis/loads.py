@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body
-from dsl.nodes import Mark, Node
-from dsl.plan import Plan
-from dsl.prices import Price
-from dsl.steps import (
+from dsl.model.plan import Plan
+from dsl.model.price import Price
+from dsl.model.step_walk import blocks
+from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BranchStep,
@@ -20,9 +20,9 @@ from dsl.steps import (
     ToolStep,
     TryStep,
 )
-from dsl.templates import is_template
+from dsl.source.nodes import Mark, Node
+from dsl.templates.template import is_template
 from dsl.values import NodePath
-from dsl.walking import blocks
 
 Key = tuple[str, ...]
 Load = Mapping[Key, float]

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dsl.analysis.bodies import TEAMS, Bodies
-from dsl.analysis.components import components, is_cycle
 from dsl.analysis.teams import Exit, Node, Teams
-from dsl.nodes import Node as Written
-from dsl.nodes import Problems
-from dsl.steps import ReturnStep, TeamStep
-from dsl.walking import walk
+from dsl.logic.components import components, is_cycle
+from dsl.model.step_walk import walk
+from dsl.model.steps import ReturnStep, TeamStep
+from dsl.source.nodes import Node as Written
+from dsl.source.nodes import Problems
 
 
 def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:

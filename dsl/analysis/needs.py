@@ -12,9 +12,9 @@ from dsl.analysis.dataflow import Flow
 from dsl.analysis.reader import Reader
 from dsl.analysis.reads import Read, condition_reads, value_reads
 from dsl.analysis.teams import Teams
-from dsl.author_paths import author_path
-from dsl.plan import Team
-from dsl.steps import (
+from dsl.model.plan import Team
+from dsl.model.step_walk import blocks, walk
+from dsl.model.steps import (
     AgentStep,
     BranchStep,
     FailStep,
@@ -25,8 +25,8 @@ from dsl.steps import (
     TeamStep,
     TryStep,
 )
+from dsl.source.author_paths import author_path
 from dsl.values import NodePath
-from dsl.walking import blocks, walk
 
 
 class Certain(NamedTuple):

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body, is_there, written_at
 from dsl.analysis.reads import Read, condition_reads, value_reads
-from dsl.nodes import Node
+from dsl.evaluate.slices import asked_prompt
+from dsl.model.plan import Plan, Team
+from dsl.model.step_walk import blocks, conditions, templated
+from dsl.model.steps import AgentStep, LoopStep, Step
 from dsl.paths import Path
-from dsl.plan import Plan, Team
-from dsl.slices import asked_prompt
-from dsl.steps import AgentStep, LoopStep, Step
-from dsl.templates import braces_to_template
+from dsl.source.nodes import Node
+from dsl.templates.template import braces_to_template
 from dsl.values import NodePath
-from dsl.walking import blocks, conditions, templated
 
 _ROUNDS = ("while", "until", "break_when")
 

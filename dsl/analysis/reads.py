@@ -7,8 +7,9 @@ from typing import NamedTuple, cast
 
 from jinja2 import nodes
 
-from dsl.analysis.expressions import path_of
-from dsl.conditions import (
+from dsl.evaluate.operators import TESTS
+from dsl.logic.expressions import path_of
+from dsl.model.conditions import (
     AllOf,
     AnyOf,
     Condition,
@@ -18,11 +19,10 @@ from dsl.conditions import (
     TaskField,
     TaskStatus,
 )
-from dsl.operators import TESTS
 from dsl.paths import MISSING, Path
 from dsl.paths import parse as parse_path
-from dsl.template_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
-from dsl.templates import is_template, parse
+from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
+from dsl.templates.template import is_template, parse
 from dsl.values import NodePath
 
 _TAKES_CARE = re.compile(r"\b(default|d|defined|undefined|if|elif|else|and|or|for)\b")

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from dsl.analysis.formulas import Formula
-from dsl.analysis.solver import Effort, Statuses, can_hold
-from dsl.analysis.statuses import after_all, after_success
-from dsl.analysis.translation import formula
-from dsl.plan import Plan, Routing, Rule, Team
-from dsl.routes import targets
-from dsl.silence import silences
+from dsl.analysis.timeout_routes import silences
+from dsl.compile.routes import targets
+from dsl.logic.formulas import Formula
+from dsl.logic.possible_statuses import after_all, after_success
+from dsl.logic.solver import Effort, Statuses, can_hold
+from dsl.logic.translation import formula
+from dsl.model.plan import Plan, Routing, Rule, Team
 
 
 class Exit(NamedTuple):

@@ -6,12 +6,12 @@ from itertools import takewhile
 from dsl.analysis.bodies import TEAMS, Bodies, Body
 from dsl.analysis.reader import Reader, guarded
 from dsl.analysis.reads import Read
-from dsl.facts import ROOTS
-from dsl.nodes import Node, Problems
+from dsl.model.facts import ROOTS
+from dsl.model.step_walk import blocks, walk
+from dsl.model.steps import BranchStep, LoopStep, ParallelStep, SetStep, Step, TryStep
 from dsl.paths import Path
-from dsl.steps import BranchStep, LoopStep, ParallelStep, SetStep, Step, TryStep
+from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.walking import blocks, walk
 
 Names = frozenset[Path]
 """`("tasks", name)` for an outcome, `(name,)` for a variable."""

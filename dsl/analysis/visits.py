@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.analysis.components import components, is_cycle
 from dsl.analysis.teams import Node, Teams
-from dsl.limits import depth_allowed
+from dsl.evaluate.limits import depth_allowed
+from dsl.logic.components import components, is_cycle
 
 Weight = Callable[[str], float]
 """What one visit of a team counts."""

@@ -25,7 +25,7 @@ from dsl.analysis.loads import (
     times,
 )
 from dsl.analysis.visits import RoutesBound
-from dsl.compiler import Compiled
+from dsl.compile.compiler import Compiled
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.agent_activity import AgentActivities
-from activities.providers.base import Completion, ModelRequest
+from activities.providers.provider import Completion, ModelRequest
 from tests.support.agents import answer, request
 
 

@@ -8,7 +8,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import AgentError, AgentResponse, FailureType
-from activities.user_code.pool import UserCode
+from activities.user_code.child_pool import UserCode
 from dsl.values import Json
 from tests.support.agents import RecordingModel, legacy_request, turn
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
-from activities.agents.base import AgentServices
+from activities.agents.agent_base import AgentServices
 from activities.agents.single_shot import GenericSingleShotAgent
 from activities.contracts import FailureType
 from dsl.values import Json

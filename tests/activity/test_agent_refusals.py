@@ -4,10 +4,10 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
-from activities.agents.base import BaseAgent
+from activities.agents.agent_base import BaseAgent
 from activities.agents.refusals import AgentRefused
 from activities.contracts import AgentRequest, AgentResponse, FailureType
-from dsl.steps import SetStep
+from dsl.model.steps import SetStep
 from dsl.values import Json
 from tests.support.agents import RecordingModel, legacy_request, persona, request, turn
 

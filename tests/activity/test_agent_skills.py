@@ -6,11 +6,11 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
-from activities.agents.base import AgentServices, BaseAgent, PlanCall
+from activities.agents.agent_base import AgentServices, BaseAgent, PlanCall
 from activities.agents.refusals import AgentRefused
 from activities.contracts import AgentResponse, FailureType, SkillRequest, SkillResult
 from activities.factory import AgentFactory
-from dsl.steps import SkillStep
+from dsl.model.steps import SkillStep
 from dsl.values import Json
 from tests.support.agents import RecordingModel, request, turn
 

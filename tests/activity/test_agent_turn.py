@@ -7,9 +7,9 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import AgentError, AgentResponse, FailureType
-from activities.providers.base import Message, ModelRequest, ProviderSettings
-from activities.providers.failures import ProviderFailure
-from activities.providers.registry import Providers
+from activities.providers.provider import Message, ModelRequest, ProviderSettings
+from activities.providers.provider_failures import ProviderFailure
+from activities.providers.provider_registry import Providers
 from dsl.values import Json
 from tests.support.agents import USAGE, RecordingModel, answer, persona, request, turn
 

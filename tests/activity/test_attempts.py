@@ -26,10 +26,10 @@ from activities.attempts import Attempt, Standing, current
 from activities.contracts import CALL_SKILL, SkillRequest
 from activities.heartbeats import kept_alive
 from activities.metering import Meter, Metered
-from activities.providers.base import ModelRequest
-from activities.skills.activity import SkillActivities
-from activities.skills.base import Skill, SkillContext, Workspace
-from dsl.capabilities import Effect
+from activities.providers.provider import ModelRequest
+from activities.skills.skill_activity import SkillActivities
+from activities.workspace.skill_base import Skill, SkillContext, Workspace
+from dsl.model.capabilities import Effect
 from tests.support.agents import RecordingModel, answer
 from tests.support.engine import time_skipping
 

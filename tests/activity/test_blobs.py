@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from activities.blobs import BlobMissing, Blobs, BlobsUnusable, DirectoryBlobs, MemoryBlobs, name_of
+from activities.storage.blobs import (
+    BlobMissing,
+    Blobs,
+    BlobsUnusable,
+    DirectoryBlobs,
+    MemoryBlobs,
+    name_of,
+)
 
 TEXT = b"what is kept" * 5000
 
@@ -84,7 +91,7 @@ def test_a_disk_without_room_takes_nothing(tmp_path: Path) -> None:
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from activities.blobs import DirectoryBlobs
+from activities.storage.blobs import DirectoryBlobs
 async def main():
     blobs = DirectoryBlobs(Path(sys.argv[1]))
     for number in range(40):

@@ -9,10 +9,10 @@ from temporalio.api.common.v1 import Payload
 from temporalio.converter import StorageDriverClaim, StorageDriverRetrieveContext
 from temporalio.exceptions import ApplicationError
 
-from activities.blobs import BlobMissing, BlobsUnusable
 from activities.contracts import SkillResult
-from coterie.bucket import BucketClient, BucketDriver, bucket_storage
-from coterie.storage import Storage
+from activities.storage.blobs import BlobMissing, BlobsUnusable
+from coterie.storage.bucket import BucketClient, BucketDriver, bucket_storage
+from coterie.storage.large_values import Storage
 from tests.support.bucket_server import bucket_server
 from tests.support.references import reference
 
@@ -44,7 +44,7 @@ async def test_a_large_value_lies_in_the_bucket_and_comes_back(
     value = SkillResult(data="x" * 40_000)
     (payload,) = await storage.converter.encode([value])
     assert payload.ByteSize() < 500
-    assert b"coterie.bucket" in payload.data
+    assert b"coterie.storage.bucket" in payload.data
     [path] = bucket[1]
     assert path.startswith("/team/v0/d/sha256/")
     assert await storage.converter.decode([payload], [SkillResult]) == [value]
@@ -89,7 +89,7 @@ async def test_a_claim_of_another_place_reaches_no_bucket(bucket: Bucket, storag
     asked = BucketDriver(BucketClient(), "team")  # its client is never opened: it has no loop yet
     for change in ({"bucket": "other"}, {"key": "other/key"}):
         claim = {**json.loads(payload.data)["claimData"], **change}
-        forged = reference("coterie.bucket", claim)
+        forged = reference("coterie.storage.bucket", claim)
         with pytest.raises(ApplicationError, match="it names another"):
             await storage.converter.decode([forged], [SkillResult])
         with pytest.raises(BlobMissing, match="it names another"):

@@ -6,13 +6,13 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
-from activities.agents.base import BaseAgent
+from activities.agents.agent_base import BaseAgent
+from activities.call_prices import Pricing
 from activities.contracts import AgentResponse, FailureType, Spent, TokenUsage
 from activities.metering import Meter
-from activities.prices import Pricing
-from activities.providers.base import Message, ModelRequest, ProviderSettings
-from activities.providers.failures import ProviderFailure
-from dsl.prices import Price
+from activities.providers.provider import Message, ModelRequest, ProviderSettings
+from activities.providers.provider_failures import ProviderFailure
+from dsl.model.price import Price
 from dsl.values import Json
 from tests.support.agents import (
     USAGE,

@@ -13,7 +13,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.contracts import Notice
-from activities.notices import Channel, NoticeActivities, NoticeCommand, Webhook, signed
+from activities.notifications import Channel, NoticeActivities, NoticeCommand, Webhook, signed
 from tests.law.sources import ROOT
 from tests.support.receiver import receiver
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from activities.project_files import read_file, remove_file, replace_file
+from activities.changes.change import Change
+from activities.changes.change_writer import write
+from activities.changes.file_edits import plan_edits
 from activities.skills.asset_manager import apply_set
-from activities.skills.base import SkillContext, SkillFailure, SkillRefusal, Workspace
-from activities.skills.change import Change
 from activities.skills.discovery import DiscoveryInput, collect
-from activities.skills.edits import plan_edits
-from activities.skills.secret_files import holds_secrets
-from activities.skills.writing import write
+from activities.workspace.project_files import read_file, remove_file, replace_file
+from activities.workspace.secret_files import holds_secrets
+from activities.workspace.skill_base import SkillContext, SkillFailure, SkillRefusal, Workspace
 from coterie.logs import PrivateLogFile
 from coterie.settings import load, state_folder
-from coterie.storage import storage_of
+from coterie.storage.large_values import storage_of
 
 ROUNDS = 400
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from activities.contracts import StopReason, TokenUsage
-from activities.providers.base import Message
+from activities.providers.provider import Message
 from dsl.values import Json
 from tests.support.asking import KINDS, ask, request, url_of
 from tests.support.model_server import ModelServer

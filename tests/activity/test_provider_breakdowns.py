@@ -6,8 +6,8 @@ import json
 import pytest
 
 from activities.contracts import FailureType
-from activities.providers.failures import ProviderFailure
-from activities.providers.registry import Providers
+from activities.providers.provider_failures import ProviderFailure
+from activities.providers.provider_registry import Providers
 from dsl.values import Json
 from tests.support.asking import KINDS, ask, failure, request, settings, url_of
 from tests.support.model_server import ModelServer

@@ -11,9 +11,9 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.converter import DefaultFailureConverter, default
 
 from activities.contracts import FailureType
-from activities.providers.base import ProviderSettings
-from activities.providers.failures import ProviderFailure, to_application_error
-from activities.providers.registry import Providers
+from activities.providers.provider import ProviderSettings
+from activities.providers.provider_failures import ProviderFailure, to_application_error
+from activities.providers.provider_registry import Providers
 from dsl.values import Json
 from tests.support.asking import KEY, KINDS, failure, request, settings
 from tests.support.raw_server import http, raw_server
@@ -27,7 +27,7 @@ def refused(providers: Providers, name: str) -> ProviderFailure:
 
 def test_importing_the_registry_loads_no_sdk() -> None:
     code = (
-        "import activities.providers.registry, sys;"
+        "import activities.providers.provider_registry, sys;"
         "print([m for m in ('anthropic', 'openai', 'httpx2') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -36,8 +36,8 @@ def test_importing_the_registry_loads_no_sdk() -> None:
 
 def test_using_one_provider_does_not_load_the_other() -> None:
     code = (
-        "import sys; from activities.providers.registry import Providers;"
-        "from activities.providers.base import ProviderSettings as S;"
+        "import sys; from activities.providers.provider_registry import Providers;"
+        "from activities.providers.provider import ProviderSettings as S;"
         "Providers({'o': S('o', 'openai', api_key='k')}).get('o');"
         "print([m for m in ('anthropic', 'openai') if m in sys.modules])"
     )

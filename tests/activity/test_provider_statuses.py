@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import pytest
 
 from activities.contracts import FailureType
-from activities.providers.failures import (
+from activities.providers.http_statuses import from_status, retry_after
+from activities.providers.provider_failures import (
     MAX_DELAY,
     Endpoint,
     ProviderFailure,
     to_application_error,
 )
-from activities.providers.statuses import from_status, retry_after
 from tests.support.asking import request
 
 ENDPOINT = Endpoint("claude", "https://u:hush@host.example/v1?k=hush", "CLAUDE_KEY", "k-12345")

@@ -17,7 +17,7 @@ from temporalio.worker import (
 )
 
 from activities.contracts import AgentError, AgentResponse
-from activities.redaction import SecretsInterceptor
+from activities.failure_redaction import SecretsInterceptor
 from coterie import logs
 from dsl.known_secrets import KnownSecrets, secrets_of
 

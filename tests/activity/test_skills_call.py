@@ -9,10 +9,16 @@ from pydantic import JsonValue, TypeAdapter
 from temporalio.exceptions import ApplicationError
 
 from activities.contracts import FailureType
-from activities.skills.base import Skill, SkillContext, SkillFailure, SkillRefusal, Workspace
-from activities.skills.contracts import known_contracts
-from activities.skills.registry import SKILLS, AnySkill, contracts
-from dsl.capabilities import Effect
+from activities.skills.skill_contracts import known_contracts
+from activities.skills.skill_registry import SKILLS, AnySkill, contracts
+from activities.workspace.skill_base import (
+    Skill,
+    SkillContext,
+    SkillFailure,
+    SkillRefusal,
+    Workspace,
+)
+from dsl.model.capabilities import Effect
 from tests.support.skills import call, environment, refusal
 
 
@@ -89,7 +95,7 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
 
 
 def test_the_contracts_that_documents_are_checked_against_are_those_of_the_skills() -> None:
-    assert known_contracts() == contracts(), "run `python -m activities.skills.contracts`"
+    assert known_contracts() == contracts(), "run `python -m activities.skills.skill_contracts`"
 
 
 async def test_an_unknown_skill_is_refused_with_the_known_ones_and_the_nearest(

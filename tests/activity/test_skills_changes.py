@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.skills.asset_manager import ChangeSetResult
-from activities.skills.base import Workspace
+from activities.workspace.skill_base import Workspace
 from tests.support.skills import call, environment, files, refusal
 
 APPLY = "AssetManager.apply_changes"

@@ -10,8 +10,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from activities.contracts import FailureType
-from activities.skills.base import Command, Workspace
 from activities.skills.command_runner import CommandResult
+from activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, environment, refusal, said, unlocked
 
 # A command whose child ignores SIGTERM. Both hold their locks until they are dead, and the
@@ -175,8 +175,8 @@ async def test_a_killed_worker_leaves_no_command_running(tmp_path: Path) -> None
     worker = f"""
 import asyncio
 from pathlib import Path
-from activities.skills.bounded_output import BoundedOutput
-from activities.skills.process_group import run_group
+from activities.processes.bounded_output import BoundedOutput
+from activities.processes.process_group import run_group
 asyncio.run(run_group([{sys.executable!r}, "-c", {FAMILY!r}], cwd=Path({str(tmp_path)!r}),
                       environment={{}}, seconds=600, output=BoundedOutput()))
 """

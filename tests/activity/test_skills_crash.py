@@ -12,10 +12,10 @@ import pytest
 from pydantic import JsonValue, TypeAdapter
 from temporalio.exceptions import ApplicationError
 
+from activities.changes.change import Change
 from activities.contracts import FailureType
 from activities.skills.asset_manager import apply_set
-from activities.skills.base import SkillFailure, Workspace
-from activities.skills.change import Change
+from activities.workspace.skill_base import SkillFailure, Workspace
 from tests.support.skills import call, files
 
 BEFORE = {"a.txt": "one\ntwo\n", "c.txt": "c\n", "d.txt": "d\n"}

@@ -8,8 +8,8 @@ import pytest
 from pydantic import JsonValue, TypeAdapter
 
 from activities.contracts import FailureType
-from activities.skills.base import Workspace
 from activities.skills.discovery import DiscoveryResult
+from activities.workspace.skill_base import Workspace
 from tests.support.skills import call, refusal
 
 

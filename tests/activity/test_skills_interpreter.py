@@ -9,9 +9,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from activities.contracts import FailureType
-from activities.skills.base import Command, Workspace
+from activities.processes.python_interpreter import project_interpreter
 from activities.skills.command_runner import CommandResult
-from activities.skills.interpreter import project_interpreter
+from activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, refusal
 
 WHERE = Command("it", ("{python}", "-c", "import sys; print(sys.prefix)"))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from activities.skills import journal
-from activities.skills.base import SkillFailure, Workspace
-from activities.skills.edits import Edit
-from activities.skills.journal import Backup, backups, begin, locked
+from activities.changes import journal
+from activities.changes.file_edits import Edit
+from activities.changes.journal import Backup, backups, begin, locked
+from activities.workspace.skill_base import SkillFailure, Workspace
 
 
 def edit(root: Path, name: str, before: str | None, after: str) -> Edit:

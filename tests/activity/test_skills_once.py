@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from activities.contracts import FailureType
-from activities.skills.base import Command, Workspace
+from activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, environment, refusal, said
 
 SHOW = "import os; print(os.environ['COTERIE_CALL'])"

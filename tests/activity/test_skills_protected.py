@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from activities.contracts import FailureType
-from activities.skills.base import Workspace
+from activities.workspace.skill_base import Workspace
 from tests.support.skills import call, files, refusal
 
 PLACES = {

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from activities.skills.base import Command, Workspace
-from activities.skills.bubblewrap import Bubblewrap, find_bubblewrap
+from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from activities.processes.process_group import Limits
 from activities.skills.command_runner import CommandResult
-from activities.skills.process_group import Limits
+from activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, environment, refusal, said
 
 SANDBOX = find_bubblewrap(os.environ)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.skills.base import Command, SkillRefusal, Workspace
+from activities.workspace.skill_base import Command, SkillRefusal, Workspace
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import AgentResponse
-from activities.user_code.pool import UserCode
+from activities.user_code.child_pool import UserCode
 from dsl.values import Json
 from tests.support.agents import RecordingModel, environment, legacy_request, turn
 
@@ -159,8 +159,8 @@ async def test_processes_that_code_starts_end_with_its_call(
 WORKER = """
 import asyncio, sys
 from pathlib import Path
-from activities.user_code.messages import AgentCall
-from activities.user_code.pool import UserCode
+from activities.user_code.child_messages import AgentCall
+from activities.user_code.child_pool import UserCode
 
 call = AgentCall(path=sys.argv[1], offered={}, config_names=("config",),
                  context={"do": "leave", "wait": True, "pids": sys.argv[2]})

@@ -20,7 +20,7 @@ from temporalio.client import Client
 
 from tests.chaos.ground import SAMPLE
 from tests.support.project import project
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
 
 MAX_SIGNALS = 100
 AT_ONCE = 20

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from coterie.failures import CommandError
-from coterie.runs import Run, Unanswered
-from workflows.messages import DecideInput
-from workflows.requests import Pending
+from coterie.runs.run_client import Run, Unanswered
+from workflows.core.messages import DecideInput
+from workflows.core.requests import Pending
 
 AT_ONCE = 12
 """How many runs are looked at in one round."""

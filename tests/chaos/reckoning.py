@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from coterie.failures import CommandError
-from coterie.runs import Run, RunEnd
+from coterie.runs.run_client import Run, RunEnd
 from tests.chaos.book import Unknown, calls_of, check_calls, check_ledger, read_log, unknowns
 from tests.chaos.siege import UNDISTURBED, Siege
 

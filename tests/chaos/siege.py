@@ -10,12 +10,12 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError
-from coterie.new_runs import start_run
-from coterie.open_runs import open_executions
-from coterie.runs import Run
+from coterie.runs.new_runs import start_run
+from coterie.runs.open_runs import open_executions
+from coterie.runs.run_client import Run
 from tests.chaos.ground import Ground
 from tests.chaos.people import People
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
 
 TEAM = "book"
 UNDISTURBED = "r0000"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.runs import Run
+from coterie.runs.run_client import Run
 from tests.chaos.ground import SAMPLE
 from tests.chaos.play import play
 from tests.chaos.siege import Terms

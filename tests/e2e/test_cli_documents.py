@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from dsl.plan import Plan
+from dsl.model.plan import Plan
 from tests.support.cli import sentence
 from tests.support.project import Project
 
@@ -99,7 +99,7 @@ def test_checking_a_document_loads_neither_temporal_nor_what_implements_it(
 ) -> None:
     unwanted = (
         "temporalio", "anthropic", "openai", "rich", "asyncio", "jsonschema", "filelock",
-        "pathspec", "activities.skills.registry", "activities.contracts",
+        "pathspec", "activities.skills.skill_registry", "activities.contracts",
     )  # fmt: skip
     code = (
         "import sys; from coterie.cli import main; main(['validate', 'article']);"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.server import EmbeddedServer
+from coterie.server.embedded_server import EmbeddedServer
 from coterie.settings import load
 from tests.support.cli import interrupt, sentence, together
 from tests.support.project import BIN, Project, until

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from temporalio.client import Client
 
-from coterie.testing.reading import Case
-from coterie.testing.recording import recorded, recorded_run
-from coterie.testing.writing import yaml_of
+from coterie.testing.files.test_reader import Case
+from coterie.testing.files.test_writer import yaml_of
+from coterie.testing.recording.recorder import recorded, recorded_run
 from tests.support.team_tests import read, results, told, written
 
 TEAM = """

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from coterie.testing.document import (
+from coterie.testing.files.test_document import (
     CaseDocument,
     ExpectDocument,
     SkillResultDocument,
     TestDocument,
     TrailCheck,
 )
-from coterie.testing.render import result_text
+from coterie.testing.test_report import result_text
 from tests.support.team_tests import read, results, told
 
 PAGE = (Path(__file__).parents[2] / "docs" / "testing.md").read_text()

@@ -15,11 +15,11 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.settings import load
-from coterie.testing.server import time_skipping_server
+from coterie.testing.simulation.test_server import time_skipping_server
 from tests.support.blocking_worker import QUEUE
 from tests.support.engine import engine, trail
 from tests.support.runs import asked, decide
-from workflows.messages import WORKER_BLOCKED
+from workflows.core.messages import WORKER_BLOCKED
 
 ROOT = Path(__file__).parents[2]
 Handle = Any

@@ -38,7 +38,7 @@ def complaints(code: str, file: str) -> str:
 
 @pytest.mark.parametrize("code", BANNED)
 @pytest.mark.parametrize(
-    "file", ["dsl/routing.py", "workflows/team.py", "workflows/steps/agent.py"]
+    "file", ["dsl/evaluate/routing.py", "workflows/team.py", "workflows/steps/agent.py"]
 )
 def test_clocks_and_chance_are_refused_in_the_language_and_the_interpreter(
     code: str, file: str

@@ -12,7 +12,7 @@ import yaml
 from jsonschema.validators import validator_for
 
 from coterie.settings import OVERRIDE_FILE, load
-from dsl.document import SystemDocument
+from dsl.model.document import SystemDocument
 from tests.law.sources import ROOT
 
 Mapping = dict[str, Any]

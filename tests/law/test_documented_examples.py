@@ -8,14 +8,14 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from activities.skills.contracts import known_contracts
+from activities.skills.skill_contracts import known_contracts
 from coterie.cli import main
 from dsl.analysis.findings import findings
-from dsl.capabilities import Capabilities
-from dsl.compiler import Compiled, SourceText, compile_sources
-from dsl.document import TeamDocument
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument
-from dsl.steps import STEP_KINDS
+from dsl.model.capabilities import Capabilities
+from dsl.model.document import TeamDocument
+from dsl.model.steps import STEP_KINDS
 from dsl.values import Json
 from tests.law.pages import blocks, chapters
 

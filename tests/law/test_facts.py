@@ -3,12 +3,12 @@
 import ast
 from pathlib import Path
 
-from dsl.facts import CAUGHT, ERROR, OUTCOME, ROUTING, ROUTING_ERROR, RUN
-from dsl.jsonable import outcome_view
-from dsl.outcomes import Failure, Outcome
-from dsl.template_engine import ENVIRONMENT, Absent
+from dsl.model.facts import CAUGHT, ERROR, OUTCOME, ROUTING, ROUTING_ERROR, RUN
+from dsl.model.outcomes import Failure, Outcome
+from dsl.templates.jinja_engine import ENVIRONMENT, Absent
+from dsl.templates.jsonable import outcome_view
 from tests.law.sources import ROOT
-from workflows.memory import Routed
+from workflows.core.memory import Routed
 
 WORKFLOWS = ROOT / "workflows"
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from activities.contracts import FailureType
-from dsl.retryability import NON_RETRYABLE
+from dsl.model.retryability import NON_RETRYABLE
 
 TYPES = {value for name, value in vars(FailureType).items() if name.isupper()}
 MAY_PASS = {

@@ -10,23 +10,23 @@ import pytest
 from pydantic import BaseModel
 
 from activities.contracts import FailureType
-from coterie.catalog import shipped_root
-from coterie.commands import record, test
-from dsl import budgets, document, plan
-from dsl.conditions import CONDITION_KEYS, AllOf, AnyOf, Condition, Not
-from dsl.dialects import AGENT_TYPES, STEP_TYPES
-from dsl.document import TeamDocument
+from coterie.commands.documents import record, test
+from coterie.documents.catalog import shipped_root
 from dsl.errors import NoRoute, TeamFailed, TemplateFailed
-from dsl.facts import Facts
-from dsl.normalise import KIND_BY_KEY
-from dsl.outcomes import Outcome
-from dsl.plan import Routing, Rule, Team
-from dsl.replacements import OPERATORS, REPLACEMENTS
-from dsl.routing import choose
-from dsl.source import read
-from dsl.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep, StepBase
-from dsl.template_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
-from dsl.templates import fill
+from dsl.evaluate.routing import choose
+from dsl.model import budgets, document, plan
+from dsl.model.conditions import CONDITION_KEYS, AllOf, AnyOf, Condition, Not
+from dsl.model.document import TeamDocument
+from dsl.model.facts import Facts
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Routing, Rule, Team
+from dsl.model.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep, StepBase
+from dsl.normalise.dialects import AGENT_TYPES, STEP_TYPES
+from dsl.normalise.forms import KIND_BY_KEY
+from dsl.normalise.replacements import OPERATORS, REPLACEMENTS
+from dsl.source.yaml_reader import read
+from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
+from dsl.templates.template import fill
 from dsl.values import Json, JsonValue, seconds
 from tests.law.pages import blocks, chapters, quoted, rows, text
 from tests.law.sources import ROOT

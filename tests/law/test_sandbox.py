@@ -5,8 +5,8 @@ from pathlib import Path
 
 from temporalio.converter import WorkflowSerializationContext
 
-from coterie.sandbox import ACTING, ANSWERING, DATA, DECIDING, LANGUAGE, LIBRARIES
-from coterie.wire import data_converter
+from coterie.storage.wire import data_converter
+from coterie.worker.workflow_sandbox import ACTING, ANSWERING, DATA, DECIDING, LANGUAGE, LIBRARIES
 from tests.law.sources import ROOMS, imports, modules, tops
 
 HARMLESS = {
@@ -80,6 +80,6 @@ def test_what_acts_through_temporal_takes_of_asyncio_the_tasks_alone() -> None:
 
 
 def test_a_value_is_encoded_the_same_wherever_it_is() -> None:
-    """So the worker need not enter the sandbox to ask where it is (`coterie.runner`)."""
+    """So the worker need not enter the sandbox to ask where it is (`coterie.worker.workflow_runner`)."""
     somewhere = WorkflowSerializationContext(namespace="default", workflow_id="a-run")
     assert data_converter.with_context(somewhere) is data_converter

@@ -20,9 +20,9 @@ import yaml
 from temporalio.client import WorkflowFailureError, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.replaying.links import links
+from coterie.replay.links import links
+from coterie.storage.wire import data_converter
 from coterie.version import own_version
-from coterie.wire import data_converter
 from dsl.values import Json
 from tests.support.engine import engine, time_skipping
 from tests.support.project import BIN

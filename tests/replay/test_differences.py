@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowHistory
 
+import workflows.handlers.message_handlers
 import workflows.interpreter
-import workflows.people
 import workflows.steps.agent
 import workflows.steps.wait
-from coterie.histories import read_history
-from coterie.replaying.onlooker import Onlooker, observed
-from coterie.replaying.replay import Replayed, replay
-from dsl.facts import Facts
-from dsl.plan import Persona, Team
-from dsl.routing import Route, choose
-from dsl.slices import slice_for
-from dsl.steps import AgentStep
+from coterie.replay.observer import Onlooker, observed
+from coterie.replay.replay import Replayed, replay
+from coterie.storage.histories import read_history
+from dsl.evaluate.routing import Route, choose
+from dsl.evaluate.slices import slice_for
+from dsl.model.facts import Facts
+from dsl.model.plan import Persona, Team
+from dsl.model.steps import AgentStep
 from dsl.values import Json
 from tests.replay.record import HISTORIES
-from workflows.messages import DecideInput, RedirectInput
-from workflows.requests import Decision
-from workflows.state import RunState
+from workflows.core.messages import DecideInput, RedirectInput
+from workflows.core.requests import Decision
+from workflows.core.state import RunState
 
 
 def history(name: str, *, goes_on: bool = False) -> WorkflowHistory:
@@ -120,12 +120,12 @@ async def test_a_changed_length_of_a_timer_is_told(monkeypatch: pytest.MonkeyPat
 
 
 async def test_a_changed_answer_to_a_person_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    record = workflows.people.approvals.record
+    record = workflows.handlers.message_handlers.approvals.record
 
     def otherwise(state: RunState, asked: DecideInput, now: datetime, how: Any) -> Decision:
         return record(state, asked, now, how).model_copy(update={"comment": "never said"})
 
-    monkeypatch.setattr(workflows.people.approvals, "record", otherwise)
+    monkeypatch.setattr(workflows.handlers.message_handlers.approvals, "record", otherwise)
     done = await replayed("terms.0.1.0")
     assert done.differences[0].startswith("the answer to update ")
     assert 'answer.comment: recorded nothing, now "never said"' in done.differences[0]

@@ -9,12 +9,12 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
 import workflows.interpreter
-from coterie.replaying.replay import replay
-from coterie.sandbox import sandbox
-from coterie.wire import data_converter
-from dsl.facts import Facts
-from dsl.plan import Team
-from dsl.routing import Route, choose
+from coterie.replay.replay import replay
+from coterie.storage.wire import data_converter
+from coterie.worker.workflow_sandbox import sandbox
+from dsl.evaluate.routing import Route, choose
+from dsl.model.facts import Facts
+from dsl.model.plan import Team
 from tests.replay.record import HISTORIES, cases
 from workflows.team import TeamWorkflow
 

@@ -7,14 +7,14 @@ import pytest
 from temporalio.testing import WorkflowEnvironment
 
 import workflows.steps.agent
-from coterie.histories import read_history
-from coterie.replaying.replay import replay
-from dsl.steps import AgentStep
+from coterie.replay.replay import replay
+from coterie.storage.histories import read_history
+from dsl.model.steps import AgentStep
 from tests.replay.record import HISTORIES
 from tests.support.engine import engine
-from workflows.patches import Patch
-from workflows.place import Place
-from workflows.scope import Call, CallOptions, Scope
+from workflows.core.location import Place
+from workflows.core.patches import Patch
+from workflows.core.scope import Call, CallOptions, Scope
 
 
 class Trial(Patch):

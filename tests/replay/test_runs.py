@@ -19,15 +19,15 @@ from temporalio.client import WorkflowExecution
 from temporalio.testing import WorkflowEnvironment
 
 import workflows.interpreter
-from coterie import runs
 from coterie.failures import CommandError
-from coterie.open_runs import open_executions
-from coterie.rendering.replay import row, same_text, total
-from coterie.replaying.runs import Comparison, RunReplayed
-from coterie.runs import Run
-from dsl.facts import Facts
-from dsl.plan import Team
-from dsl.routing import Route, choose
+from coterie.replay.report import row, same_text, total
+from coterie.replay.server_replay import Comparison, RunReplayed
+from coterie.runs import run_client as runs
+from coterie.runs.open_runs import open_executions
+from coterie.runs.run_client import Run
+from dsl.evaluate.routing import Route, choose
+from dsl.model.facts import Facts
+from dsl.model.plan import Team
 from dsl.values import Json
 from tests.replay.record import CASES, cases, server
 from tests.support.engine import Engine, engine

@@ -9,9 +9,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import AgentRequest, AgentResponse, TokenUsage
-from activities.providers.base import Completion, ModelRequest
-from activities.providers.failures import ProviderFailure
-from dsl.plan import Persona
+from activities.providers.provider import Completion, ModelRequest
+from activities.providers.provider_failures import ProviderFailure
+from dsl.model.plan import Persona
 
 USAGE = TokenUsage(input_tokens=120, output_tokens=30, cached_tokens=10)
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from activities.providers.base import Completion, Message, ModelRequest, ProviderSettings
-from activities.providers.failures import ProviderFailure
-from activities.providers.registry import Providers
+from activities.providers.provider import Completion, Message, ModelRequest, ProviderSettings
+from activities.providers.provider_failures import ProviderFailure
+from activities.providers.provider_registry import Providers
 from tests.support.model_server import ModelServer
 
 KINDS = ("anthropic", "openai")

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from coterie.failures import CommandError
-from coterie.runs import Run
+from coterie.runs.run_client import Run
 from tests.support.project import BIN, Project
 
 DESK = Path(__file__).with_name("desk")

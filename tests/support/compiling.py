@@ -3,11 +3,11 @@
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from activities.skills.registry import contracts
-from dsl.capabilities import Capabilities
-from dsl.compiler import Compiled, SourceText, compile_sources
+from activities.skills.skill_registry import contracts
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument, Problem
-from dsl.plan import Plan
+from dsl.model.capabilities import Capabilities
+from dsl.model.plan import Plan
 from dsl.values import Json
 
 CAPABILITIES = Capabilities(

@@ -17,27 +17,27 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
-from activities.blobs import Blobs, MemoryBlobs
+from activities.call_prices import Pricing
 from activities.contracts import HEARTBEAT_EVERY
-from activities.notices import Channel, NoticeActivities
-from activities.prices import Pricing
-from activities.providers.base import ProviderSettings
-from activities.providers.registry import Providers
-from activities.skills.activity import SkillActivities
-from activities.skills.base import Command, Workspace
-from activities.skills.registry import SKILLS, contracts
-from activities.user_code.pool import UserCode
-from coterie.fork_activity import ForkActivities
-from coterie.sandbox import sandbox
-from coterie.wire import data_converter
-from dsl.capabilities import Capabilities
-from dsl.compiler import SourceText, compile_sources
-from dsl.plan import Plan
-from dsl.prices import Price
+from activities.notifications import Channel, NoticeActivities
+from activities.providers.provider import ProviderSettings
+from activities.providers.provider_registry import Providers
+from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_registry import SKILLS, contracts
+from activities.storage.blobs import Blobs, MemoryBlobs
+from activities.user_code.child_pool import UserCode
+from activities.workspace.skill_base import Command, Workspace
+from coterie.storage.wire import data_converter
+from coterie.worker.fork_activity import ForkActivities
+from coterie.worker.workflow_sandbox import sandbox
+from dsl.compile.compiler import SourceText, compile_sources
+from dsl.model.capabilities import Capabilities
+from dsl.model.plan import Plan
+from dsl.model.price import Price
 from dsl.values import Json
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
+from workflows.core.views import TrailEntry, TrailPage
 from workflows.team import TeamWorkflow
-from workflows.views import TrailEntry, TrailPage
 
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating"),

@@ -6,7 +6,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.operators import TESTS
+from dsl.evaluate.operators import TESTS
 from dsl.values import Json
 
 T = TypeVar("T")

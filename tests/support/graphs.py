@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from xml.etree.ElementTree import Element, fromstring
 
-from coterie.capabilities import capabilities, schema_problem
-from coterie.catalog import Catalog
-from coterie.compiling import compile_located
+from coterie.documents.catalog import Catalog
+from coterie.documents.compilation import compile_located
+from coterie.documents.product_capabilities import capabilities, schema_problem
 from coterie.settings import load
-from dsl.compiler import SourceText, compile_sources
-from dsl.plan import Plan
+from dsl.compile.compiler import SourceText, compile_sources
+from dsl.model.plan import Plan
 from tests.support.wide_font import wide as wide_font_width
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from dsl.template_engine import ENVIRONMENT, TEXT_METHODS
+from dsl.templates.jinja_engine import ENVIRONMENT, TEXT_METHODS
 
 _ROOTS = (
     "text",

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dsl.compiler import Compiled, SourceText, compile_sources
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from tests.support.engine import CAPABILITIES
 
 FOLDER = Path(__file__).parents[1] / "unit" / "old_forms"

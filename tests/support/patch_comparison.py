@@ -12,9 +12,9 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from activities.skills.diff import parse_diff
-from activities.skills.diff_header import DiffProblem
-from activities.skills.placing import patch
+from activities.changes.diff import parse_diff
+from activities.changes.diff_header import DiffProblem
+from activities.changes.hunk_application import patch
 from tests.support.damaged_diffs import DAMAGES, Damage, Damaged
 from tests.support.real_changes import RealChange, real_changes
 

@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 import yaml
 from temporalio.client import Client, WorkflowHistory
 
-from coterie.wire import data_converter
+from coterie.storage.wire import data_converter
 from dsl.values import Json
 
 ROOT = Path(__file__).parents[2]

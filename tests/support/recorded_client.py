@@ -14,7 +14,7 @@ from temporalio.client import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
-from coterie.wire import data_converter
+from coterie.storage.wire import data_converter
 
 
 class Recorded(Interceptor):

@@ -26,7 +26,7 @@ def forged() -> list[Payload]:
         reference("nobody.has.it", {"sha256": HASH}),
         reference("coterie.directory", {"sha256": "../../../etc/passwd"}),
         reference("coterie.directory", {}),
-        reference("coterie.bucket", {"bucket": "b", "key": "../x", "hash_value": HASH}),
+        reference("coterie.storage.bucket", {"bucket": "b", "key": "../x", "hash_value": HASH}),
         Payload(metadata=_PROTO, data=b"{no json"),
         Payload(metadata=_PROTO, data=b'{"driverName": 3}'),
         Payload(metadata=_PROTO, data=b"[" * 100_000),

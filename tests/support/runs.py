@@ -9,7 +9,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.wire import data_converter
+from coterie.storage.wire import data_converter
 
 Handle = Any
 """A workflow handle; its signals and updates take any payload."""

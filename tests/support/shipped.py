@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from coterie.catalog import shipped_root
-from coterie.compiling import CompiledDocument, compile_target
+from coterie.documents.catalog import shipped_root
+from coterie.documents.compilation import CompiledDocument, compile_target
 from coterie.settings import load
-from dsl.plan import Persona, Plan
-from dsl.steps import AgentStep, Step
-from dsl.walking import walk
+from dsl.model.plan import Persona, Plan
+from dsl.model.step_walk import walk
+from dsl.model.steps import AgentStep, Step
 
 ORCHESTRATING = "generic_orchestrating"
 SAMPLE = Path(__file__).parents[2] / "examples" / "invoicing"

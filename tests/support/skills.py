@@ -16,9 +16,9 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.contracts import SkillRequest
-from activities.skills.activity import SkillActivities
-from activities.skills.base import Workspace
-from activities.skills.registry import SKILLS, AnySkill
+from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_registry import SKILLS, AnySkill
+from activities.workspace.skill_base import Workspace
 
 MAX_WAIT = 60
 """Seconds for what a test waits for; a busy machine takes a few."""

@@ -18,15 +18,15 @@ from activities.contracts import (
     SkillResult,
     TokenUsage,
 )
-from coterie.local import LocalScope
-from dsl.plan import Plan
+from coterie.runs.local_scope import LocalScope
+from dsl.model.plan import Plan
 from dsl.values import Json
-from workflows.beginning import begin
+from workflows.core.messages import DecideInput
+from workflows.core.results import RunFailed
+from workflows.core.state import RunState
+from workflows.core.views import TeamResult
+from workflows.handlers.start_checks import begin
 from workflows.interpreter import run
-from workflows.messages import DecideInput
-from workflows.results import RunFailed
-from workflows.state import RunState
-from workflows.views import TeamResult
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 MOST_CALLS = 20_000

@@ -7,19 +7,20 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from dsl.evaluation import EvaluationWork
-from dsl.outcomes import Outcome
-from dsl.plan import Plan
+from dsl.model.evaluation_budget import EvaluationWork
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Plan
 from dsl.values import Json
-from workflows import approvals, steering
-from workflows.beginning import begin
+from workflows.approvals import decisions as approvals
+from workflows.control import retry_and_skip as steering
+from workflows.core.memory import Telling
+from workflows.core.messages import DecideInput, RetryInput, SkipInput
+from workflows.core.patches import Patch
+from workflows.core.scope import Call, CallFailed, Interrupted, Job, Leaving
+from workflows.core.state import RunState
+from workflows.core.views import TeamResult
+from workflows.handlers.start_checks import begin
 from workflows.interpreter import run
-from workflows.memory import Telling
-from workflows.messages import DecideInput, RetryInput, SkipInput
-from workflows.patches import Patch
-from workflows.scope import Call, CallFailed, Interrupted, Job, Leaving
-from workflows.state import RunState
-from workflows.views import TeamResult
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 Answer = Callable[[AgentRequest | SkillRequest], Json]

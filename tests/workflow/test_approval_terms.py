@@ -9,7 +9,7 @@ from temporalio.testing import WorkflowEnvironment
 from dsl.values import Json
 from tests.support.engine import engine, path_of, trail
 from tests.support.runs import Handle, asked, decide, failure, refused
-from workflows.messages import DecideInput
+from workflows.core.messages import DecideInput
 
 ASKING = """
 orchestration:

@@ -9,12 +9,12 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.failures import CommandError
-from coterie.new_runs import start_run
+from coterie.runs.new_runs import start_run
 from dsl.sizes import LARGEST, MOST_SHOWN
 from dsl.values import Json
 from tests.support.engine import HEAD, Engine, engine, plan_of, trail
 from tests.support.runs import asked, failure, refused
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
 
 SKILLED = """
     skilled:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from activities.providers.base import ProviderSettings
-from dsl.prices import Price
+from activities.providers.provider import ProviderSettings
+from dsl.model.price import Price
 from dsl.values import Json
 from tests.support.engine import engine, path_of, trail
 from tests.support.raw_server import events, http, raw_server

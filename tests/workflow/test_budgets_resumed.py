@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from activities.contracts import AgentRequest, AgentResponse, TokenUsage
-from dsl.plan import Plan
+from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.engine import engine, plan_of
 from tests.support.runs import failure
 from tests.workflow.test_continue_as_new import suggesting_after
 from tests.workflow.test_resuming import Stopping, World
-from workflows.beginning import begin
+from workflows.core.results import RunFailed
+from workflows.core.scope import Interrupted
+from workflows.core.state import RunState
+from workflows.handlers.start_checks import begin
 from workflows.interpreter import run
-from workflows.results import RunFailed
-from workflows.scope import Interrupted
-from workflows.state import RunState
 
 TEAM = """
 llm_config:

@@ -13,12 +13,12 @@ from temporalio.exceptions import CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from activities.providers.base import ProviderSettings
-from activities.skills.base import Command
-from coterie.sandbox import sandbox
+from activities.providers.provider import ProviderSettings
+from activities.workspace.skill_base import Command
 from coterie.settings import load
-from coterie.testing.server import time_skipping_server
-from coterie.wire import data_converter
+from coterie.storage.wire import data_converter
+from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.worker.workflow_sandbox import sandbox
 from dsl.values import Json
 from tests.support.engine import Engine, engine, trail
 from tests.support.raw_server import raw_server

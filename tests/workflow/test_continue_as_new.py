@@ -9,7 +9,7 @@ from typing import Any, cast
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.wire import data_converter
+from coterie.storage.wire import data_converter
 from dsl.values import Json
 from tests.support.engine import engine
 from tests.support.project import BIN

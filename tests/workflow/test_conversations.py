@@ -10,15 +10,15 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from activities.agent_activity import AgentActivities
-from activities.agents.base import ProviderAccess
-from activities.blobs import BlobsUnusable, MemoryBlobs
+from activities.agents.agent_base import ProviderAccess
 from activities.contracts import AgentRequest, Conversation, FailureType
-from activities.conversations import Conversations, OpenConversation, Turn
-from activities.providers.base import Completion, Message, ModelRequest
-from activities.skills.activity import SkillActivities
-from activities.skills.base import Workspace
-from coterie.local import run_local
-from coterie.storage import directory_storage
+from activities.providers.provider import Completion, Message, ModelRequest
+from activities.skills.skill_activity import SkillActivities
+from activities.storage.blobs import BlobsUnusable, MemoryBlobs
+from activities.storage.conversations import Conversations, OpenConversation, Turn
+from activities.workspace.skill_base import Workspace
+from coterie.runs.local_scope import run_local
+from coterie.storage.large_values import directory_storage
 from dsl.values import Json
 from tests.support.engine import engine, plan_of
 from tests.support.runs import failure, scheduled

@@ -24,16 +24,16 @@ from activities.contracts import (
     ForkRequest,
     ForkResult,
 )
-from coterie.fork_activity import ForkActivities
-from coterie.runs import Run, updated
-from coterie.sandbox import sandbox
-from coterie.wire import data_converter
+from coterie.runs.run_client import Run, updated
+from coterie.storage.wire import data_converter
+from coterie.worker.fork_activity import ForkActivities
+from coterie.worker.workflow_sandbox import sandbox
 from tests.chaos import early
 from tests.support.engine import plan_of, trail
 from tests.support.runs import asked
-from workflows.early_messages import MAX_EARLY_BYTES, MAX_EARLY_SIGNALS, EarlySignals
-from workflows.messages import DecideInput, ForkInput, TeamInput
-from workflows.requests import Decision
+from workflows.core.messages import DecideInput, ForkInput, TeamInput
+from workflows.core.requests import Decision
+from workflows.handlers.early_messages import MAX_EARLY_BYTES, MAX_EARLY_SIGNALS, EarlySignals
 from workflows.team import TeamWorkflow
 
 LATER = """

@@ -9,7 +9,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.settings import load
-from coterie.testing.server import time_skipping_server
+from coterie.testing.simulation.test_server import time_skipping_server
 from dsl.values import Json
 from tests.support.engine import Engine, engine, trail
 from tests.support.runs import asked, decide, failure

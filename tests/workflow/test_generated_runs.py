@@ -20,16 +20,16 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
-from coterie.sandbox import sandbox
+from coterie.worker.workflow_sandbox import sandbox
 from dsl.errors import InvalidDocument
-from dsl.plan import Plan
+from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.engine import DEFECTS, plan_of, trail
 from tests.support.generated import CONTEXT, documents, written
 from tests.support.skipping import World, skipped_run
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
+from workflows.core.views import TrailEntry
 from workflows.team import TeamWorkflow
-from workflows.views import TrailEntry
 
 MANY = max(8, settings().max_examples // 10)
 AT_ONCE = ("parallel", "concurrency", "next_team:\n", "losers")

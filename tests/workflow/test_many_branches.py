@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from dsl.values import Json
 from tests.support.engine import Engine, engine, time_skipping
-from workflows.pace import MAX_CALL_BYTES, MAX_CALLS, MAX_STEPS
+from workflows.core.pace import MAX_CALL_BYTES, MAX_CALLS, MAX_STEPS
 
 Handle = Any
 FAILED = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED

@@ -16,22 +16,22 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks
-from coterie.compile_activity import CompileActivities
-from coterie.marking import marks_of
-from coterie.sandbox import sandbox
+from coterie.documents.worker_trust import TrustedConfig
 from coterie.settings import load
-from coterie.trusted import TrustedConfig
-from coterie.wire import data_converter
-from dsl.plan import Plan
+from coterie.storage.wire import data_converter
+from coterie.worker.compile_activity import CompileActivities
+from coterie.worker.visibility import marks_of
+from coterie.worker.workflow_sandbox import sandbox
+from dsl.model.plan import Plan
 from tests.support.engine import DEFECTS, plan_of
 from tests.support.project import BIN
 from tests.support.runs import asked, decide
-from workflows.attributes import KINDS, attributes
-from workflows.memory import Track
-from workflows.messages import TeamInput
-from workflows.requests import Pending
-from workflows.state import RunState
+from workflows.core.memory import Track
+from workflows.core.messages import TeamInput
+from workflows.core.requests import Pending
+from workflows.core.state import RunState
 from workflows.team import TeamWorkflow
+from workflows.temporal.search_attributes import KINDS, attributes
 
 TWO_TEAMS = """
 orchestration:

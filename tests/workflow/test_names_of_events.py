@@ -6,7 +6,7 @@ from typing import Any
 from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.wire import data_converter
+from coterie.storage.wire import data_converter
 from tests.support.engine import engine
 
 TIMED = """

@@ -10,14 +10,14 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
-import workflows.board
+import workflows.handlers.board
 from dsl.values import LONGEST, Json
 from tests.support.engine import Engine, engine, plan_of, time_skipping
 from tests.support.runs import failure, scheduled
 from tests.support.stopping import StoppingScope, World, fresh
+from workflows.core.pace import MAX_STEPS
+from workflows.core.results import RunFailed
 from workflows.interpreter import run
-from workflows.pace import MAX_STEPS
-from workflows.results import RunFailed
 
 TEAM = """
 orchestration:
@@ -90,7 +90,7 @@ async def test_a_defect_of_the_interpreter_ends_a_tests_run_with_its_message(
     def defect(plan: object, state: object) -> str:
         raise KeyError("no such track")
 
-    monkeypatch.setattr(workflows.board, "board", defect)
+    monkeypatch.setattr(workflows.handlers.board, "board", defect)
     async with engine(env, tmp_path, [], everything=False) as running:
         handle: Any = await running.start(f"{TEAM}\n        - {{name: x, type: set, values: {{}}}}")
         assert "no such track" in str(await failure(handle))

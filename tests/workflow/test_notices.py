@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from activities.notices import Webhook
-from coterie.replaying.links import links
+from activities.notifications import Webhook
+from coterie.replay.links import links
 from tests.support.engine import engine, plan_of, trail
 from tests.support.receiver import receiver
 from tests.support.runs import Handle, asked, decide, failure, scheduled

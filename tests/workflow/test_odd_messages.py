@@ -14,7 +14,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tests.support.engine import Engine, engine, plan_of, trail
 from tests.support.runs import Handle, asked, failure
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
 
 WAITING = """
 orchestration:

@@ -15,11 +15,11 @@ from temporalio.worker._workflow_instance import (
     _WorkflowLogicFlag as Flag,  # pyright: ignore[reportPrivateUsage]
 )
 
-from coterie.sandbox import sandbox
 from coterie.settings import load
-from coterie.testing.server import time_skipping_server
+from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.worker.workflow_sandbox import sandbox
 from tests.support.engine import plan_of, trail
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
 from workflows.team import TeamWorkflow
 
 Handle = Any

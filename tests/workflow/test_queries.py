@@ -10,14 +10,14 @@ from pydantic import JsonValue
 from temporalio.client import WorkflowQueryFailedError
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.outcomes import Outcome
+from dsl.model.outcomes import Outcome
 from tests.support.engine import Engine, engine
 from tests.support.runs import asked, decide
-from workflows import looking
-from workflows.extract import LARGEST_ANSWER
-from workflows.memory import Frame, Noted
-from workflows.messages import StateAsked
-from workflows.state import MAIN, RunState
+from workflows.core.extract import LARGEST_ANSWER
+from workflows.core.memory import Frame, Noted
+from workflows.core.messages import StateAsked
+from workflows.core.state import MAIN, RunState
+from workflows.handlers import query_answers as looking
 
 TWO_TEAMS = """
 orchestration:

@@ -20,24 +20,24 @@ from temporalio.client import Client, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-import workflows.calls
+import workflows.temporal.activity_calls
 from activities.agent_activity import AgentActivities
 from activities.contracts import OwnQueue
-from activities.providers.base import ProviderSettings
-from activities.providers.registry import Providers
-from coterie.catalog import Catalog
-from coterie.provider_queues import ProviderQueue, hold, provider_queues
-from coterie.replaying.replay import replay
-from coterie.sandbox import sandbox
+from activities.providers.provider import ProviderSettings
+from activities.providers.provider_registry import Providers
+from coterie.documents.catalog import Catalog
+from coterie.documents.trusted_catalog import trusted_catalog
+from coterie.replay.replay import replay
 from coterie.settings import Settings, load
-from coterie.trusted_catalog import trusted_catalog
-from coterie.wire import data_converter
-from coterie.worker import working
-from dsl.document import RateLimitPolicy
+from coterie.storage.wire import data_converter
+from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues
+from coterie.worker.workers import working
+from coterie.worker.workflow_sandbox import sandbox
+from dsl.model.document import RateLimitPolicy
 from dsl.values import Json
 from tests.support.engine import DEFECTS, plan_of
 from tests.support.project import BIN
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
 from workflows.team import TeamWorkflow
 
 RATE = 20
@@ -223,7 +223,7 @@ async def test_a_call_comes_back_when_nobody_serves_its_queue_any_more(
     here: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A limit that was lifted leaves no run waiting for ever."""
-    monkeypatch.setattr(workflows.calls, "LONGEST_WAIT", timedelta(seconds=1))
+    monkeypatch.setattr(workflows.temporal.activity_calls, "LONGEST_WAIT", timedelta(seconds=1))
     (tmp_path / "answers.yml").write_text("answers: [{task: ask, answer: noted}]")
     given = ProviderSettings(
         name="scripted", kind="scripted", answers=str(tmp_path / "answers.yml")

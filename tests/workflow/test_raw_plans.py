@@ -15,17 +15,17 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer, Worker
 
-from coterie.catalog import Catalog
-from coterie.compile_activity import CompileActivities
-from coterie.fork_activity import ForkActivities
-from coterie.plan_policy import PlanPolicy
-from coterie.sandbox import sandbox
+from coterie.documents.catalog import Catalog
+from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.settings import load
-from coterie.trusted_catalog import trusted_catalog
-from coterie.wire import data_converter
+from coterie.storage.wire import data_converter
+from coterie.worker.compile_activity import CompileActivities
+from coterie.worker.fork_activity import ForkActivities
+from coterie.worker.plan_policy import PlanPolicy
+from coterie.worker.workflow_sandbox import sandbox
 from tests.support.engine import HEAD, plan_of
 from tests.support.runs import asked
-from workflows.messages import ForkInput, TeamInput
+from workflows.core.messages import ForkInput, TeamInput
 from workflows.team import TeamWorkflow
 
 DOCUMENT = """

@@ -7,8 +7,8 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.cli import main
 from coterie.failures import ExitCode
-from dsl.compiler import SourceText, compile_sources
-from dsl.plan import Plan
+from dsl.compile.compiler import SourceText, compile_sources
+from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.law.pages import blocks
 from tests.law.sources import ROOT

@@ -5,7 +5,7 @@ from typing import Any
 
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.testing.recording import recorded, recorded_run
+from coterie.testing.recording.recorder import recorded, recorded_run
 from tests.support.engine import engine
 from tests.support.runs import asked, decide
 

@@ -7,10 +7,10 @@ from temporalio.testing import WorkflowEnvironment
 
 from tests.support.engine import engine
 from tests.support.runs import Handle, asked, decide
-from workflows import looking
-from workflows.extract import LARGEST_ANSWER
-from workflows.requests import Pending
-from workflows.state import RunState
+from workflows.core.extract import LARGEST_ANSWER
+from workflows.core.requests import Pending
+from workflows.core.state import RunState
+from workflows.handlers import query_answers as looking
 
 LARGE = """
 orchestration:

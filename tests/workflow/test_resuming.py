@@ -5,16 +5,16 @@ from collections.abc import Callable, Mapping, Set
 from typing import cast
 
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from coterie.local import LocalScope
-from dsl.plan import Plan
+from coterie.runs.local_scope import LocalScope
+from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.engine import plan_of
-from workflows.beginning import begin
+from workflows.core.messages import DecideInput
+from workflows.core.scope import Interrupted, Job
+from workflows.core.state import RunState
+from workflows.core.views import TeamResult
+from workflows.handlers.start_checks import begin
 from workflows.interpreter import run
-from workflows.messages import DecideInput
-from workflows.scope import Interrupted, Job
-from workflows.state import RunState
-from workflows.views import TeamResult
 
 TEAM = """
 llm_config:

@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from activities.contracts import AgentRequest, SkillRequest
-from dsl.plan import Plan
+from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.stopping import (
@@ -20,8 +20,8 @@ from tests.support.stopping import (
     stopped_everywhere,
     undisturbed,
 )
+from workflows.core.results import RunFailed
 from workflows.interpreter import run
-from workflows.results import RunFailed
 
 HEAD = """
 llm_config:

@@ -10,14 +10,14 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.settings import load
-from coterie.testing.server import time_skipping_server
-from dsl.steps import LoopStep
+from coterie.testing.simulation.test_server import time_skipping_server
+from dsl.model.steps import LoopStep
 from dsl.values import Json
 from tests.support.engine import Engine, engine, plan_of, trail
 from tests.support.runs import asked, decide, failure, refused
-from workflows import steering
-from workflows.messages import SkipInput
-from workflows.state import RunState
+from workflows.control import retry_and_skip as steering
+from workflows.core.messages import SkipInput
+from workflows.core.state import RunState
 
 Handle = Any
 TEAM = """

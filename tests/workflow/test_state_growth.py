@@ -6,15 +6,15 @@ from typing import cast
 import pytest
 
 from activities.contracts import AgentRequest, SkillRequest
-from dsl.plan import Plan
+from dsl.model.plan import Plan
 from dsl.sizes import LARGEST
 from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.stopping import StoppingScope, World, carried, fresh
+from workflows.core.requests import Decision
+from workflows.core.scope import Interrupted
+from workflows.core.state import MOST_DECISIONS, RunState
 from workflows.interpreter import run
-from workflows.requests import Decision
-from workflows.scope import Interrupted
-from workflows.state import MOST_DECISIONS, RunState
 from workflows.steps.loop import MOST_RESULTS
 
 HEAD = """

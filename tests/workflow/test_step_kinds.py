@@ -7,15 +7,15 @@ from typing import Any, cast
 import pytest
 
 from activities.contracts import AgentRequest, SkillRequest
-from dsl.outcomes import Outcome
+from dsl.model.outcomes import Outcome
 from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.stopping import StoppingScope, World, fresh
+from workflows.core.memory import Noted
+from workflows.core.results import RunFailed
+from workflows.core.state import RunState
+from workflows.core.views import TeamResult
 from workflows.interpreter import run
-from workflows.memory import Noted
-from workflows.results import RunFailed
-from workflows.state import RunState
-from workflows.views import TeamResult
 
 HEAD = """
 llm_config:

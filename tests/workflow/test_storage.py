@@ -11,14 +11,14 @@ from temporalio.converter import DataConverter
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.failures import CommandError
-from coterie.histories import whole
-from coterie.replaying.replay import replay
-from coterie.storage import directory_storage
-from coterie.wire import THRESHOLD
+from coterie.replay.replay import replay
+from coterie.storage.histories import whole
+from coterie.storage.large_values import directory_storage
+from coterie.storage.wire import THRESHOLD
 from dsl.values import Json
 from tests.support.engine import Engine, engine, plan_of
 from tests.support.runs import asked
-from workflows.messages import TeamInput
+from workflows.core.messages import TeamInput
 
 LARGE = "An answer of many words. " * 4000  # 100 KB
 TEAM = """

@@ -10,13 +10,13 @@ import pytest_asyncio
 from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.decided import Visit
 from coterie.failures import CommandError
-from coterie.graph.rebuilding import Rebuilt, rebuilt
-from coterie.rendering.why import json_text, run_text, visits_text
+from coterie.inspection.trace import Trace, traced
+from coterie.inspection.why_text import json_text, run_text, visits_text
+from coterie.replay.decision_trace import Visit
+from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.settings import load
-from coterie.tracing import Trace, traced
-from dsl.context import Difference
+from dsl.evaluate.context import Difference
 from tests.support.engine import Engine, engine, trail
 from tests.support.runs import asked, decide, failure
 

@@ -5,8 +5,8 @@ Kinds that hold other steps are handed the interpreter and so need not import wh
 
 from typing import assert_never
 
-from dsl.outcomes import Outcome
-from dsl.steps import (
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BranchStep,
@@ -22,8 +22,8 @@ from dsl.steps import (
     TryStep,
     WaitStep,
 )
-from workflows.place import Interpreter, Place
-from workflows.scope import Scope
+from workflows.core.location import Interpreter, Place
+from workflows.core.scope import Scope
 from workflows.steps import (
     agent,
     approval,

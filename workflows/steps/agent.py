@@ -12,19 +12,19 @@ from activities.contracts import (
     FailureType,
     Reask,
 )
-from dsl.outcomes import Outcome
-from dsl.slices import slice_for
-from dsl.steps import AgentStep
-from dsl.templates import fill
-from dsl.terms import consent
+from dsl.evaluate.slices import slice_for
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import AgentStep
+from dsl.model.terms import consent
+from dsl.templates.template import fill
 from dsl.values import Json
-from workflows.budgets import allowed, in_flight, paid
-from workflows.consent import Subject, with_consent
-from workflows.conversing import converse
-from workflows.place import Interpreter, Place, Returned
-from workflows.repeats import told
-from workflows.scope import Call, CallFailed, Scope
-from workflows.spending import began, used
+from workflows.agents.conversation_order import converse
+from workflows.agents.repeated_calls import told
+from workflows.approvals.output_approval import Subject, with_consent
+from workflows.budgets.balances import allowed, in_flight, paid
+from workflows.core.location import Interpreter, Place, Returned
+from workflows.core.scope import Call, CallFailed, Scope
+from workflows.core.usage import began, used
 
 ORCHESTRATING = "generic_orchestrating"
 _LEGACY_TIMEOUT = 600.0

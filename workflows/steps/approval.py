@@ -1,12 +1,12 @@
 """An approval: the run waits for a person, however long it takes."""
 
-from dsl.outcomes import Outcome
-from dsl.steps import ApprovalStep
-from dsl.templates import fill
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import ApprovalStep
+from dsl.templates.template import fill
 from dsl.values import Json
-from workflows.asking import ask
-from workflows.place import Place
-from workflows.scope import Scope
+from workflows.approvals.approval_wait import ask
+from workflows.core.location import Place
+from workflows.core.scope import Scope
 
 
 async def execute(step: ApprovalStep, place: Place, scope: Scope) -> Outcome:

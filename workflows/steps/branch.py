@@ -1,11 +1,11 @@
 """A branch: the first way whose condition holds, or `otherwise`."""
 
-from dsl.deciding import holds, told
-from dsl.outcomes import Outcome
-from dsl.steps import BranchStep, Step
-from workflows.place import Interpreter, Place
-from workflows.scope import Scope
-from workflows.skipping import skip_steps
+from dsl.evaluate.condition_evaluation import holds, told
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import BranchStep, Step
+from workflows.core.location import Interpreter, Place
+from workflows.core.scope import Scope
+from workflows.skipped_steps import skip_steps
 
 
 async def execute(

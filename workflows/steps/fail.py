@@ -1,10 +1,10 @@
 """Fail: a named failure, for a try, for routing, or for whoever started the run."""
 
-from dsl.outcomes import Outcome
-from dsl.steps import FailStep
-from dsl.templates import fill
-from workflows.place import Place
-from workflows.scope import Scope
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import FailStep
+from dsl.templates.template import fill
+from workflows.core.location import Place
+from workflows.core.scope import Scope
 
 
 async def execute(step: FailStep, place: Place, scope: Scope) -> Outcome:

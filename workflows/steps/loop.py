@@ -5,16 +5,16 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from dsl.deciding import holds
-from dsl.outcomes import Outcome
+from dsl.evaluate.condition_evaluation import holds
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import LoopStep
 from dsl.sizes import check_size, json_size
-from dsl.steps import LoopStep
-from dsl.templates import fill
+from dsl.templates.template import fill
 from dsl.values import Json
-from workflows.memory import Block
-from workflows.place import Interpreter, Place
-from workflows.scope import Job, Scope
-from workflows.skipping import skip_within
+from workflows.core.location import Interpreter, Place
+from workflows.core.memory import Block
+from workflows.core.scope import Job, Scope
+from workflows.skipped_steps import skip_within
 
 MOST_RESULTS = 1_000_000
 """Bytes of JSON that the results of a loop may have: of a longer one, the latest are kept."""

@@ -6,13 +6,13 @@ from functools import partial
 from pydantic import JsonValue
 
 from dsl.errors import ContextConflict
-from dsl.merge import merged_by
-from dsl.outcomes import Outcome
-from dsl.steps import ParallelStep
-from dsl.walking import walk
-from workflows.place import Interpreter, Place
-from workflows.scope import Scope
-from workflows.skipping import skip_steps
+from dsl.model.merge import merged_by
+from dsl.model.outcomes import Outcome
+from dsl.model.step_walk import walk
+from dsl.model.steps import ParallelStep
+from workflows.core.location import Interpreter, Place
+from workflows.core.scope import Scope
+from workflows.skipped_steps import skip_steps
 
 
 async def execute(

@@ -1,11 +1,11 @@
 """Return: the end of this plan, or of this team's tasks, with a value."""
 
-from dsl.outcomes import Outcome
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import ReturnStep
 from dsl.sizes import check_size
-from dsl.steps import ReturnStep
-from dsl.templates import fill
-from workflows.place import Place, Returned
-from workflows.scope import Scope
+from dsl.templates.template import fill
+from workflows.core.location import Place, Returned
+from workflows.core.scope import Scope
 
 
 async def execute(step: ReturnStep, place: Place, scope: Scope) -> Outcome:

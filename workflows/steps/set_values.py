@@ -1,11 +1,11 @@
 """Set: variables of this team visit or plan, filled from templates."""
 
-from dsl.outcomes import Outcome
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import SetStep
 from dsl.sizes import check_size
-from dsl.steps import SetStep
-from dsl.templates import fill
-from workflows.place import Place
-from workflows.scope import Scope
+from dsl.templates.template import fill
+from workflows.core.location import Place
+from workflows.core.scope import Scope
 
 
 async def execute(step: SetStep, place: Place, scope: Scope) -> Outcome:

@@ -1,14 +1,14 @@
 """A team as a step: it runs on a track of its own, within the same limits."""
 
 from dsl.errors import LimitExceeded, TeamError
-from dsl.merge import deep_merge
-from dsl.outcomes import Outcome
+from dsl.model.merge import deep_merge
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import TeamStep
 from dsl.sizes import check_size
-from dsl.steps import TeamStep
-from dsl.templates import fill
-from workflows.memory import Routed, Track
-from workflows.place import Interpreter, Place
-from workflows.scope import Interrupted, Scope
+from dsl.templates.template import fill
+from workflows.core.location import Interpreter, Place
+from workflows.core.memory import Routed, Track
+from workflows.core.scope import Interrupted, Scope
 
 MOST_NESTED = 20
 """A team in a team in a team takes Python's stack, which is not endless."""

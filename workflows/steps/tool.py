@@ -3,14 +3,14 @@
 from pydantic import JsonValue
 
 from dsl.errors import listed, nearest
-from dsl.outcomes import Outcome
-from dsl.steps import ToolStep
-from dsl.templates import fill
-from dsl.terms import consent
-from workflows.consent import Subject, with_consent
-from workflows.place import Place
-from workflows.scope import Scope
-from workflows.skill_calls import call_skill
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import ToolStep
+from dsl.model.terms import consent
+from dsl.templates.template import fill
+from workflows.agents.skill_calls import call_skill
+from workflows.approvals.output_approval import Subject, with_consent
+from workflows.core.location import Place
+from workflows.core.scope import Scope
 
 
 async def execute(step: ToolStep, place: Place, scope: Scope) -> Outcome:

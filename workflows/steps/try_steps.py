@@ -4,13 +4,13 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from dsl.outcomes import Outcome
-from dsl.steps import Catch, TryStep
-from workflows.memory import Block
-from workflows.place import Interpreter, Place
-from workflows.scope import Interrupted, Scope
-from workflows.skipping import skip_steps
-from workflows.stopping import at_last
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import Catch, TryStep
+from workflows.control.cancellation import at_last
+from workflows.core.location import Interpreter, Place
+from workflows.core.memory import Block
+from workflows.core.scope import Interrupted, Scope
+from workflows.skipped_steps import skip_steps
 
 
 async def execute(step: TryStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:

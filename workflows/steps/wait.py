@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from dsl.outcomes import Outcome
-from dsl.steps import WaitStep
-from dsl.templates import fill
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import WaitStep
+from dsl.templates.template import fill
 from dsl.values import LONGEST, seconds
-from workflows.place import Place, Skipped
-from workflows.scope import Interrupted, Scope
+from workflows.core.location import Place, Skipped
+from workflows.core.scope import Interrupted, Scope
 
 
 async def execute(step: WaitStep, place: Place, scope: Scope) -> Outcome:

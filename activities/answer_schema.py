@@ -1,0 +1,201 @@
+"""JSON Schema (draft 2020-12) over values that a model made, with a schema that anyone wrote.
+
+A schema comes in with a run, so it gets no power: no reference leaves it, and its patterns run
+in linear time.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from functools import lru_cache
+from itertools import islice
+from typing import Any, cast
+
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import SchemaError
+from jsonschema.exceptions import best_match as _best_match  # pyright: ignore[reportUnknownVariableType]
+from jsonschema.validators import extend as _extend  # pyright: ignore[reportUnknownVariableType]
+from pydantic import JsonValue
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from dsl.json_schema.keywords import canonical, is_multiple, weight
+from dsl.json_schema.patterns import schema_pattern
+from dsl.json_schema.schema_problems import static_fault, subschemas
+from dsl.values import Json
+
+MOST_ERRORS = 10
+"""How many errors are told of one value."""
+
+_MOST_LOOKED_AT = 200
+_LONGEST_ERROR = 240
+_MOST_WORK = 100_000
+"""Words that are looked at, and what the dear ones of them cost."""
+_OWN_REFERENCE = re.compile(r"#|#/(\$defs|definitions)/[^/%]+|#[A-Za-z_][\w.-]*")
+
+
+class SchemaFault(Exception):
+    """The schema itself cannot be used."""
+
+
+def schema_errors(value: JsonValue, schema: Json) -> list[str]:
+    """What is wrong with the value, each as `$.path: what`; empty when it meets the schema.
+
+    Raises:
+        SchemaFault: the schema is none, refers to something outside itself, or never ends.
+    """
+    try:
+        validator = _validator(json.dumps(schema))
+        _WORK.set([_MOST_WORK])
+        errors = cast("Iterator[ValidationError]", cast("Any", validator).iter_errors(value))
+        found = list(islice(errors, _MOST_LOOKED_AT))
+    except Unresolvable as error:
+        missing: str = getattr(error, "anchor", error.ref)
+        raise SchemaFault(f"it refers to '#{missing}', which is not in it") from None
+    except RecursionError:
+        raise SchemaFault("it refers to itself without end") from None
+    found.sort(key=lambda error: [str(part) for part in error.absolute_path])
+    told = list(dict.fromkeys(map(_told, found)))
+    return [*told[:MOST_ERRORS], "and others"] if len(told) > MOST_ERRORS else told
+
+
+def schema_fault(schema: Json) -> str | None:
+    """Why the schema cannot be used, or None when it can: what a compiler asks beforehand."""
+    try:
+        _validator(json.dumps(schema))
+    except SchemaFault as fault:
+        return str(fault)
+    return None
+
+
+@lru_cache(maxsize=128)
+def _validator(schema_text: str) -> Draft202012Validator:
+    """The validator of a schema; kept, because checking a schema costs more than an answer."""
+    schema: Json = json.loads(schema_text)
+    for node in subschemas(schema):
+        _refuse_power(node)
+    fault = static_fault(schema)
+    if fault is not None:
+        raise SchemaFault(fault)
+    for node in subschemas(schema):
+        # Always this draft: another one's validator would come with its own pattern matching.
+        node.pop("$schema", None)
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        fault = f"it is no JSON Schema, at {error.json_path}: {_short(error.message)}"
+        raise SchemaFault(fault) from None
+    return _Validator(schema, registry=Registry())
+
+
+def _refuse_power(node: Json) -> None:
+    if "patternProperties" in node:
+        raise SchemaFault("`patternProperties` is not supported; use `additionalProperties`")
+    for key in ("$ref", "$dynamicRef"):
+        reference = node.get(key)
+        if isinstance(reference, str) and not _OWN_REFERENCE.fullmatch(reference):
+            raise SchemaFault(
+                f"it refers to {reference!r}; a reference reads `#`, `#/$defs/<name>` or "
+                "`#/definitions/<name>`"
+            )
+    text = node.get("pattern")
+    if isinstance(text, str):
+        try:
+            schema_pattern(text)
+        except ValueError as error:
+            raise SchemaFault(f"its pattern {text!r} is not supported: {error}") from None
+
+
+_WORK: ContextVar[list[int]] = ContextVar("work")
+"""What the check under way may still cost."""
+
+_Word = Callable[[Any, Any, JsonValue, Json], Iterator[ValidationError] | None]
+
+
+def _charge(work: int) -> None:
+    left = _WORK.get()
+    left[0] -= work
+    if left[0] < 0:
+        raise SchemaFault("it takes too long to check")
+
+
+def _charged(word: _Word) -> _Word:
+    """The word, charged each time that it looks at a value."""
+
+    def look(
+        validator: Any, written: Any, value: JsonValue, schema: Json
+    ) -> Iterator[ValidationError]:
+        _charge(1)
+        yield from word(validator, written, value, schema) or ()
+
+    return look
+
+
+def _weighed(word: _Word) -> _Word:
+    """A word that compares whole values."""
+
+    def look(
+        validator: Any, written: Any, value: JsonValue, schema: Json
+    ) -> Iterator[ValidationError]:
+        _charge(1 + weight(written) // 10)
+        yield from word(validator, written, value, schema) or ()
+
+    return look
+
+
+def _matches(
+    validator: Any, text: Any, value: JsonValue, schema: Json
+) -> Iterator[ValidationError]:
+    if isinstance(value, str):
+        pattern = schema_pattern(text)
+        _charge(1 + len(value) * pattern.programsize // 1000)
+        if pattern.search(value) is None:
+            yield ValidationError(f"{value!r} does not match {text!r}")
+
+
+def _multiple(validator: Any, of: Any, value: JsonValue, schema: Json) -> Iterator[ValidationError]:
+    match value:
+        case bool():
+            return
+        case int() | float():
+            fits = is_multiple(value, of)
+        case _:
+            return
+    if not fits:
+        yield ValidationError(f"{value!r} is not a multiple of {of!r}")
+
+
+def _unique(
+    validator: Any, unique: Any, value: JsonValue, schema: Json
+) -> Iterator[ValidationError]:
+    if unique is True and isinstance(value, list):
+        _charge(1 + weight(value) // 10)
+        if len({canonical(item) for item in value}) < len(value):
+            yield ValidationError(f"{value!r} has non-unique elements")
+
+
+_LIBRARY: dict[str, _Word] = cast("Any", Draft202012Validator).VALIDATORS
+_WORDS: dict[str, _Word] = {
+    **{name: _charged(word) for name, word in _LIBRARY.items()},
+    "enum": _weighed(_LIBRARY["enum"]),
+    "const": _weighed(_LIBRARY["const"]),
+    "pattern": _matches,
+    "multipleOf": _multiple,
+    "uniqueItems": _unique,
+}
+_Validator: type[Draft202012Validator] = cast("Any", _extend)(Draft202012Validator, _WORDS)
+
+
+def _told(error: ValidationError) -> str:
+    # Of an `anyOf` that fails, the branch that came nearest says the most.
+    nearest: ValidationError = cast("Any", _best_match)([error])
+    return f"{nearest.json_path}: {_short(nearest.message)}"
+
+
+def _short(message: str) -> str:
+    """The message with its middle left out when it quotes a large value."""
+    if len(message) <= _LONGEST_ERROR:
+        return message
+    half = _LONGEST_ERROR // 2
+    return f"{message[:half]} … {message[-half:]}"

@@ -1,0 +1,113 @@
+"""What a model call cost: by the worker's own prices, else by the public ones that come along.
+
+What neither knows has no price, which is not the same as costing nothing.
+"""
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # they load Temporal's library, which asking for a price does not need
+    from activities.contracts import TokenUsage
+    from activities.providers.provider import ProviderSettings
+
+PACKAGE = "genai_prices"
+
+
+class Pricing:
+    """The prices of one worker."""
+
+    def __init__(self, providers: "Mapping[str, ProviderSettings]") -> None:
+        self._providers = providers
+
+    @property
+    def ready(self) -> bool:
+        """Whether the public prices are loaded; that takes half a second."""
+        return PACKAGE in sys.modules
+
+    def free(self, provider: str) -> bool:
+        """Whether nothing is paid there: answers from a file, unless they are given prices."""
+        settings = self._providers.get(provider)
+        return settings is not None and settings.kind == "scripted" and not settings.prices
+
+    def own(self, provider: str, model: str, usage: "TokenUsage") -> float | None:
+        """What the call cost by the worker's own word, in US dollars."""
+        settings = self._providers.get(provider)
+        price = settings.prices.get(model) if settings is not None else None
+        if price is None:
+            return None
+        return price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+
+    def public(self, provider: str, model: str, usage: "TokenUsage") -> float | None:
+        """What the call cost by the public prices, in US dollars; None when they do not know."""
+        settings = self._providers.get(provider)
+        if settings is None or settings.kind == "scripted":
+            return None
+        counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+        found = public_cost(settings.kind, settings.api_base, model, *counts)
+        return None if found is None else found.input + found.output
+
+
+class PublicCost(NamedTuple):
+    """What one call costs by the public prices, in US dollars."""
+
+    input: float
+    output: float
+
+
+def public_cost(
+    kind: str,
+    api_base: str | None,
+    model: str,
+    input_tokens: int,
+    output_tokens: int,
+    cached_tokens: int = 0,
+) -> PublicCost | None:
+    """What a call costs; None when the public prices do not know the model.
+
+    The library is loaded for the first call of this.
+
+    Args:
+        kind: the provider's adapter, which is a vendor's name.
+        api_base: another address than the vendor's own; then it says who is paid.
+        model: as the provider calls it.
+        input_tokens: all of the prompt; a token may cost more when there are many.
+        output_tokens: of the answer.
+        cached_tokens: those of the input that the provider had in its cache.
+    """
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        cache_read_tokens=cached_tokens or None,
+    )
+    try:
+        if api_base is not None:
+            found = calc_price(usage, model, provider_api_url=api_base)
+        else:
+            found = calc_price(usage, model, provider_id=kind)
+    except LookupError:
+        return None
+    known = found.model_price
+    if known.input_mtok is None or known.output_mtok is None:
+        return None
+    return PublicCost(float(found.input_price), float(found.output_price))
+
+
+def context_window(kind: str, api_base: str | None, model: str) -> int | None:
+    """How many tokens a model takes at once, by the public data; None when they do not know.
+
+    Args:
+        kind: the provider's adapter, which is a vendor's name.
+        api_base: another address than the vendor's own.
+        model: as the provider calls it.
+    """
+    from genai_prices.data_snapshot import get_snapshot
+
+    vendor = kind if api_base is None else None
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, vendor, api_base)
+    except LookupError:
+        return None
+    return found.context_window

@@ -1,0 +1,146 @@
+"""Read changes from a model's answer in the change-block format.
+
+    ===CHANGE_BEGIN===
+    FILE: src/shop/cart.py
+    TYPE: modify
+    DESCRIPTION: one line
+    DIFF:
+    (a unified diff)
+    ===CHANGE_END===
+
+`CONTENT:` with the whole file may stand instead of `DIFF:`. A marker counts only when it begins
+its line, as lines of a diff begin with a space, + or -. Talk between blocks is skipped.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from activities.changes.change import Change
+from activities.changes.diff import bare_content
+from activities.changes.diff_header import DiffProblem
+from activities.workspace.skill_base import faults
+
+BEGIN = "===CHANGE_BEGIN==="
+END = "===CHANGE_END==="
+
+_FIELD = re.compile(r"^\**(FILE|TYPE|DESCRIPTION|DIFF|CONTENT)\**:\**[ \t]*(.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was read: the changes, and what is wrong with the others."""
+
+    changes: list[tuple[str, Change]] = field(default_factory=list[tuple[str, Change]])
+    """Each with the name that messages give it: `block 2 (src/a.py)`."""
+    problems: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class _Block:
+    number: int
+    line: int
+    lines: list[str] = field(default_factory=list[str])
+    closed: bool = False
+
+
+def has_blocks(text: str) -> bool:
+    """Does any line begin a change block?"""
+    return any(line.rstrip() == BEGIN for line in text.split("\n"))
+
+
+def parse_blocks(text: str) -> Found:
+    """Every block of an answer, good or bad; nothing is left out silently."""
+    blocks, problems = _split(text)
+    found = Found(problems=problems)
+    for block in blocks:
+        values, faults_here = _fields(block)
+        name = _name(block, values)
+        if not block.closed:
+            found.problems.append(f"{name} has no {END}: the answer was cut, or the line is lost")
+        elif faults_here:
+            found.problems.append(f"{name} {'; '.join(faults_here)}")
+        else:
+            try:
+                found.changes.append((name, _change(values)))
+            except ValidationError as error:
+                found.problems.append(f"{name}: {faults(error)}")
+            except DiffProblem as problem:
+                found.problems.append(f"{name}: {problem}")
+    return found
+
+
+def _split(text: str) -> tuple[list[_Block], list[str]]:
+    """Blocks in order, and markers that have no partner."""
+    blocks: list[_Block] = []
+    problems: list[str] = []
+    current: _Block | None = None
+    for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        line = raw.rstrip()
+        if line == BEGIN:
+            current = _Block(number=len(blocks) + 1, line=number)
+            blocks.append(current)
+        elif line == END:
+            if current is None:
+                problems.append(
+                    f"line {number} is an {END} without a {BEGIN}: the block before it may have "
+                    "ended too early, at a marker that belongs to its text"
+                )
+            else:
+                current.closed = True
+            current = None
+        elif current is not None:
+            current.lines.append(raw)
+    return blocks, problems
+
+
+def _fields(block: _Block) -> tuple[dict[str, str], list[str]]:
+    """The fields of a block; after DIFF or CONTENT everything is its text."""
+    values: dict[str, str] = {}
+    problems: list[str] = []
+    last = ""
+    for at, line in enumerate(block.lines):
+        match = _FIELD.match(line)
+        if match and match[1] in values:
+            problems.append(f"says {match[1]} twice")
+        elif match:
+            last = match[1]
+            values[last] = match[2]
+            if last in ("DIFF", "CONTENT"):
+                values[last] = "\n".join(
+                    [*([match[2]] if match[2] else []), *block.lines[at + 1 :]]
+                )
+                break
+        elif last == "DESCRIPTION" and line.strip():
+            values[last] = f"{values[last]} {line.strip()}".strip()
+        elif line.strip() and not line.startswith("```"):
+            problems.append(f"has a line that belongs to no field: {line[:80]!r}")
+    problems += _missing(values)
+    return values, problems
+
+
+def _missing(values: dict[str, str]) -> list[str]:
+    needed = [name for name in ("FILE", "TYPE") if not values.get(name, "").strip()]
+    deletes = values.get("TYPE", "").strip().lower() == "delete"
+    if not deletes and not {"DIFF", "CONTENT"} & values.keys():
+        needed.append("DIFF")
+    return [f"has no {name}" for name in needed]
+
+
+def _name(block: _Block, values: dict[str, str]) -> str:
+    path = values.get("FILE", "").strip()
+    return f"block {block.number} ({path or f'line {block.line}'})"
+
+
+def _change(values: dict[str, str]) -> Change:
+    fields: dict[str, str] = {
+        "file_path": values["FILE"].strip().strip("`\"'*").strip(),
+        "type": values["TYPE"].strip().strip("`\"'*").strip(),
+        "description": values.get("DESCRIPTION", "").strip(),
+    }
+    if "CONTENT" in values:
+        fields["content"] = bare_content(values["CONTENT"])
+    elif values.get("DIFF", "").strip():
+        fields["diff"] = values["DIFF"].strip("\n") + "\n"
+    return Change.model_validate(fields)

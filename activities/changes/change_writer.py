@@ -1,0 +1,148 @@
+"""Write a begun set of changes to the project: all files of it or none.
+
+Files are replaced one after the other, each at once, and only after the journal is on disk.
+Whoever finds a journal that says `writing` can go on with `finish` or go back with `undo`:
+each file is by its digest known to be in the old or in the new state. Only for whoever holds
+the lock.
+"""
+
+import errno
+import shutil
+from contextlib import suppress
+from pathlib import PurePosixPath
+
+from activities.changes.file_edits import Edit
+from activities.changes.journal import (
+    AppliedChange,
+    Backup,
+    Journal,
+    begin,
+    digest_of,
+)
+from activities.workspace.project_files import (
+    NotRegular,
+    read_file,
+    remove_directory,
+    remove_file,
+    replace_file,
+)
+from activities.workspace.skill_base import SkillFailure, Workspace
+
+
+def write(
+    workspace: Workspace,
+    edits: list[Edit],
+    report: tuple[AppliedChange, ...],
+    digest: str,
+    key: str,
+) -> Backup:
+    """Write all edits, or leave everything as it was.
+
+    Raises:
+        SkillFailure: something cannot be written; the originals are back.
+    """
+    try:
+        backup = begin(workspace, edits, report, digest, key)
+    except OSError as error:
+        raise _not_written("the backup of the originals", error) from None
+    try:
+        return finish(workspace, backup)
+    except OSError as error:
+        undo(workspace, backup)
+        raise _not_written(str(error.filename), error) from None
+
+
+def finish(workspace: Workspace, backup: Backup) -> Backup:
+    """Bring every file of a begun set into its new state.
+
+    Raises:
+        SkillFailure: someone else changed a file since.
+        OSError: a file cannot be written; its `filename` is relative to the root.
+    """
+    _refuse_foreign(workspace, backup)
+    for file in backup.journal.files:
+        try:
+            if file.after is None:
+                remove_file(workspace.root, file.path)
+            else:
+                replace_file(
+                    workspace.root, file.path, backup.new(file).read_bytes(), _draft(backup),
+                    mode=file.mode_before, executable=file.executable,
+                )  # fmt: skip
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, file.path) from error
+    done = Backup(backup.directory, backup.journal.model_copy(update={"state": "done"}))
+    done.save()
+    shutil.rmtree(backup.directory / "new", ignore_errors=True)
+    return done
+
+
+def undo(workspace: Workspace, backup: Backup) -> None:
+    """Bring every file of a begun set back into its old state, and forget the set.
+
+    Raises:
+        SkillFailure: someone else changed a file since, or it cannot be written.
+    """
+    _refuse_foreign(workspace, backup)
+    try:
+        for file in reversed(backup.journal.files):
+            with suppress(OSError):  # a leftover copy is litter, no reason to stop
+                remove_file(workspace.root, str(PurePosixPath(file.path).with_name(_draft(backup))))
+            if file.before is None:
+                remove_file(workspace.root, file.path)
+            elif _state(workspace, file.path) != file.before or file.before == file.after:
+                replace_file(
+                    workspace.root, file.path, backup.old(file).read_bytes(), _draft(backup),
+                    mode=file.mode_before,
+                )  # fmt: skip
+    except OSError as error:
+        raise SkillFailure(
+            f"the originals cannot be put back ({error.strerror}): they are kept in "
+            f"{backup.directory.name} under the worker's backups, and the next call with the "
+            "same changes goes on from there",
+            may_pass=True,
+        ) from None
+    for directory in reversed(backup.journal.made):
+        with suppress(OSError):  # never made, or somebody's files are in it
+            remove_directory(workspace.root, directory)
+    shutil.rmtree(backup.directory)
+
+
+def stands(workspace: Workspace, journal: Journal) -> bool:
+    """Are all files of the set as it left them?"""
+    return all(_state(workspace, file.path) == file.after for file in journal.files)
+
+
+def _not_written(what: str, error: OSError) -> SkillFailure:
+    reason = error.strerror or type(error).__name__
+    return SkillFailure(
+        f"nothing was changed, for {what} cannot be written: {reason}", may_pass=True
+    )
+
+
+def _refuse_foreign(workspace: Workspace, backup: Backup) -> None:
+    """Never write over what is neither the old nor the new state."""
+    for file in backup.journal.files:
+        if _state(workspace, file.path) not in (file.before, file.after):
+            raise SkillFailure(
+                f"an interrupted set of changes cannot be completed or undone, for {file.path} "
+                f"was changed since; put it right by the originals in {backup.directory.name} "
+                "under the worker's backups, then delete that directory"
+            )
+
+
+def _state(workspace: Workspace, path: str) -> str | None:
+    """The digest of a file; None where there is none, a dash where something else lies."""
+    try:
+        return digest_of(read_file(workspace.root, path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if isinstance(error, NotRegular) or error.errno == errno.ELOOP:
+            return "-"
+        raise
+
+
+def _draft(backup: Backup) -> str:
+    """The name of the copy beside a file that takes its place."""
+    return f".coterie-{backup.directory.name}.tmp"

@@ -1,0 +1,208 @@
+"""Read unified diffs as models write them: the lines count, the numbers are hints.
+
+Forgiven: wrong, missing or absent @@ numbers, context lines without their leading space, code
+fences around the diff, CRLF, missing file headers. Everything else that is not a diff is named.
+Pure text; where a hunk belongs is decided in `placing.py`, what a damaged line says in
+`hunk_readings.py`.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from activities.changes.diff_header import DiffHeader, DiffProblem, is_file_header, read_header
+from activities.changes.fences import (
+    UnclosedFence,
+    unfenced,
+    unfenced_diff,
+    without_trailing_blanks,
+)
+
+Op = Literal[" ", "+", "-"]
+
+_NUMBERS = re.compile(r"^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NO_NEWLINE = re.compile(r"^\\ ?No newline at end of file\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class HunkLine:
+    """One line of a hunk."""
+
+    op: Op
+    text: str
+    """Without prefix and line end."""
+    also: str | None = None
+    """What a context line says if its first space is its own and the prefix was dropped."""
+
+    def is_like(self, line: str) -> bool:
+        """Does a line of a file say this? Trailing whitespace does not matter."""
+        bare = line.rstrip()
+        return bare == self.text.rstrip() or (self.also is not None and bare == self.also.rstrip())
+
+    @property
+    def written(self) -> str:
+        """An added or removed line as it stands in the diff, with its sign."""
+        return self.op + self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """One contiguous part of a diff."""
+
+    number: int
+    """From 1."""
+    lines: tuple[HunkLine, ...]
+    start: int | None = None
+    """Where its old lines begin in the file, counted from 0, as the @@ line says; often wrong."""
+    new_start: int | None = None
+    """Where its new lines begin, with all earlier hunks applied."""
+    counts: tuple[int, int] | None = None
+    """How many old and new lines the @@ line says; often wrong."""
+    trimmed: int = 0
+    """Blank lines at its end that were taken for layout."""
+    ends_bare: bool | None = None
+    """Whether the new file ends without a newline; None when the diff does not say."""
+
+    @property
+    def old(self) -> tuple[HunkLine, ...]:
+        """The lines that must be in the file: context and removed."""
+        return tuple(line for line in self.lines if line.op != "+")
+
+    @property
+    def new(self) -> tuple[HunkLine, ...]:
+        """The lines that shall be there instead: context and added."""
+        return tuple(line for line in self.lines if line.op != "-")
+
+    @property
+    def growth(self) -> int:
+        """How many lines longer it makes the file."""
+        return len(self.new) - len(self.old)
+
+    @property
+    def fits_its_counts(self) -> bool:
+        """Are there as many lines as the @@ line says? No where it does not say."""
+        if self.counts is None:
+            return False
+        old, new = self.counts
+        missing = old - len(self.old)
+        return 0 <= missing <= self.trimmed and new - len(self.new) == missing
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """A diff of one file."""
+
+    header: DiffHeader
+    hunks: tuple[Hunk, ...]
+
+
+def parse_diff(text: str, file_path: str) -> Diff:
+    """Read the diff of one file.
+
+    Raises:
+        DiffProblem: it is no diff, is for another file, or asks for more than lines.
+    """
+    header, body = read_header(unfenced_diff(text), file_path)
+    hunks = _hunks(body)
+    if not any(line.op != " " for hunk in hunks for line in hunk.lines):
+        raise DiffProblem(
+            "the diff changes nothing: no line begins with + or - "
+            "(to give the whole new file, use content instead of a diff)"
+        )
+    return Diff(header=header, hunks=hunks)
+
+
+def parse_new_file(text: str, file_path: str) -> tuple[str, bool | None]:
+    """The content of a new file, from a diff against nothing or from the bare text.
+
+    Returns:
+        The content, and whether the file shall be executable (None: not said).
+
+    Raises:
+        DiffProblem: it is for another file, or some lines have a + and some have none.
+    """
+    header, body = read_header(unfenced_diff(text), file_path)
+    if not header.present and not any(line.startswith(("+", "@@")) for line in body):
+        return bare_content(text), None
+    added: list[str] = []
+    ends_bare = False
+    for line in without_trailing_blanks(body):
+        if line.startswith("@@"):
+            continue
+        if _NO_NEWLINE.match(line):
+            ends_bare = True
+        elif line.startswith("+") or not line.strip():
+            added.append(line[1:])
+        else:
+            raise DiffProblem(
+                f"in the diff of a new file every line begins with +, but one reads {line!r}"
+            )
+    content = "\n".join(added) + ("" if ends_bare or not added else "\n")
+    return content, header.executable
+
+
+def bare_content(text: str) -> str:
+    """The content of a file as a model wrote it, without the fence around it.
+
+    Raises:
+        DiffProblem: it begins with a code fence that nothing closes.
+    """
+    try:
+        return "".join(f"{line}\n" for line in unfenced(text))
+    except UnclosedFence:
+        raise DiffProblem(
+            "the content begins with a code fence that nothing closes, so it may be cut; "
+            "close the fence, or leave it out"
+        ) from None
+
+
+def _hunks(body: list[str]) -> tuple[Hunk, ...]:
+    starts = [at for at, line in enumerate(body) if line.startswith("@@")]
+    for at in range(len(body)):
+        if is_file_header(body, at) and at + 2 in starts:
+            raise DiffProblem(
+                f"the diff goes on with a second file ({body[at + 1][4:].strip()}); "
+                "write one change for each file"
+            )
+    bounds = starts if starts[:1] == [0] else [-1, *starts]
+    ends = [*bounds[1:], len(body)]
+    hunks: list[Hunk] = []
+    for begin, end in zip(bounds, ends, strict=True):
+        head = body[begin] if begin >= 0 else ""
+        written = body[begin + 1 : end]
+        lines = without_trailing_blanks(written)
+        if lines:
+            hunks.append(_hunk(len(hunks) + 1, head, lines, len(written) - len(lines)))
+    return tuple(hunks)
+
+
+def _hunk(number: int, head: str, lines: list[str], trimmed: int) -> Hunk:
+    numbers = _NUMBERS.match(head)
+    start = new_start = counts = None
+    if numbers:
+        start, new_start = _index(numbers[1], numbers[2]), _index(numbers[3], numbers[4])
+        counts = int(numbers[2] or 1), int(numbers[4] or 1)
+    read: list[HunkLine] = []
+    ends_bare: bool | None = None
+    for line in lines:
+        if _NO_NEWLINE.match(line):
+            # After a removed line it speaks of the old file: then the new one ends properly.
+            ends_bare = bool(read) and read[-1].op != "-"
+        else:
+            read.append(_hunk_line(line))
+    return Hunk(number, tuple(read), start, new_start, counts, trimmed, ends_bare)
+
+
+def _index(number: str, count: str | None) -> int:
+    """`-5,0` means: after line 5; otherwise the number is that of the first line."""
+    return int(number) - (0 if count == "0" else 1)
+
+
+def _hunk_line(line: str) -> HunkLine:
+    if line.startswith("+"):
+        return HunkLine("+", line[1:])
+    if line.startswith("-"):
+        return HunkLine("-", line[1:])
+    if line.startswith(" "):
+        return HunkLine(" ", line[1:], also=line)
+    return HunkLine(" ", line)

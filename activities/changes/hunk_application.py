@@ -1,0 +1,245 @@
+"""Find where the hunks of a diff belong in a text, and put them there.
+
+A hunk is placed by its lines. Where they occur more than once, the @@ number decides if it is
+exactly right for one of the places, then the order of the hunks; if neither decides, the hunk
+is refused: to change the wrong place is worse than to ask again. A hunk is present already only
+where its result stands at its own place. Pure text.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from activities.changes.diff import Hunk
+from activities.changes.diff_header import DiffProblem
+from activities.changes.hunk_matching import (
+    drifted_places,
+    exact_places,
+    is_safe_drift,
+    result_places,
+    result_stands,
+    stands_elsewhere,
+)
+from activities.changes.hunk_problems import first_missing
+from activities.changes.hunk_readings import confirmed_reading
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """A text after a diff."""
+
+    text: str
+    added: int
+    """Lines."""
+    removed: int
+    already: bool
+    """Every hunk's new lines were there before."""
+    hunks_applied: int
+    hunks_present: int
+    """Hunks whose result stood at their place before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    hunk: Hunk
+    at: int
+    """Index of the first line that it covers."""
+    already: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.at + len(self.hunk.new if self.already else self.hunk.old)
+
+
+def patch(text: str, hunks: tuple[Hunk, ...]) -> Patched:
+    """Apply all hunks to a text, or none.
+
+    Line ends, a missing newline at the end and a byte order mark stay as they are.
+
+    Raises:
+        DiffProblem: with the number of each hunk that has no place, or several.
+    """
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    *pieces, last = text.removeprefix(mark).split("\n")
+    lines = [piece.removesuffix("\r") for piece in pieces]
+    ends = ["\r\n" if piece.endswith("\r") else "\n" for piece in pieces]
+    newline = "\r\n" if 2 * ends.count("\r\n") > len(ends) else "\n"
+    bare = last != ""
+    if bare:
+        lines.append(last)
+        ends.append(newline)
+    placed = _place(lines, hunks)
+    result = _weave(list(zip(lines, ends, strict=True)), placed, newline)
+    for one in placed:
+        if one.end == len(lines) and one.hunk.ends_bare is not None:
+            bare = one.hunk.ends_bare
+    if bare and result:
+        result[-1] = (result[-1][0], "")
+    new = mark + "".join(line + end for line, end in result)
+    work = [one.hunk for one in placed if not one.already] if new != text else []
+    return Patched(
+        text=new,
+        added=sum(line.op == "+" for hunk in work for line in hunk.lines),
+        removed=sum(line.op == "-" for hunk in work for line in hunk.lines),
+        already=new == text,
+        hunks_applied=len(work),
+        hunks_present=len(placed) - len(work),
+    )
+
+
+def _weave(
+    lines: list[tuple[str, str]], placed: list[_Placed], newline: str
+) -> list[tuple[str, str]]:
+    """The new lines with their ends; kept lines keep theirs, whatever the diff's whitespace."""
+    result: list[tuple[str, str]] = []
+    at = 0
+    for one in placed:
+        if one.already:
+            continue
+        result += lines[at : one.at]
+        at = one.at
+        for line in one.hunk.lines:
+            if line.op == "+":
+                result.append((line.text, newline))
+            else:
+                if line.op == " ":
+                    result.append(lines[at])
+                at += 1
+    return result + lines[at:]
+
+
+def _place(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_Placed]:
+    """Every hunk with its one place, in the order of the text."""
+    read: list[Hunk] = []
+    problems: list[str] = []
+    for hunk in hunks:
+        try:
+            read.append(confirmed_reading(lines, hunk))
+        except DiffProblem as problem:
+            problems.append(str(problem))
+    exact = {hunk.number: exact_places(lines, hunk.old) for hunk in read}
+    choices: list[list[_Placed]] = []
+    for hunk in read:
+        try:
+            choices.append(_options(lines, hunk, exact, read))
+        except DiffProblem as problem:
+            problems.append(str(problem))
+    _decide_by_order(choices)
+    problems += [_ambiguous(options) for options in choices if len(options) > 1]
+    if problems:
+        settled = [options[0] for options in choices if len(options) == 1]
+        raise DiffProblem(_summary(len(hunks), settled, problems))
+    placed = sorted((options[0] for options in choices), key=lambda one: (one.at, one.end))
+    _refuse_overlap(placed)
+    _refuse_repetition(lines, placed)
+    return placed
+
+
+def _options(
+    lines: list[str], hunk: Hunk, exact: dict[int, list[int]], hunks: list[Hunk]
+) -> list[_Placed]:
+    """The places that a hunk can have: more than one where its lines and number do not decide.
+
+    Raises:
+        DiffProblem: it has none.
+    """
+    expected = _expected(hunk, exact, hunks)
+    standing = result_places(lines, hunk)
+    present = [at for at in expected if at in standing]
+    places = exact[hunk.number]
+    if places:
+        if hunk.start in places:
+            return [_Placed(hunk, hunk.start)]
+        if present:
+            raise DiffProblem(
+                f"hunk {hunk.number} fits at line {places[0] + 1}, but its result already stands "
+                f"at line {present[0] + 1}, where its @@ line puts it"
+            )
+        return [_Placed(hunk, at) for at in places]
+    if present:
+        return [_Placed(hunk, present[0], already=True)]
+    if hunk.start is None and len(standing) == 1 and not stands_elsewhere(lines, hunk, standing[0]):
+        return [_Placed(hunk, standing[0], already=True)]
+    drifted = drifted_places(lines, hunk)
+    if len(drifted) == 1 and is_safe_drift(lines, hunk, drifted[0], expected):
+        return [_Placed(hunk, drifted[0])]
+    raise DiffProblem(f"hunk {hunk.number} does not fit: {_why_not(lines, hunk, standing)}")
+
+
+def _expected(hunk: Hunk, exact: dict[int, list[int]], hunks: list[Hunk]) -> list[int]:
+    """Where the @@ line puts the hunk: as it says, or moved like the others that fit once."""
+    if hunk.start is None or hunk.new_start is None:
+        return []
+    moved = [
+        exact[other.number][0] - other.start
+        for other in hunks
+        if other.start is not None and len(exact[other.number]) == 1
+    ]
+    return list(dict.fromkeys([hunk.start, hunk.new_start, *(hunk.start + by for by in moved)]))
+
+
+def _why_not(lines: list[str], hunk: Hunk, standing: list[int]) -> str:
+    if not standing:
+        return first_missing(lines, hunk)
+    shown = ", ".join(str(at + 1) for at in standing[:5])
+    return (
+        f"{first_missing(lines, hunk)}; its result stands at line {shown}, but nothing says that "
+        "this is its place: leave the hunk out if it is, or give the right line number"
+    )
+
+
+def _summary(count: int, settled: list[_Placed], problems: list[str]) -> str:
+    """How many hunks fit, are present already and are refused, and why."""
+    if count == 1:
+        return problems[0]
+    present = sum(one.already for one in settled)
+    fitting = len(settled) - present
+    return (
+        f"of {count} hunks {fitting} can be applied, {present} already present, "
+        f"{len(problems)} refused: {'; '.join(problems)}"
+    )
+
+
+def _decide_by_order(choices: list[list[_Placed]]) -> None:
+    """Keep of each hunk's places those between its neighbours that have one place only."""
+    changed = True
+    while changed:
+        changed = False
+        for index, options in enumerate(choices):
+            if len(options) == 1:
+                continue
+            before = [one[0].end for one in choices[:index] if len(one) == 1]
+            after = [one[0].at for one in choices[index + 1 :] if len(one) == 1]
+            low, high = max(before, default=0), min(after, default=None)
+            kept = [one for one in options if one.at >= low and (high is None or one.end <= high)]
+            if kept and len(kept) < len(options):
+                choices[index] = kept
+                changed = True
+
+
+def _refuse_overlap(placed: list[_Placed]) -> None:
+    for one, other in pairwise(placed):
+        if other.at < one.end:
+            first, second = sorted((one.hunk.number, other.hunk.number))
+            raise DiffProblem(f"hunks {first} and {second} change the same lines")
+
+
+def _refuse_repetition(lines: list[str], placed: list[_Placed]) -> None:
+    """An insertion whose lines already stand just there is most likely the second of its kind."""
+    for one in placed:
+        # After an insertion its hunk may fit again, as much lower as it is long.
+        near = range(max(0, one.at - one.hunk.growth), one.at + 1) if one.hunk.growth > 0 else ()
+        if not one.already and any(result_stands(lines, one.hunk, at) for at in near):
+            raise DiffProblem(
+                f"hunk {one.hunk.number} adds lines that already stand near line {one.at + 1}; "
+                "if they shall stand there once more, it needs more context lines around them"
+            )
+
+
+def _ambiguous(options: list[_Placed]) -> str:
+    hunk = options[0].hunk
+    shown = ", ".join(str(one.at + 1) for one in options[:5])
+    more = f" and {len(options) - 5} more" if len(options) > 5 else ""
+    return (
+        f"hunk {hunk.number} fits in {len(options)} places, at lines {shown}{more}; "
+        "it needs more context lines or the right line number"
+    )

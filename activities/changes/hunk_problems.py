@@ -1,0 +1,45 @@
+"""Why a hunk does not fit a text, in the words of whoever writes the next one."""
+
+from difflib import get_close_matches
+
+from activities.changes.diff import Hunk, HunkLine
+
+_LONG = 20_000
+"""Lines in which a similar one is looked for; more would take seconds."""
+
+
+def first_missing(lines: list[str], hunk: Hunk) -> str:
+    """Which line of the hunk breaks it, and what the text has instead."""
+    if not hunk.old:
+        return "it has only added lines, so nothing says where they belong"
+    if not lines:
+        return "the file is empty"
+    for wanted in hunk.old:
+        if not any(wanted.is_like(line) for line in lines):
+            near = get_close_matches(wanted.text, lines[:_LONG], n=1, cutoff=0.5)
+            hint = f"; the nearest is line {lines.index(near[0]) + 1}, {near[0]!r}" if near else ""
+            return f"the file has no line {wanted.text!r}{hint}"
+    at, fitting = _longest_start(lines, hunk.old)
+    wanted, before = hunk.old[fitting], hunk.old[fitting - 1]
+    if at + fitting >= len(lines):
+        return f"after its last line, {before.text!r}, the file has no {wanted.text!r}"
+    return (
+        f"after {before.text!r} in line {at + fitting} the file has no {wanted.text!r} "
+        f"but {lines[at + fitting]!r}"
+    )
+
+
+def _longest_start(lines: list[str], wanted: tuple[HunkLine, ...]) -> tuple[int, int]:
+    """Where the most of the wanted lines follow one another from the first, and how many."""
+    best = (0, 0)
+    for at in range(len(lines)):
+        fitting = 0
+        while (
+            fitting < len(wanted)
+            and at + fitting < len(lines)
+            and wanted[fitting].is_like(lines[at + fitting])
+        ):
+            fitting += 1
+        if fitting > best[1]:
+            best = (at, fitting)
+    return best

@@ -1,0 +1,221 @@
+"""What is remembered of a set of changes on its way to disk, and afterwards.
+
+`backups/<name>/` in the state directory holds `journal.json`, the originals under `old/` and,
+while the set is being written, the new files under `new/`. `writing.py` acts on it.
+"""
+
+import os
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock, Timeout
+
+from activities.changes.change import ChangeType
+from activities.changes.file_edits import Edit
+from activities.workspace.project_files import private_folder, private_opener
+from activities.workspace.skill_base import SkillFailure, Workspace
+from dsl.values import Frozen
+
+LOCK_WAIT = 30.0
+"""Seconds to wait while another call changes files of the project."""
+
+MAX_BACKUPS = 1_000_000
+"""Of one set of changes by one call."""
+
+
+class AppliedChange(Frozen):
+    """What became of one change."""
+
+    file_path: str
+    type: ChangeType
+    status: Literal["applied", "already_applied"]
+    added: int
+    """Lines."""
+    removed: int
+    """Lines."""
+    hunks_applied: int = 0
+    """Hunks of a diff that changed the file; none of a change by content."""
+    hunks_already_present: int = 0
+    """Hunks of a diff whose result stood at their place before."""
+
+
+class JournalFile(Frozen):
+    """One file of a set: digests of its content before and after; None where there is no file."""
+
+    path: str
+    """Real path, relative to the root."""
+    before: str | None
+    after: str | None
+    mode_before: int | None = None
+    """Permission bits; None where there is no file."""
+    executable: bool | None = None
+    """Set or clear the executable bits; None leaves them."""
+
+
+class Journal(Frozen):
+    """A set of changes that is being written, or was."""
+
+    version: Literal[1] = 1
+    digest: str
+    """Of the set of changes."""
+    key: str
+    """Of the call."""
+    state: Literal["writing", "done"]
+    files: tuple[JournalFile, ...]
+    made: tuple[str, ...]
+    """Directories that did not exist before, outermost first."""
+    report: tuple[AppliedChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A journal and the directory that it lies in."""
+
+    directory: Path
+    journal: Journal
+
+    def old(self, file: JournalFile) -> Path:
+        """Where the original is kept."""
+        return self.directory / "old" / file.path
+
+    def new(self, file: JournalFile) -> Path:
+        """Where the new file is kept until the set is done."""
+        return self.directory / "new" / file.path
+
+    def save(self) -> None:
+        """Put the journal on disk, whole or not at all."""
+        draft = self.directory / "journal.new"
+        write_bytes(draft, self.journal.model_dump_json(indent=1).encode())
+        os.replace(draft, self.directory / "journal.json")
+        sync(self.directory)
+
+
+@contextmanager
+def locked(workspace: Workspace) -> Generator[None]:
+    """Nobody else changes files of this project meanwhile, from no process.
+
+    Raises:
+        SkillFailure: someone else does, for too long.
+    """
+    private_folder(workspace.state_dir)
+    ignore = workspace.state_dir / ".gitignore"
+    if not ignore.exists():
+        write_bytes(ignore, b"*\n")
+    try:
+        with FileLock(workspace.state_dir / "changes.lock", timeout=LOCK_WAIT, mode=0o600):
+            yield
+    except Timeout:
+        raise SkillFailure(
+            f"another call has been changing files of the project for {LOCK_WAIT:g} s",
+            may_pass=True,
+        ) from None
+
+
+def backups(workspace: Workspace) -> list[Backup]:
+    """Every set that was ever begun; only for whoever holds the lock.
+
+    Directories without a journal are of calls that died before they touched any file of the
+    project; they are removed.
+    """
+    home = workspace.state_dir / "backups"
+    found: list[Backup] = []
+    for directory in sorted(home.iterdir()) if home.is_dir() else ():
+        try:
+            text = (directory / "journal.json").read_text()
+        except FileNotFoundError:
+            shutil.rmtree(directory, ignore_errors=True)
+        else:
+            found.append(Backup(directory, Journal.model_validate_json(text)))
+    return found
+
+
+def begin(
+    workspace: Workspace,
+    edits: list[Edit],
+    report: tuple[AppliedChange, ...],
+    digest: str,
+    key: str,
+) -> Backup:
+    """Keep the originals and the new files, then the journal; the project is not touched yet."""
+    journal = Journal(
+        digest=digest,
+        key=key,
+        state="writing",
+        files=tuple(_journal_file(workspace, edit) for edit in edits),
+        made=_missing_directories(workspace, edits),
+        report=report,
+    )
+    backup = Backup(_free_directory(workspace, digest, key), journal)
+    try:
+        for edit, file in zip(edits, journal.files, strict=True):
+            for copy, content in ((backup.old(file), edit.before), (backup.new(file), edit.after)):
+                if content is not None:
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    write_bytes(copy, content)
+        backup.save()
+    except OSError:
+        shutil.rmtree(backup.directory, ignore_errors=True)
+        raise
+    return backup
+
+
+def digest_of(content: bytes) -> str:
+    """SHA-256, hexadecimal."""
+    return sha256(content).hexdigest()
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file of the worker's own and wait until the disk has it."""
+    with open(path, "wb", opener=private_opener) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync(directory: Path) -> None:
+    """Wait until the disk has the directory's entries."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _journal_file(workspace: Workspace, edit: Edit) -> JournalFile:
+    return JournalFile(
+        path=edit.path.relative_to(workspace.root).as_posix(),
+        before=None if edit.before is None else digest_of(edit.before),
+        after=None if edit.after is None else digest_of(edit.after),
+        mode_before=None if edit.before is None else edit.path.stat().st_mode & 0o7777,
+        executable=edit.executable,
+    )
+
+
+def _missing_directories(workspace: Workspace, edits: list[Edit]) -> tuple[str, ...]:
+    missing = {
+        parent.relative_to(workspace.root).as_posix()
+        for edit in edits
+        if edit.after is not None
+        for parent in edit.path.parents
+        if not parent.exists()
+    }
+    return tuple(sorted(missing))
+
+
+def _free_directory(workspace: Workspace, digest: str, key: str) -> Path:
+    """A new directory named after the set and the call; never one of an earlier backup."""
+    home = workspace.state_dir / "backups"
+    name = f"{digest[:12]}-{digest_of(key.encode())[:8]}"
+    for number in range(1, MAX_BACKUPS + 1):
+        directory = home / (name if number == 1 else f"{name}.{number}")
+        try:
+            directory.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return directory
+    raise FileExistsError(f"{home} is full of backups named {name}")

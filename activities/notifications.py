@@ -1,0 +1,177 @@
+"""The activity that tells people what waits for them: by a webhook, or by a command.
+
+How a channel reaches people is the worker's own configuration; a run names the channel. What is
+sent to a webhook is signed as the Standard Webhooks specification says, with the time of the
+attempt, so that a receiver can refuse what is forged, old, or known already.
+"""
+
+import base64
+import hmac
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import NOTIFY, Notice
+from activities.heartbeats import heartbeating
+from activities.processes.bounded_output import BoundedOutput
+from activities.processes.process_group import NotStarted, run_group
+from activities.providers.http_statuses import retry_after
+from activities.workspace.command_start import environment_of
+from dsl.errors import listed
+
+_LONGEST_WAIT = 60.0
+"""Seconds: of a receiver's own wish to wait, no more is granted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """An address that gets a POST with JSON."""
+
+    url: str | None = field(repr=False)
+    """None when its variable is not set."""
+    secret: str | None = field(default=None, repr=False)
+    timeout: float = 10.0
+    missing: str | None = None
+    """The environment variable that ought to be set and is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeCommand:
+    """A command that reads JSON from its standard input."""
+
+    run: tuple[str, ...]
+    timeout: float = 10.0
+    env: tuple[str, ...] = ()
+
+
+Channel = Webhook | NoticeCommand
+
+
+class NotTold(Exception):
+    """Nobody was told; the message names no address and no secret."""
+
+    def __init__(self, message: str, *, may_pass: bool = True, wait: float | None = None) -> None:
+        self.may_pass = may_pass
+        self.wait = wait
+        super().__init__(message)
+
+
+class NoticeActivities:
+    """Tells people through the channels of one worker."""
+
+    def __init__(
+        self, channels: Mapping[str, Channel], environment: Mapping[str, str], folder: Path
+    ) -> None:
+        self._channels = channels
+        self._environment = environment
+        self._folder = folder
+
+    @activity.defn(name=NOTIFY)
+    async def notify(self, notice: Notice) -> None:
+        """Tell it once.
+
+        Raises:
+            ApplicationError: nobody was told; only what may pass is tried again.
+        """
+        try:
+            async with heartbeating():
+                await self._told(notice)
+        except NotTold as error:
+            wait = None if error.wait is None else min(error.wait, _LONGEST_WAIT)
+            raise ApplicationError(
+                str(error), type="NotTold", non_retryable=not error.may_pass,
+                next_retry_delay=None if wait is None else timedelta(seconds=wait),
+            ) from None  # fmt: skip
+
+    async def _told(self, notice: Notice) -> None:
+        channel = self._channels.get(notice.channel)
+        body = notice.model_dump_json(exclude={"channel"}).encode()
+        match channel:
+            case None:
+                known = listed(self._channels) or "none"
+                raise NotTold(
+                    f"this worker has no channel {notice.channel!r}; it has: {known}",
+                    may_pass=False,
+                )
+            case Webhook():
+                await _post(channel, notice, body)
+            case NoticeCommand():
+                await self._run(channel, notice, body)
+
+    async def _run(self, command: NoticeCommand, notice: Notice, body: bytes) -> None:
+        seen = environment_of(command.env, self._environment)
+        try:
+            ended = await run_group(
+                command.run, cwd=self._folder, environment=seen,
+                seconds=command.timeout, output=BoundedOutput(), given=body,
+            )  # fmt: skip
+        except NotStarted as error:
+            raise NotTold(
+                f"the command of {notice.channel!r} cannot be started: {error}", may_pass=False
+            ) from None
+        if ended.timed_out:
+            raise NotTold(
+                f"the command of {notice.channel!r} did not end within {command.timeout:g} s"
+            )
+        if ended.exit_code != 0:
+            raise NotTold(f"the command of {notice.channel!r} ended with code {ended.exit_code}")
+
+
+async def _post(webhook: Webhook, notice: Notice, body: bytes) -> None:
+    if webhook.url is None or webhook.missing is not None:
+        raise NotTold(
+            f"the channel {notice.channel!r} needs the environment variable {webhook.missing}, "
+            "which is not set on this worker", may_pass=False,
+        )  # fmt: skip
+    import httpx2  # late: a worker without webhooks does not need it
+
+    headers = {"content-type": "application/json", "user-agent": "coterie"}
+    headers |= signed(notice.id, body, webhook.secret, int(time.time()))
+    try:
+        async with httpx2.AsyncClient(timeout=webhook.timeout, follow_redirects=False) as client:
+            answer = await client.post(webhook.url, content=body, headers=headers)
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        # its words may hold the address, and the address may hold a secret
+        raise NotTold(
+            f"the webhook of {notice.channel!r} cannot be reached: {type(error).__name__}"
+        ) from None
+    if answer.is_success:
+        return
+    status = answer.status_code
+    raise NotTold(
+        f"the webhook of {notice.channel!r} answered {status}",
+        may_pass=status in (408, 409, 425, 429) or status >= 500,
+        wait=retry_after({name.lower(): value for name, value in answer.headers.items()}),
+    )
+
+
+def signed(id: str, body: bytes, secret: str | None, at: int) -> dict[str, str]:
+    """The headers of the Standard Webhooks specification; without a secret no signature.
+
+    Args:
+        id: of what is sent, the same at each attempt.
+        body: as it is sent.
+        secret: a text, or `whsec_` and base64.
+        at: seconds of Unix time, of this attempt.
+    """
+    headers = {"webhook-id": id, "webhook-timestamp": str(at)}
+    if secret is not None:
+        content = f"{id}.{at}.".encode() + body
+        digest = hmac.new(_key(secret), content, sha256).digest()
+        headers["webhook-signature"] = f"v1,{base64.b64encode(digest).decode()}"
+    return headers
+
+
+def _key(secret: str) -> bytes:
+    if secret.startswith("whsec_"):
+        try:
+            return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+        except ValueError:
+            pass
+    return secret.encode()

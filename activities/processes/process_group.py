@@ -1,0 +1,275 @@
+"""Run a command so that nothing of it outlives the call: POSIX process groups.
+
+The command runs under `supervisor.py`, in a session of its own. When it ended, ran out of time
+or was cancelled, and when the worker itself is killed, every process of its group is killed.
+(A process that makes itself the leader of another session gets away, as everywhere; not from a
+sandbox.)
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from activities.processes.bounded_output import BoundedOutput
+
+GRACE = 1.5
+"""Seconds between SIGTERM and SIGKILL."""
+_DRAIN = 1.0
+"""Seconds for the last output, when somebody who left the group still holds the pipe."""
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+
+
+class NotStarted(Exception):
+    """The program could not be started; the message is the system's reason."""
+
+
+Limit = Literal["cpu", "memory", "processes", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a command may use; it is ended when it uses more."""
+
+    cpu: int = 3600
+    """Seconds of each process."""
+    memory: int = 8 << 30
+    """Bytes of all its processes together, and of each."""
+    processes: int = 1000
+    output: int = 1 << 30
+    """Bytes of what it prints, and of each file that it writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended."""
+
+    exit_code: int | None
+    """As a shell counts; None when it had to be killed."""
+    timed_out: bool
+    seconds: float
+    limit: Limit | None = None
+    """The limit that ended it."""
+
+
+_OVER_CPU = 128 + signal.SIGXCPU
+_OVER_FILE = 128 + signal.SIGXFSZ
+
+
+async def run_group(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    seconds: float,
+    output: BoundedOutput,
+    keeping: Sequence[int] = (),
+    given: bytes | None = None,
+    limits: Limits | None = None,
+    apart: bool = False,
+) -> Ended:
+    """Run a command to its end, and end it when the time is over or the caller is cancelled.
+
+    Args:
+        argv: Program and arguments; no shell.
+        cwd: Working directory.
+        environment: All that the command sees of it.
+        seconds: How long it may take.
+        output: Takes standard output and standard error, in the order they are written.
+        keeping: Descriptors that stay open until nothing watches over the command any more.
+        given: What it reads from its standard input; nothing unless given.
+        limits: What it may use; as much as it likes unless given.
+        apart: The program is a sandbox, which ends all its processes when it ends.
+
+    Raises:
+        NotStarted: there is no such program, or it cannot be run.
+    """
+    stop = asyncio.Event()
+    started = _start(argv, cwd, environment, keeping, given, _written(limits, apart=apart))
+    most = limits.output if limits else None
+    run = asyncio.create_task(_run(started, seconds, output, most, stop))
+    try:
+        return await asyncio.shield(run)
+    except asyncio.CancelledError:
+        # Cancelled while the process starts or ends, too: the task sees to it that all is over.
+        stop.set()
+        while not run.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([run])
+        if not run.cancelled():
+            run.exception()
+        raise
+
+
+def _written(limits: Limits | None, *, apart: bool) -> str:
+    """The limits as `supervisor.py` reads them."""
+    numbers = (
+        (0, 0, 0, 0)
+        if limits is None
+        else (limits.cpu, limits.memory, limits.processes, limits.output)
+    )
+    return ",".join(map(str, (int(apart), *numbers)))
+
+
+async def _run(
+    started: "Coroutine[None, None, tuple[asyncio.subprocess.Process, _Status]]",
+    seconds: float,
+    output: BoundedOutput,
+    most: int | None,
+    stop: asyncio.Event,
+) -> Ended:
+    begun = time.monotonic()
+    process, status = await started
+    flooded = asyncio.Event()
+    reading = asyncio.create_task(_drain(process, output, most, flooded))
+    stopping = asyncio.create_task(stop.wait())
+    flooding = asyncio.create_task(flooded.wait())
+    ending = asyncio.create_task(status.ended())
+    reasons = {ending, stopping, flooding}
+    try:
+        await asyncio.wait(reasons, timeout=seconds, return_when="FIRST_COMPLETED")
+        timed_out = not any(reason.done() for reason in reasons)
+        if not ending.done():
+            _signal(process, signal.SIGTERM)
+            await asyncio.wait({ending}, timeout=GRACE)
+    finally:
+        _signal(process, signal.SIGKILL)
+        stopping.cancel()
+        flooding.cancel()
+        await asyncio.wait(reasons)
+        await _finish(process, reading)
+        status.close()
+    return Ended(
+        exit_code=status.exit_code(),
+        timed_out=timed_out,
+        seconds=round(time.monotonic() - begun, 3),
+        limit="output" if flooded.is_set() else status.limit(),
+    )
+
+
+async def _start(
+    argv: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    keeping: Sequence[int],
+    given: bytes | None,
+    limits: str,
+) -> tuple[asyncio.subprocess.Process, "_Status"]:
+    """The supervisor as a process, and its reports."""
+    reader, writer = os.pipe()
+    reads = _as_file(given)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", str(_SUPERVISOR), str(writer), str(reads), limits, *argv),
+            cwd=cwd,
+            env=dict(environment),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            pass_fds=(writer, reads, *keeping),
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(reader)
+        raise
+    finally:
+        os.close(writer)
+        os.close(reads)
+    return process, await _Status.open(reader)
+
+
+def _as_file(given: bytes | None) -> int:
+    """A file to read it from: a pipe could be full before the command reads."""
+    if given is None:
+        return os.open(os.devnull, os.O_RDONLY)
+    with tempfile.TemporaryFile() as file:
+        file.write(given)
+        file.flush()
+        file.seek(0)
+        return os.dup(file.fileno())
+
+
+class _Status:
+    """What the supervisor reports."""
+
+    def __init__(self, reader: asyncio.StreamReader, transport: asyncio.BaseTransport) -> None:
+        self._reader = reader
+        self._transport = transport
+        self._last = ""
+
+    @classmethod
+    async def open(cls, descriptor: int) -> "_Status":
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
+        )
+        return cls(reader, transport)
+
+    async def ended(self) -> None:
+        """Wait until the command ended, could not be started, or was killed."""
+        while line := (await self._reader.readline()).decode().strip():
+            self._last = line
+            if line != "started":
+                return
+
+    def exit_code(self) -> int | None:
+        """What was reported last.
+
+        Raises:
+            NotStarted: the program could not be started.
+        """
+        word, _, rest = self._last.partition(" ")
+        if word == "failed":
+            raise NotStarted(rest)
+        return int(rest) if word == "exit" else None
+
+    def limit(self) -> Limit | None:
+        """The limit that ended it, as far as its end tells."""
+        match self._last.split():
+            case ["limit", ("memory" | "processes") as name]:
+                return name
+            case ["exit", code] if int(code) == _OVER_CPU:
+                return "cpu"
+            case ["exit", code] if int(code) == _OVER_FILE:
+                return "output"
+            case _:
+                return None
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+async def _drain(
+    process: asyncio.subprocess.Process,
+    output: BoundedOutput,
+    most: int | None,
+    flooded: asyncio.Event,
+) -> None:
+    assert process.stdout is not None
+    while chunk := await process.stdout.read(65_536):
+        output.take(chunk)
+        if most is not None and output.total > most:
+            flooded.set()
+
+
+async def _finish(process: asyncio.subprocess.Process, reading: asyncio.Task[None]) -> None:
+    """Take the last output and the exit status; the group is dead."""
+    await asyncio.wait({reading}, timeout=_DRAIN)
+    reading.cancel()
+    await asyncio.wait({reading})
+    if process.stdin is not None:
+        process.stdin.close()
+    await process.wait()
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    """To the whole group; the group's number is its leader's, as it leads its own session."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)

@@ -1,0 +1,210 @@
+"""An HTTP error as a ProviderFailure: the server's own word first, then the status code.
+
+Pure and without an SDK: status, headers and body in, failure out. Also for errors that come
+inside an answer that began with status 200, as streams and some gateways send them.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import isfinite
+from typing import cast
+
+from activities.contracts import FailureType
+from activities.providers.provider import ModelRequest
+from activities.providers.provider_failures import Endpoint, ProviderFailure
+
+_STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "conflict_error": 409,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""What an error inside a 200 answer would have been as a status of its own."""
+
+_NO_MONEY = ("insufficient_quota", "billing_error")
+"""Sent as 429 by some, but waiting does not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What an error means to the person who reads about it; the first that fits is told."""
+
+    statuses: tuple[int, ...]
+    what: str
+    fix: str
+    words: re.Pattern[str] | None = None
+    """In the server's message or code; None fits all."""
+
+    def fits(self, status: int, said: str) -> bool:
+        return status in self.statuses and (self.words is None or bool(self.words.search(said)))
+
+
+_TOO_LONG = re.compile(r"prompt is too long|context[ _](length|window|limit|size)", re.IGNORECASE)
+_SAMPLING = re.compile(r"\b(temperature|top_p)\b")
+_SCHEMA = re.compile(r"output_config|output_format|response_format|json_schema", re.IGNORECASE)
+
+_CASES = (
+    _Case((401,), "refused the API key", "set a valid {key_env} on the worker"),
+    _Case((402,), "wants to be paid first", "check the account's plan and billing"),
+    _Case((403,), "does not allow this", "check what the key in {key_env} may use, and the region"),
+    _Case(
+        (400, 413, 422),
+        "found the prompt too long for {model!r}",
+        "send less context, or choose a model with a larger window",
+        _TOO_LONG,
+    ),
+    _Case(
+        (400, 422),
+        "does not take this `temperature` or `top_p` with {model!r}",
+        "remove them from the persona, or choose another model",
+        _SAMPLING,
+    ),
+    _Case(
+        (400, 422),
+        "does not take this output schema with {model!r}",
+        "simplify the schema, or choose a model with structured output",
+        _SCHEMA,
+    ),
+    _Case(
+        (404,),
+        "does not know the model {model!r}, or this address",
+        "check the model's name, and api_base {address}",
+    ),
+    _Case((408, 504), "ran out of time", "ask for less, or try later"),
+    _Case((409,), "met a conflict", "try later"),
+    _Case((413,), "found the request too large", "send less context"),
+    _Case(
+        (429,),
+        "limits the rate of calls",
+        "run less at once, allow more retries, or choose another model",
+    ),
+    _Case((503, 529), "is overloaded", "try later, or choose another model"),
+)
+
+
+def from_status(
+    endpoint: Endpoint,
+    request: ModelRequest,
+    status: int,
+    headers: Mapping[str, str],
+    body: object,
+) -> ProviderFailure:
+    """The failure that an error answer stands for.
+
+    Args:
+        endpoint: Who answered.
+        request: What was asked.
+        status: The HTTP status; below 400 the body's own error type counts.
+        headers: Of the answer, names in any case.
+        body: The decoded JSON, or the text where it was none.
+    """
+    words, code = _error_of(body)
+    if status < 400:
+        status = _status_of(code)
+    if code in _NO_MONEY:
+        status = 402
+    lower = {name.lower(): value for name, value in headers.items()}
+    wait = retry_after(lower)
+    retryable = _retryable(status, lower)
+    said = f"{status}: {endpoint.quote(words)}" if words else str(status)
+    asks = f", asking to wait {wait:g} s" if retryable and wait else ""
+    what, fix = _told(status, f"{words} {code}")
+    names = {"model": request.model, "key_env": endpoint.key_env, "address": endpoint.address}
+    return ProviderFailure(
+        _kind(status, retryable=retryable),
+        f"{endpoint.provider} {what.format(**names)} ({said}){asks}; {fix.format(**names)}",
+        retryable=retryable,
+        retry_after=wait,
+    )
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds that the server asks to wait, or None when it does not say.
+
+    Args:
+        headers: With lower-case names. `retry-after-ms` is finer than `retry-after`, which
+            holds seconds or an HTTP date.
+        now: For dates; the clock unless given.
+    """
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    text = headers.get("retry-after")
+    if text is None:
+        return None
+    if (seconds := _number(text)) is not None:
+        return seconds
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return max(0.0, value) if isfinite(value) else None
+
+
+def _retryable(status: int, headers: Mapping[str, str]) -> bool:
+    match headers.get("x-should-retry"):
+        case "true":
+            return True
+        case "false":
+            return False
+        case _:
+            return status in (408, 409, 429) or status >= 500
+
+
+def _kind(status: int, *, retryable: bool) -> str:
+    if status == 429:
+        return FailureType.RATE_LIMITED
+    unavailable = retryable or status >= 500
+    return FailureType.PROVIDER_UNAVAILABLE if unavailable else FailureType.PROVIDER_REFUSED
+
+
+def _told(status: int, said: str) -> tuple[str, str]:
+    for case in _CASES:
+        if case.fits(status, said):
+            return case.what, case.fix
+    if status >= 500:
+        return "failed on its side", "try later, or choose another model"
+    return "refused the request", "correct what it names"
+
+
+def _error_of(body: object) -> tuple[str, str]:
+    """The message and the code of an error, in any of the shapes that servers use."""
+    if isinstance(body, str):
+        return body, ""
+    if not isinstance(body, dict):
+        return "", ""
+    error = cast("dict[str, object]", body)
+    inner = error.get("error", error)
+    if isinstance(inner, str):
+        return inner, ""
+    if isinstance(inner, dict):
+        error = cast("dict[str, object]", inner)
+    words = error.get("message") or error.get("detail") or ""
+    code = error.get("code") or error.get("type") or ""
+    return str(words), str(code)
+
+
+def _status_of(code: str) -> int:
+    if code.isdecimal() and 400 <= int(code) <= 599:
+        return int(code)
+    return _STATUS_OF_TYPE.get(code, 500)

@@ -1,0 +1,187 @@
+"""A model call that gave no answer: what went wrong, and whether and when to try again.
+
+Pure: knows no SDK and opens no connection, so the registry may import it cheaply. The words
+for HTTP answers are in `statuses.py`, those for broken connections in `transport.py`.
+"""
+
+import random
+import re
+from dataclasses import dataclass, field
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import FailureType, TokenUsage
+from activities.providers.provider import ProviderSettings
+from dsl.values import Json
+
+MAX_DELAY = timedelta(minutes=15)
+"""The longest wait before a retry, whatever a server asks for: a run must not hang for a day."""
+
+_LONGEST_QUOTE = 300
+_KEY_LIKE = re.compile(r"\bsk-[A-Za-z0-9*_.-]{4,}")
+
+
+class ProviderFailure(Exception):
+    """A provider gave no answer.
+
+    `kind` is one of the `FailureType` constants, `retry_after` is in seconds and only what the
+    server itself asked for; `usage` is what it counted before it failed.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retryable: bool,
+        retry_after: float | None = None,
+        usage: TokenUsage | None = None,
+    ) -> None:
+        self.kind = kind
+        self.message = message
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.usage = usage
+        super().__init__(message)
+
+
+def to_application_error(failure: ProviderFailure, *details: Json) -> ApplicationError:
+    """The failure as Temporal understands it: its type, whether to retry, and when."""
+    delay = None
+    if failure.retryable and failure.retry_after is not None:
+        delay = timedelta(seconds=_spread(min(failure.retry_after, MAX_DELAY.total_seconds())))
+    return ApplicationError(
+        failure.message,
+        *details,
+        type=failure.kind,
+        non_retryable=not failure.retryable,
+        next_retry_delay=delay,
+    )
+
+
+def _spread(seconds: float) -> float:
+    """A tenth longer at most, and never earlier than asked: many are told the same time at once."""
+    return random.uniform(seconds, seconds * 1.1)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Who is called: the address and the key for the client, the names for messages."""
+
+    provider: str
+    base_url: str = field(repr=False)
+    """As configured; it may hold a password, so messages use `address`."""
+    key_env: str
+    """The environment variable that the key comes from, for messages."""
+    key: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, settings: ProviderSettings, *, default_url: str, default_env: str) -> "Endpoint":
+        """The endpoint that the settings describe.
+
+        A server at an `api_base` of its own may need no key; the official ones do.
+
+        Raises:
+            ProviderFailure: no key, a key with characters that no key has, or no usable URL.
+        """
+        env = settings.api_key_env or default_env
+        key = (settings.api_key or "").strip() or None
+        if key is None and (settings.api_key_env or settings.api_base is None):
+            raise missing_key(env)
+        if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+            raise ProviderFailure(
+                FailureType.MISSING_SECRET,
+                f"{env} on the worker does not hold an API key: it has blanks or characters in "
+                "it that no key has; export the key alone",
+                retryable=False,
+            )
+        url = settings.api_base or default_url
+        if not _is_http(url):
+            raise ProviderFailure(
+                FailureType.PROVIDER_REFUSED,
+                f"api_base of provider {settings.name!r} is not a URL: it must read like "
+                "https://host/path",
+                retryable=False,
+            )
+        return cls(settings.name, url, env, key)
+
+    @property
+    def address(self) -> str:
+        """The base URL without user, password and query."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    def quote(self, words: str) -> str:
+        """A server's own words: on one line, shortened, and with nothing that is like a key."""
+        text = " ".join(words.split())
+        if text.startswith("<"):
+            return "an HTML page"
+        if self.key:
+            text = text.replace(self.key, "***")
+        text = _KEY_LIKE.sub("***", text)
+        return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+
+
+def missing_key(env: str) -> ProviderFailure:
+    """The worker has no key under this name."""
+    return ProviderFailure(
+        FailureType.MISSING_SECRET,
+        f"{env} is not set on the worker: export it, or choose another provider with --model",
+        retryable=False,
+    )
+
+
+def unreachable(endpoint: Endpoint, reason: str) -> ProviderFailure:
+    """No connection came about."""
+    return _unavailable(
+        f"{endpoint.provider} cannot be reached at {endpoint.address} "
+        f"({endpoint.quote(reason)}); check the network and api_base"
+    )
+
+
+def disconnected(endpoint: Endpoint, reason: str) -> ProviderFailure:
+    """The connection ended before the answer did."""
+    return _unavailable(
+        f"{endpoint.provider} closed the connection before its answer was complete "
+        f"({endpoint.quote(reason)}); if this repeats, look at the proxies before "
+        f"{endpoint.address}"
+    )
+
+
+def stalled(endpoint: Endpoint, seconds: float) -> ProviderFailure:
+    """The time for the call ran out."""
+    return _unavailable(
+        f"{endpoint.provider} gave no complete answer within {seconds:g} s; allow a longer "
+        "`timeout`, or ask for less"
+    )
+
+
+def malformed(endpoint: Endpoint, reason: str) -> ProviderFailure:
+    """The answer is not what the API promises: a gateway's page, a half body, another API."""
+    return _unavailable(
+        f"{endpoint.provider} sent an answer that its API does not know "
+        f"({endpoint.quote(reason)}); check that api_base {endpoint.address} is the right one"
+    )
+
+
+def cut(endpoint: Endpoint, usage: TokenUsage | None = None) -> ProviderFailure:
+    """The answer ended without a stop reason: what came may be a part, so it is not used."""
+    return _unavailable(
+        f"{endpoint.provider} ended its answer without saying why, so it may be cut; if this "
+        f"repeats, look at the proxies before {endpoint.address}",
+        usage,
+    )
+
+
+def _unavailable(message: str, usage: TokenUsage | None = None) -> ProviderFailure:
+    return ProviderFailure(FailureType.PROVIDER_UNAVAILABLE, message, retryable=True, usage=usage)
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -1,0 +1,45 @@
+"""Every skill there is, by its name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from activities.skills.asset_manager import APPLY_CHANGES, PROCESS_ACTION
+from activities.skills.command_runner import RUN, RUN_ONCE
+from activities.skills.discovery import COLLECT
+from activities.skills.semantic_iterator import INITIALIZE
+from activities.workspace.skill_base import Skill, SkillRefusal
+from dsl.errors import listed, nearest
+from dsl.model.capabilities import SkillContract
+
+AnySkill = Skill[Any, Any]
+"""A skill whose types are its own affair: it is called with JSON."""
+
+SKILLS: dict[str, AnySkill] = {
+    "AssetManager.apply_changes": APPLY_CHANGES,
+    "AssetManager.process_action": PROCESS_ACTION,
+    "CommandRunner.run": RUN,
+    "CommandRunner.run_once": RUN_ONCE,
+    "Discovery.collect": COLLECT,
+    "SemanticIterator.initialize": INITIALIZE,
+}
+
+
+def contracts(skills: Mapping[str, AnySkill] = SKILLS) -> dict[str, SkillContract]:
+    """The contracts of skills, as the compiler wants them."""
+    return {name: skill.contract() for name, skill in skills.items()}
+
+
+def find_skill(name: str, skills: Mapping[str, AnySkill] = SKILLS) -> AnySkill:
+    """The skill of that name.
+
+    Raises:
+        SkillRefusal: there is none; the message names those that there are.
+    """
+    skill = skills.get(name)
+    if skill is None:
+        hint = nearest(name, skills)
+        raise SkillRefusal(
+            f"unknown skill {name!r}; known skills: {listed(skills)}"
+            + (f"; {hint}" if hint else "")
+        )
+    return skill

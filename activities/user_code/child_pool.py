@@ -1,0 +1,124 @@
+"""Warm child processes for the user's packages, some for each package.
+
+A call takes an idle child of its package, or a new one. A child that crashed, was too slow, or
+left processes behind is not used again.
+"""
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from activities.user_code.child_messages import REPLY, AgentCall, Outcome
+from activities.user_code.child_process import (
+    MAX_REPLY_BYTES,
+    ChildEnded,
+    ChildProcess,
+    ReplyTooLarge,
+)
+
+MAX_CHILDREN = 16
+"""Calls of user code at once in one worker; further ones wait."""
+
+MAX_IDLE = 4
+"""Children of one package that stay, warm, for its next calls."""
+
+
+class UserCodeFailed(Exception):
+    """The code did not come to an end of its own; the message says what happened."""
+
+
+class UserCodeTimeout(Exception):
+    """The code took too long and was ended."""
+
+
+class UserCode:
+    """Runs the user's code for one worker."""
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        import_path: Sequence[str] = (),
+    ) -> None:
+        """Keep where and with what the children are started.
+
+        Args:
+            folder: their working directory; the worker's own unless given.
+            environment: all that they see of it.
+            import_path: where packages are found, after the worker's own path.
+        """
+        self._folder = folder or Path.cwd()
+        self.environment: Mapping[str, str] = dict(environment or {})
+        self._import_path = (*(part for part in sys.path if part), *import_path)
+        self._idle: dict[str, list[ChildProcess]] = {}
+        self._free = asyncio.Semaphore(MAX_CHILDREN)
+
+    async def run(self, call: AgentCall, seconds: float | None = None) -> Outcome:
+        """What came of one call.
+
+        Raises:
+            UserCodeFailed: its process ended, or answered with what is no reply.
+            UserCodeTimeout: it took longer than `seconds`; it was ended.
+        """
+        package = call.path.partition(".")[0]
+        try:
+            async with asyncio.timeout(seconds), self._free:
+                return await self._run(package, call)
+        except TimeoutError:
+            raise UserCodeTimeout(f"did not end within {seconds:g} s and was stopped") from None
+
+    async def _run(self, package: str, call: AgentCall) -> Outcome:
+        child = await self._child(package)
+        done = False
+        try:
+            reply = REPLY.validate_json(await child.call(f"{call.model_dump_json()}\n".encode()))
+            done = reply.processes == 0
+            return reply.outcome
+        except ChildEnded as end:
+            raise UserCodeFailed(f"its process {end}") from None
+        except ReplyTooLarge:
+            raise UserCodeFailed(f"answered with more than {MAX_REPLY_BYTES:,} bytes") from None
+        except ValidationError:
+            raise UserCodeFailed("answered with what is no reply") from None
+        finally:
+            idle = self._idle.setdefault(package, [])
+            if done and child.alive and len(idle) < MAX_IDLE:
+                idle.append(child)
+            else:
+                await _killed(child)
+
+    async def _child(self, package: str) -> ChildProcess:
+        idle = self._idle.get(package, [])
+        while idle:
+            child = idle.pop()
+            if child.alive:
+                return child
+            await _killed(child)
+        try:
+            return await ChildProcess.start(self._import_path, self.environment, self._folder)
+        except OSError as error:
+            raise UserCodeFailed(f"got no process: {error.strerror}") from None
+
+    async def close(self) -> None:
+        """End the idle children; those at work end with their calls."""
+        children = [child for idle in self._idle.values() for child in idle]
+        self._idle.clear()
+        for child in children:
+            await _killed(child)
+
+
+async def _killed(child: ChildProcess) -> None:
+    """Kill it, also when the call is cancelled meanwhile."""
+    killing = asyncio.create_task(child.kill())
+    try:
+        await asyncio.shield(killing)
+    except asyncio.CancelledError:
+        while not killing.done():
+            try:
+                await asyncio.shield(killing)
+            except asyncio.CancelledError:
+                continue
+        raise

@@ -1,0 +1,180 @@
+"""One child process with the user's code, under the supervisor that commands have too.
+
+It leads a session of its own. The whole process group is killed when a call is cancelled or takes
+too long, when the child ends, and when the worker itself is killed.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from activities.processes import supervisor
+from activities.processes.bounded_output import BoundedOutput
+
+MAX_REPLY_BYTES = 8_000_000
+"""Of one line; what may travel in a run is less and checked later."""
+
+_DRAIN_TIMEOUT = 1.0
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from activities.user_code.child import main; main()"
+)
+
+
+class ChildEnded(Exception):
+    """The child ended in the middle of a call; the message says how."""
+
+
+class ReplyTooLarge(Exception):
+    """The child's reply is longer than a line may be."""
+
+
+class ChildProcess:
+    """A child that waits for calls, or is at one."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        channel: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        status: tuple[asyncio.StreamReader, asyncio.BaseTransport],
+    ) -> None:
+        self._process = process
+        self._replies, self._calls = channel
+        self._status, self._status_transport = status
+        self._output = BoundedOutput(head=2_000, tail=8_000)
+        self._drained = asyncio.create_task(self._drain())
+        self._ended = asyncio.create_task(self._wait_for_end())
+
+    @classmethod
+    async def start(
+        cls, import_path: Sequence[str], environment: Mapping[str, str], folder: Path
+    ) -> "ChildProcess":
+        """Start a child.
+
+        Args:
+            import_path: its `sys.path`.
+            environment: all that it sees of it.
+            folder: its working directory.
+
+        Raises:
+            OSError: the system has no more processes or files.
+        """
+        ours, theirs = socket.socketpair()
+        reader, writer = os.pipe()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", str(Path(supervisor.__file__)), str(writer)),
+                *(str(theirs.fileno()), supervisor.UNLIMITED),
+                *(sys.executable, "-P", "-c", _BOOT, json.dumps(import_path)),
+                cwd=folder,
+                env=dict(environment),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                pass_fds=(writer, theirs.fileno()),
+                start_new_session=True,
+            )
+        except BaseException:
+            ours.close()
+            os.close(reader)
+            raise
+        finally:
+            theirs.close()
+            os.close(writer)
+        try:
+            status = await _reading(reader)
+            channel = await asyncio.open_unix_connection(sock=ours, limit=MAX_REPLY_BYTES)
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+        return cls(process, channel, status)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can take a call."""
+        return not self._ended.done()
+
+    async def call(self, request: bytes) -> bytes:
+        """The reply to one line.
+
+        Raises:
+            ChildEnded: its process ended instead.
+            ReplyTooLarge: more than `MAX_REPLY_BYTES`.
+        """
+        replying = asyncio.create_task(self._reply(request))
+        try:
+            await asyncio.wait({replying, self._ended}, return_when="FIRST_COMPLETED")
+            reply = replying.result() if replying.done() else b""
+        finally:
+            replying.cancel()
+            await asyncio.wait([replying])
+        if reply.endswith(b"\n"):
+            return reply
+        await self.kill()
+        raise ChildEnded(f"{self._ended.result()}{self._last_words()}")
+
+    async def _reply(self, request: bytes) -> bytes:
+        try:
+            self._calls.write(request)
+            await self._calls.drain()
+            return await self._replies.readline()
+        except OSError:
+            await asyncio.wait([self._ended])  # a broken pipe: it ended
+            return b""
+        except ValueError:
+            raise ReplyTooLarge from None
+
+    async def kill(self) -> None:
+        """End it and all that it started; whoever is cancelled meanwhile leaves nothing behind."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._calls.close()
+        await asyncio.wait({self._drained}, timeout=_DRAIN_TIMEOUT)
+        self._drained.cancel()
+        await asyncio.wait({self._drained, self._ended})
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        await self._process.wait()
+        self._status_transport.close()
+
+    async def _drain(self) -> None:
+        assert self._process.stdout is not None
+        while chunk := await self._process.stdout.read(65_536):
+            self._output.take(chunk)
+
+    async def _wait_for_end(self) -> str:
+        """How it ended, as the supervisor tells it."""
+        while line := (await self._status.readline()).decode().strip():
+            word, _, rest = line.partition(" ")
+            if word == "exit":
+                return _told_exit(int(rest))
+            if word == "failed":
+                return f"could not be started ({rest})"
+        return "was killed"
+
+    def _last_words(self) -> str:
+        lines = [line for line in self._output.text().splitlines() if line.strip()]
+        return f"; the last line of its output: {lines[-1].strip()[:300]}" if lines else ""
+
+
+def _told_exit(code: int) -> str:
+    """An exit code as a shell counts, with the signal's name."""
+    with suppress(ValueError):
+        if code > 128:
+            return f"was ended by {signal.Signals(code - 128).name}"
+    return f"ended with exit code {code}"
+
+
+async def _reading(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
+    )
+    return reader, transport

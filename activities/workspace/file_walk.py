@@ -1,0 +1,106 @@
+"""Walk over a project's files, in a fixed order, as git would see them."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from activities.workspace.globs import Globs, Ignores
+from activities.workspace.project_files import directory, read_at, status_of
+from activities.workspace.secret_files import holds_secrets
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file that is meant, or something in its place that cannot be taken."""
+
+    path: str
+    """Relative to the root."""
+    bytes: int = 0
+    why_not: str = ""
+    """Why its content cannot be had; empty for a regular file."""
+    is_gap: bool = False
+    """It belongs to the project, and is missing nevertheless."""
+
+
+def walk(root: Path, top: Path, globs: Globs, never: Path) -> Iterator[Entry]:
+    """Every file under `top` that is meant and not ignored, sorted by path.
+
+    Symlinks, devices and FIFOs are named and not opened; so are files that hold secrets by their
+    name, also where git ignores them. `.git` and `never` are as if they were not there.
+    """
+    ignores = Ignores()
+    relative = top.relative_to(root)
+    for number in range(len(relative.parts) + 1):
+        above = PurePosixPath(*relative.parts[:number]).as_posix()
+        prefix = "" if above == "." else f"{above}/"
+        ignores = ignores.within(prefix, _ignore_file(root, above))
+    path = relative.as_posix()
+    found = status_of(root, path)
+    if found is not None and stat.S_ISDIR(found.st_mode):
+        entries = _directory(root, "" if path == "." else f"{path}/", globs, ignores, never)
+    elif found is None:
+        entries = iter([Entry(path, why_not="is gone", is_gap=True)])
+    else:
+        entries = iter([_entry(root, path, found)])
+    yield from sorted(entries, key=lambda entry: entry.path)
+
+
+def _ignore_file(root: Path, above: str) -> bytes | None:
+    try:
+        with directory(root, above) as handle:
+            return _ignores_at(handle)
+    except OSError:
+        return None
+
+
+def _ignores_at(handle: int) -> bytes | None:
+    try:
+        return read_at(handle, ".gitignore")
+    except OSError:
+        return None
+
+
+def _directory(
+    root: Path, prefix: str, globs: Globs, ignores: Ignores, never: Path
+) -> Iterator[Entry]:
+    """The files of a directory, which is opened by its path without following links."""
+    here = prefix.rstrip("/") or "."
+    try:
+        with directory(root, here) as handle, os.scandir(handle) as scan:
+            if here != ".":
+                ignores = ignores.within(prefix, _ignores_at(handle))
+            children = [(child.name, child.stat(follow_symlinks=False)) for child in scan]
+    except OSError as error:
+        yield Entry(here, why_not=f"cannot be read: {error.strerror}", is_gap=True)
+        return
+    for name, found in children:
+        path = prefix + name
+        if name.casefold() == ".git" or root / path == never:
+            continue
+        if stat.S_ISDIR(found.st_mode):
+            if not ignores.ignore(f"{path}/") and globs.enter(path):
+                yield from _directory(root, f"{path}/", globs, ignores, never)
+        elif globs.want(path) and (holds_secrets(path) or not ignores.ignore(path)):
+            yield _entry(root, path, found)
+
+
+def _entry(root: Path, path: str, found: os.stat_result) -> Entry:
+    if stat.S_ISLNK(found.st_mode):
+        return Entry(path, why_not=f"a symlink to {_target(root, path)}, not followed")
+    if not stat.S_ISREG(found.st_mode):
+        return Entry(path, why_not="not a regular file")
+    if holds_secrets(path):
+        return Entry(path, found.st_size, why_not="files of this name hold secrets")
+    return Entry(path, found.st_size)
+
+
+def _target(root: Path, path: str) -> str:
+    try:
+        real = os.path.realpath(root / path)  # raises, too, when a link goes while it is read
+        if not real.startswith(f"{root}{os.sep}"):
+            return "a place outside the project"
+        return os.readlink(root / path)
+    except OSError:
+        return "somewhere else by now"

@@ -1,0 +1,270 @@
+"""What a skill is, and the one project that skills may touch.
+
+A skill is a typed operation that agents' plans call by `Name.method`. Its modules live beside
+this one; `registry.py` lists them, `activity.py` runs them for Temporal.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Generic, TypeVar
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from activities.processes.bubblewrap import Bubblewrap
+from activities.processes.process_group import Limits
+from activities.workspace.protected_files import protected_place, why_protected
+from dsl.checks.contract_problems import ALSO
+from dsl.model.capabilities import Effect, SkillContract
+from dsl.values import LONGEST_COMMAND
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+class SkillRefusal(Exception):
+    """The call is not allowed or not understood; the same call is refused for ever.
+
+    The message is one sentence for people: what is wrong, what is allowed.
+    """
+
+
+class OutcomeLost(Exception):
+    """What may happen only once was begun, and whether it was done is not known."""
+
+
+class SkillFailure(Exception):
+    """The skill ran and could not do it.
+
+    Attributes:
+        may_pass: The same call may succeed later, so it is worth trying again.
+    """
+
+    def __init__(self, message: str, *, may_pass: bool = False) -> None:
+        self.may_pass = may_pass
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the worker's configuration; documents name it and cannot change it."""
+
+    name: str
+    run: tuple[str, ...]
+    """The program and its arguments; no shell. `{python}` is the project's own interpreter."""
+    timeout: float = 300.0
+    """Seconds."""
+    cwd: str = "."
+    """Working directory, relative to the project's root."""
+    env: tuple[str, ...] = ()
+    """Names of further environment variables that are passed on to it."""
+    once: bool = False
+    """It may happen only once: never by a skill that is tried again."""
+    network: bool = False
+    """It may use the network; outside of a sandbox every command may."""
+
+    def __post_init__(self) -> None:
+        if not self.run or not self.run[0]:
+            raise ValueError(f"command {self.name!r} has no program to run")
+        if not 0 < self.timeout <= LONGEST_COMMAND:
+            raise ValueError(
+                f"command {self.name!r} has a timeout of {self.timeout:g} s; "
+                f"allowed is more than 0 and at most {LONGEST_COMMAND:g} s"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The project that skills work on: one directory, and nothing outside of it."""
+
+    root: Path
+    commands: Mapping[str, Command] = field(default_factory=dict[str, Command])
+    state_dir: Path = Path(".coterie")
+    """Backups and journals; a relative one lies under the root."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """The worker's own environment variables; a command sees few of them (`Command.env`)."""
+    protected: tuple[Path, ...] = ()
+    """Files and folders that no skill changes, absolute: what the worker trusts."""
+    sandbox: Bubblewrap | None = None
+    """Commands run in it; as the worker itself when None."""
+    readable: tuple[Path, ...] = ()
+    """Files and folders that commands see in the sandbox, absolute."""
+    hidden: tuple[Path, ...] = ()
+    """Files and folders of the workspace that they do not see there, besides the state."""
+    limits: Limits = field(default_factory=Limits)
+    """What each command may use."""
+
+    def __post_init__(self) -> None:
+        root = self.root.resolve()
+        object.__setattr__(self, "root", root)
+        object.__setattr__(self, "state_dir", (root / self.state_dir).resolve())
+
+    def inside(self, relative: str) -> Path:
+        """The real path of a file or directory of the project; it need not exist.
+
+        Args:
+            relative: Path relative to the root, with forward slashes; `.` is the root itself.
+
+        Raises:
+            SkillRefusal: the path is none, leads out of the root (also by a symlink), or into
+                `.git` or the state directory.
+        """
+        self._check_form(relative)
+        try:
+            path = (self.root / relative).resolve()
+        except (OSError, RuntimeError):
+            raise SkillRefusal(f"the path {relative!r} cannot be resolved") from None
+        if not path.is_relative_to(self.root):
+            raise SkillRefusal(f"the path {relative!r} leads out of the project by a symlink")
+        parts = (*PurePosixPath(relative).parts, *path.relative_to(self.root).parts)
+        if any(part.casefold() == ".git" for part in parts):
+            raise SkillRefusal(f"the path {relative!r} lies in .git, which no skill touches")
+        if path.is_relative_to(self.state_dir):
+            raise SkillRefusal(
+                f"the path {relative!r} lies in {self.state_dir.name}, which is the worker's own"
+            )
+        return path
+
+    def changeable(self, relative: str) -> Path:
+        """The real path of a file that a skill may create, modify or delete.
+
+        Raises:
+            SkillRefusal: as `inside`, or the worker trusts what is there.
+        """
+        path = self.inside(relative)
+        parts = (*PurePosixPath(relative).parts, *path.relative_to(self.root).parts)
+        why = why_protected(parts)
+        if why is not None:
+            raise SkillRefusal(f"the path {relative!r} names {why}; a person changes it")
+        place = protected_place(path, self.protected)
+        if place is not None:
+            raise SkillRefusal(
+                f"the path {relative!r} leads to {place.name!r}, which the worker trusts; "
+                "a person changes it"
+            )
+        return path
+
+    def _check_form(self, relative: str) -> None:
+        if not relative.strip():
+            raise SkillRefusal("a path is empty; name a file relative to the project's root")
+        if "\0" in relative:
+            raise SkillRefusal(f"the path {relative!r} holds a NUL character")
+        if relative.startswith("/") or _DRIVE.match(relative):
+            raise SkillRefusal(
+                f"the path {relative!r} is absolute; paths are relative to the project's root"
+            )
+        if "\\" in relative:
+            raise SkillRefusal(f"the path {relative!r} has a backslash; separate with '/'")
+        if ".." in PurePosixPath(relative).parts:
+            raise SkillRefusal(f"the path {relative!r} has '..', which could lead out of the root")
+
+
+@dataclass(frozen=True, slots=True)
+class SkillContext:
+    """What a skill is handed besides its input."""
+
+    workspace: Workspace
+    key: str
+    """Names this call for ever, also when it is tried again."""
+    run: str = ""
+    """The id of the run that calls."""
+
+
+class _WithAliases(GenerateJsonSchema):
+    """Says of each property by which further names it is taken."""
+
+    def model_field_schema(self, schema: core_schema.ModelField) -> JsonSchemaValue:
+        """The field, and its further names."""
+        made = super().model_field_schema(schema)
+        paths = schema.get("validation_alias")
+        names = [path[0] for path in paths if isinstance(path, list)] if paths else []
+        return {**made, ALSO: names[1:]} if len(names) > 1 else made
+
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+@dataclass(frozen=True)
+class Skill(Generic[In, Out]):
+    """A typed operation: its contract, and the function that keeps it."""
+
+    name: str
+    """`Name.method`."""
+    description: str
+    effect: Effect
+    input: TypeAdapter[In]
+    output: TypeAdapter[Out]
+    run: Callable[[In, SkillContext], Awaitable[Out]]
+    timeout: float = 60.0
+    """Seconds for one attempt."""
+    retries: int = 2
+    """Additional attempts after the first."""
+
+    def contract(self) -> SkillContract:
+        """The promise as data, for documents, compilers and people."""
+        return SkillContract(
+            name=self.name,
+            description=self.description,
+            effect=self.effect,
+            input_schema=self.input.json_schema(mode="validation", schema_generator=_WithAliases),
+            output_schema=self.output.json_schema(mode="serialization"),
+            timeout=self.timeout,
+            retries=self.retries,
+        )
+
+    def _typed(self, value: JsonValue) -> In:
+        """The input; a null for what takes none counts as left out, as templates leave things out.
+
+        Raises:
+            ValidationError: it does not fit, or what it leaves out is needed.
+        """
+        try:
+            return self.input.validate_python(value)
+        except ValidationError as error:
+            if not isinstance(value, dict):
+                raise
+            refused = {
+                details["loc"][-1]
+                for details in error.errors()
+                if details["loc"] and details["type"] != "extra_forbidden"
+            }
+            given = {
+                key: one for key, one in value.items() if one is not None or key not in refused
+            }
+            if given == value:
+                raise
+            return self.input.validate_python(given)
+
+    async def call(self, value: JsonValue, context: SkillContext) -> JsonValue:
+        """Check the input, run, check the output.
+
+        Raises:
+            SkillRefusal: the input does not fit the contract, or asks for what is not allowed.
+            SkillFailure: it could not be done, or the skill broke its own contract.
+        """
+        try:
+            typed = self._typed(value)
+        except ValidationError as error:
+            raise SkillRefusal(f"{self.name} cannot take this input: {faults(error)}") from None
+        result = await self.run(typed, context)
+        try:
+            checked = self.output.validate_python(result)
+            return self.output.dump_python(checked, mode="json")
+        except ValidationError as error:
+            raise SkillFailure(
+                f"{self.name} returned what its contract does not promise: {faults(error)}"
+            ) from None
+
+
+def faults(error: ValidationError) -> str:
+    """What a value has wrong, each with its place; never the value itself, which may be huge."""
+    found: list[str] = []
+    for fault in error.errors(include_url=False, include_input=False, include_context=False):
+        what = fault["msg"].removeprefix("Value error, ")
+        place = ".".join(str(part) for part in fault["loc"])
+        found.append(f"{place}: {what}" if place else what)
+    shown = "; ".join(found[:5])
+    return shown if len(found) <= 5 else f"{shown}; and {len(found) - 5} more"

@@ -1,0 +1,26 @@
+"""`coterie amend`: change a run's context at its next step, recorded like a decision."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run, add_who_and_why, login_name, read_updates
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument(
+        "--set", dest="settings", action="append", required=True, metavar="KEY=VALUE",
+        help="one change; the key may be dotted, the value is JSON or a text",
+    )  # fmt: skip
+    add_who_and_why(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Ask the run, and say whether it takes it."""
+    from coterie.control.control_commands import amend
+    from coterie.interrupts import run_async
+
+    updates = read_updates(args.settings)
+    return run_async(amend(settings, args.run, updates, args.by or login_name(), args.why))

@@ -1,0 +1,32 @@
+"""`coterie approve`: approve what a run waits for."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_decision, login_name, read_value
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_decision(parser)
+    parser.add_argument(
+        "--payload", default=None, metavar="JSON|@FILE",
+        help="what shall be instead of what was shown, where the request is editable",
+    )  # fmt: skip
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Decide, and say what was recorded."""
+    from coterie.display.short_commands import decide
+    from coterie.interrupts import run_async
+    from workflows.core.messages import DecideInput
+
+    asked = DecideInput(
+        id="", decision="approve", by=args.by or login_name(), comment=args.comment,
+        digest=args.digest,
+    )  # fmt: skip
+    if args.payload is not None:
+        payload = read_value(settings, "--payload", args.payload)
+        asked = asked.model_copy(update={"payload": payload})
+    return run_async(decide(settings, args.run, args.request, asked))

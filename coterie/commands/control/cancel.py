@@ -1,0 +1,21 @@
+"""`coterie cancel`: stop a run for good; it cleans up, and tells what it came to by then."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run, add_who_and_why, login_name
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    add_who_and_why(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Ask for it, and wait for the end."""
+    from coterie.control.control_commands import cancel
+    from coterie.interrupts import run_async
+
+    return run_async(cancel(settings, args.run, args.by or login_name(), args.why))

@@ -1,0 +1,31 @@
+"""`coterie fork`: begin another run at a point of one, with everything before it kept."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_fork, add_run, add_who_and_why, login_name, read_updates
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument(
+        "--at", required=True, metavar="TEAM#VISIT",
+        help="where it begins: a visit as `coterie why` and the trail name it, like review#2",
+    )  # fmt: skip
+    add_fork(parser)
+    add_who_and_why(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Start it, and tell where it began."""
+    from coterie.control.forks import fork
+    from coterie.interrupts import run_async
+    from workflows.core.messages import ForkInput
+
+    asked = ForkInput(
+        run=args.run, at=args.at, updates=read_updates(args.settings),
+        by=args.by or login_name(), why=args.why,
+    )  # fmt: skip
+    return run_async(fork(settings, asked, args.id))

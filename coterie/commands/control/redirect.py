@@ -1,0 +1,22 @@
+"""`coterie redirect`: send a run to another team when its current one ends."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run, add_who_and_why, login_name, name_given
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument("team", type=name_given, metavar="TEAM", help="the team that comes next")
+    add_who_and_why(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Ask the run, and say whether it takes it."""
+    from coterie.control.control_commands import redirect
+    from coterie.interrupts import run_async
+
+    return run_async(redirect(settings, args.run, args.team, args.by or login_name(), args.why))

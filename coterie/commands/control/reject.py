@@ -1,0 +1,25 @@
+"""`coterie reject`: reject what a run waits for."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_decision, login_name
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_decision(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Decide, and say what was recorded."""
+    from coterie.display.short_commands import decide
+    from coterie.interrupts import run_async
+    from workflows.core.messages import DecideInput
+
+    asked = DecideInput(
+        id="", decision="reject", by=args.by or login_name(), comment=args.comment,
+        digest=args.digest,
+    )  # fmt: skip
+    return run_async(decide(settings, args.run, args.request, asked))

@@ -1,0 +1,21 @@
+"""`coterie resume`: let a paused run go on."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run, add_who_and_why, login_name
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    add_who_and_why(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Signal the run."""
+    from coterie.control.control_commands import control
+    from coterie.interrupts import run_async
+
+    return run_async(control(settings, args.run, "resume", args.by or login_name(), args.why))

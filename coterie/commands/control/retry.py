@@ -1,0 +1,38 @@
+"""`coterie retry`: have a failed task tried again, also when its run has ended with it."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import (
+    add_fork,
+    add_run,
+    add_who_and_why,
+    login_name,
+    name_given,
+    read_updates,
+)
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument(
+        "task",
+        nargs="?",
+        type=name_given,
+        metavar="TASK",
+        help="which one; not needed when just one waits",
+    )
+    add_fork(parser)
+    add_who_and_why(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Ask the run, and say whether it takes it."""
+    from coterie.control.forks import retry
+    from coterie.interrupts import run_async
+    from workflows.core.messages import RetryInput
+
+    asked = RetryInput(task=args.task, by=args.by or login_name(), why=args.why)
+    return run_async(retry(settings, args.run, asked, read_updates(args.settings), args.id))

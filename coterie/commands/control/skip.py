@@ -1,0 +1,30 @@
+"""`coterie skip`: leave a task of a run out, now or when it begins."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run, add_who_and_why, login_name, name_given, read_value
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument(
+        "task", type=name_given, metavar="TASK", help="team/task, or the task of the current team"
+    )
+    parser.add_argument(
+        "--value", default=None, metavar="JSON|@FILE", help="what counts as the task's data"
+    )
+    add_who_and_why(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Ask the run, and say whether it takes it."""
+    from coterie.control.control_commands import skip
+    from coterie.interrupts import run_async
+    from workflows.core.messages import SkipInput
+
+    value = None if args.value is None else read_value(settings, "--value", args.value)
+    asked = SkipInput(task=args.task, value=value, by=args.by or login_name(), why=args.why)
+    return run_async(skip(settings, args.run, asked))

@@ -1,0 +1,159 @@
+"""`coterie check`: what can be proved of a document before it runs, and what a run may cost."""
+
+import json
+import math
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Collection
+
+from pydantic import JsonValue
+
+from coterie.arguments import add_model, add_target
+from coterie.documents.catalog import Catalog
+from coterie.documents.compilation import compile_located
+from coterie.documents.price_lists import Priced, prices, read_prices
+from coterie.explaining.check_text import basis_text, exceeded, inputs_text, worst_text
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+from coterie.terminal import note, say
+from coterie.text.problems import lines_of_file, problems_text, summary
+from dsl.analysis.dataflow import Input
+from dsl.analysis.findings import Analysis, analysed, warnings
+from dsl.analysis.loads import Terms
+from dsl.analysis.worst_case import Figures, WorstCase, bounded, worst_case
+from dsl.compile.compiler import Compiled
+from dsl.errors import Problem
+from dsl.model.price import Price
+from dsl.values import Json
+
+_INPUT_TOKENS = 20_000
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_target(parser)
+    add_model(parser)
+    parser.add_argument(
+        "--max-cost", type=_amount, metavar="USD", help="fail when a run may cost more"
+    )
+    parser.add_argument(
+        "--max-model-calls", type=_whole, metavar="N", help="fail when a run may ask more often"
+    )
+    parser.add_argument(
+        "--input-tokens-per-call", type=_whole, default=_INPUT_TOKENS, metavar="N",
+        dest="input_tokens",
+        help=f"how long a prompt is taken to be; {_INPUT_TOKENS:,} unless said",
+    )  # fmt: skip
+    parser.add_argument(
+        "--prices", metavar="FILE",
+        help="YAML of your own prices: provider/model: {input: 3, output: 15}, in US dollars for "
+        "a million tokens",
+    )  # fmt: skip
+    parser.add_argument("--strict", action="store_true", help="fail on any warning")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Analyse, and hold the worst case against the bounds."""
+    own = {} if args.prices is None else read_prices(settings, args.prices)
+    catalog = Catalog(settings)
+    compiled = compile_located(catalog, catalog.locate(args.target), args.model)
+    analysis = analysed(compiled)
+    priced = prices(compiled.plan, compiled.providers, own, args.prices or "", args.input_tokens)
+    worst = worst_case(compiled, analysis, Terms(priced.prices, args.input_tokens))
+    problems = warnings(compiled, analysis)
+    told = exceeded(worst, args.max_cost, args.max_model_calls)
+    if args.json:
+        report = _report(problems, analysis.inputs, analysis.needs, worst, told)
+        say(json.dumps(report, indent=2, ensure_ascii=False))
+    else:
+        if problems:
+            say(problems_text(problems, lines_of_file(settings.cwd)) + "\n")
+        say(_text(compiled, analysis, worst, priced))
+        note(f"{args.target}: {summary(problems)}")
+        for sentence in told:
+            note(f"coterie: {sentence}")
+    failed = told or (args.strict and problems)
+    return ExitCode.RUN_FAILED if failed else ExitCode.DONE
+
+
+def _text(compiled: Compiled, analysis: Analysis, worst: WorstCase, priced: Priced) -> str:
+    parts = [
+        inputs_text(analysis.inputs, analysis.needs),
+        worst_text(worst, compiled.plan.limits.max_total_teams),
+        basis_text(worst, priced, compiled.plan.budgets),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _report(
+    problems: list[Problem],
+    inputs: tuple[Input, ...],
+    needs: Collection[str],
+    worst: WorstCase,
+    told: list[str],
+) -> Json:
+    """Everything as JSON; a figure without a bound is null."""
+    return {
+        "problems": [problem.as_dict() for problem in problems],  # type: ignore[dict-item]
+        "inputs": [
+            {"path": one.path, "needed": one.needed, "to_start": one.path in needs,
+             "file": one.mark.file, "line": one.mark.line, "team": one.place}
+            for one in inputs
+        ],
+        "worst_case": {
+            "total": _figures(worst.total),
+            "teams": {team: _figures(figures) for team, figures in worst.teams.items()},
+            "models": {
+                model: {"calls": _bound(calls), "price": _price(worst.terms.prices.get(model))}
+                for model, calls in worst.models.items()
+            },
+            "unbounded": [
+                {"step": loop.step, "length_of": loop.length_of, "file": loop.mark.file,
+                 "line": loop.mark.line}
+                for loop in worst.unbounded
+            ],
+            "assumed_input_tokens_per_call": worst.terms.input_tokens,
+        },
+        "exceeded": [*told],
+    }  # fmt: skip
+
+
+def _figures(figures: Figures) -> Json:
+    """A cost that leaves models out is no cost: it is null, and what is priced stands beside it."""
+    cost = _bound(round(figures.cost, 6) if bounded(figures.cost) else figures.cost)
+    return {
+        "visits": figures.visits,
+        "model_calls": _bound(figures.model_calls),
+        "skill_calls": _bound(figures.skill_calls),
+        "approvals": _bound(figures.approvals),
+        "output_tokens": _bound(figures.output_tokens),
+        "cost_usd": None if figures.unpriced else cost,
+        "priced_cost_usd": cost,
+        "unpriced": [*figures.unpriced],
+    }
+
+
+def _price(price: Price | None) -> JsonValue:
+    return None if price is None else price.model_dump(exclude_none=True)
+
+
+def _bound(value: float) -> JsonValue:
+    if not bounded(value):
+        return None
+    return int(value) if float(value).is_integer() else value
+
+
+def _whole(text: str) -> int:
+    if not text.replace("_", "").isdecimal():
+        raise ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not 0 <= amount < math.inf:
+        raise ArgumentTypeError(f"{text!r} is no amount of US dollars, like 2.50")
+    return amount

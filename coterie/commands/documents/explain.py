@@ -1,0 +1,49 @@
+"""`coterie explain`: every effective value of a document, and the line that it came from."""
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_model, add_target
+from coterie.documents.catalog import Catalog
+from coterie.documents.compilation import compile_located
+from coterie.documents.product_capabilities import capabilities
+from coterie.explaining.effective_values import explained
+from coterie.explaining.values_text import found, overview, parts, values_text
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings
+from coterie.terminal import say
+from dsl.errors import nearest
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_target(parser)
+    parser.add_argument(
+        "path", nargs="?", metavar="PATH",
+        help="a dotted path, or some of its parts in order: teams.review, review.check.model",
+    )  # fmt: skip
+    add_model(parser)
+    parser.add_argument("--json", action="store_true", help="print a JSON list of all values")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Compile and tell."""
+    path: str | None = args.path
+    catalog = Catalog(settings)
+    located = catalog.locate(args.target)
+    compiled = compile_located(catalog, located, args.model)
+    values = explained(compiled, capabilities().skills, args.model)
+    chosen = values if path is None else tuple(found(values, path))
+    if path is not None and not chosen:
+        known = {part for value in values for part in parts(value.dotted)}
+        missing = next((part for part in parts(path) if part not in known), None)
+        what = f"nothing is called {missing!r}" if missing else f"nothing lies at {path}"
+        hint = nearest(missing, known) if missing else ""
+        raise CommandError(f"in {args.target} {what}{f': {hint}' if hint else ''}")
+    if args.json:
+        say(json.dumps([value.as_dict() for value in chosen], indent=2, ensure_ascii=False))
+    elif path is None:
+        say(overview(compiled.plan, catalog.sources(located), values, args.target))
+    else:
+        say(values_text(chosen, path))
+    return ExitCode.DONE

@@ -1,0 +1,129 @@
+"""`coterie graph`: the picture of a team, or of the path that a run took through it."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from coterie.arguments import add_model
+from coterie.documents.catalog import Catalog
+from coterie.documents.compilation import compile_located
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings
+from coterie.terminal import note, say
+from dsl.errors import InvalidDocument
+from dsl.model.plan import Plan
+from dsl.visible import visible
+
+if TYPE_CHECKING:  # these load Temporal's library, which the picture of a file does not need
+    from coterie.graph.run_graph import SeenRun
+    from coterie.graph.taken_path import Walk
+
+Format = Literal["mermaid", "svg"]
+_SUFFIXES: dict[str, Format] = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "target", metavar="TEAM_OR_FILE_OR_RUN",
+        help="a file, the name of a team, the id of a run, or a run's history as JSON",
+    )  # fmt: skip
+    parser.add_argument(
+        "--format", choices=("mermaid", "svg"),
+        help="mermaid unless the output's name says otherwise",
+    )  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="OUT", help="a file, instead of standard output")
+    add_model(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Draw."""
+    output: str | None = args.output
+    chosen = _format(args.format, output)
+    plan, walk = _drawn(args.target, args.model, settings)
+    text = visible(_text(plan, walk, chosen))
+    if output is None:
+        say(text.rstrip("\n"))
+        return ExitCode.DONE
+    try:
+        (settings.cwd / output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"{output} cannot be written: {error.strerror}") from None
+    note(f"{output} written")
+    return ExitCode.DONE
+
+
+def _format(given: Format | None, output: str | None) -> Format:
+    suffix = Path(output or "").suffix.lower()
+    named = _SUFFIXES.get(suffix)
+    if suffix and named is None and given is None:
+        raise CommandError(
+            f"{output}: a graph is drawn as {', '.join(sorted(_SUFFIXES))}; for another name say "
+            "which with --format"
+        )
+    if given is not None and named not in (None, given):
+        raise CommandError(
+            f"--format {given} does not fit the name {output}; leave one of them out"
+        )
+    return given or named or "mermaid"
+
+
+def _drawn(target: str, model: str | None, settings: Settings) -> "tuple[Plan, Walk | None]":
+    """What is meant: a file or a team, else a run."""
+    if target.endswith(".json"):
+        seen = _recorded(target, settings)
+        return seen.plan, seen.walk
+    catalog = Catalog(settings)
+    try:
+        located = catalog.locate(target)
+    except InvalidDocument as error:
+        seen = _seen(target, settings, error)
+        return seen.plan, seen.walk
+    return compile_located(catalog, located, model).plan, None
+
+
+def _recorded(target: str, settings: Settings) -> "SeenRun":
+    from coterie.graph.run_graph import seen_history
+    from coterie.interrupts import run_async
+    from coterie.replay.rebuilt_run import NotFollowed
+    from coterie.storage.histories import history_in
+
+    async def rebuilt() -> "SeenRun | NotFollowed":
+        return await seen_history(await history_in(settings.cwd / target, settings))
+
+    seen = run_async(rebuilt())
+    if isinstance(seen, NotFollowed):
+        raise CommandError(
+            f"{target} is the history of another workflow, or of another version: {seen.cause}"
+        )
+    return seen
+
+
+def _seen(target: str, settings: Settings, unknown: InvalidDocument) -> "SeenRun":
+    """The run of this id; `unknown` tells why it is no team and no file."""
+    from coterie.graph.run_graph import seen_run
+    from coterie.interrupts import run_async
+    from coterie.server.connection import open_connection
+
+    async def seen() -> "SeenRun":
+        connection = await open_connection(settings)
+        return await seen_run(connection.client, target)
+
+    try:
+        return run_async(seen())
+    except CommandError as error:
+        problem = unknown.problems[0]
+        told = f"{problem.message}{f' ({problem.fix})' if problem.fix else ''}"
+        raise CommandError(f"{told}; as a run: {error}") from None
+
+
+def _text(plan: Plan, walk: "Walk | None", chosen: Format) -> str:
+    from coterie.graph.picture import picture
+
+    if chosen == "svg":
+        from coterie.graph.drawing.svg import svg_of
+
+        return svg_of(picture(plan), walk)
+    from coterie.graph.mermaid import mermaid_of
+
+    return mermaid_of(picture(plan), walk)

@@ -1,0 +1,92 @@
+"""`coterie record`: make a file of tests from a run that has ended."""
+
+import os
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coterie.arguments import add_run
+from coterie.documents.catalog import Catalog, is_test
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings
+from coterie.terminal import note, say
+
+if TYPE_CHECKING:
+    from coterie.testing.recording.recorder import RecordedRun
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", required=True,
+                        help="the file to write, NAME.test.yml; it may not exist yet")  # fmt: skip
+    parser.add_argument("--team", metavar="TEAM_OR_FILE",
+                        help="the team to test; the one of the run unless said")  # fmt: skip
+    parser.add_argument(
+        "--workspace", metavar="DIR",
+        help="let skills run for real on a copy of this folder; without it, what they came to in "
+        "the run is kept and played",
+    )  # fmt: skip
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Read the run, write the file, and check that it can be run."""
+    from coterie.interrupts import run_async
+
+    file = settings.cwd / args.output
+    if not is_test(file):
+        raise CommandError(f"{args.output} has not the name of a file of tests: NAME.test.yml")
+    if file.exists():
+        raise CommandError(f"{args.output} exists already; name another file")
+    if not file.parent.is_dir():
+        raise CommandError(f"the folder of {args.output} does not exist")
+    seen = run_async(_seen(args.run, settings))
+    _write(args, settings, file, seen)
+    return ExitCode.DONE
+
+
+async def _seen(id: str, settings: Settings) -> "RecordedRun":
+    from coterie.logs import quietly
+    from coterie.server.connection import open_connection
+    from coterie.testing.recording.recorder import recorded_run
+
+    quietly(settings)
+    return await recorded_run((await open_connection(settings)).client, id)
+
+
+def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun") -> None:
+    from coterie.testing.files.test_reader import read_tests
+    from coterie.testing.files.test_writer import yaml_of
+    from coterie.testing.recording.recorder import recorded
+    from coterie.text.problems import counted
+
+    team = _team(args.team or seen.plan.name, settings, file)
+    workspace = None
+    if args.workspace is not None:
+        workspace = os.path.relpath(settings.cwd / args.workspace, file.parent)
+    document = recorded(seen, team=team, workspace=workspace)
+    played = "skills run on a copy of it" if workspace else "what skills came to is played too"
+    head = f"Recorded from the run {args.run} of {seen.plan.name}; {played}."
+    try:
+        file.write_text(yaml_of(document, head), encoding="utf-8")
+    except OSError as error:
+        file.unlink(missing_ok=True)  # half a file would be in the way of the next try
+        raise CommandError(f"{args.output} cannot be written: {error.strerror}") from None
+    tests = read_tests(settings, file)
+    decisions = tests.cases[0].document.decisions
+    say(f"{args.output}: {counted(len(document.answers), 'answer')}, "
+        f"{counted(len(document.skills), 'result')} of skills, "
+        f"{counted(len(decisions), 'decision')}")  # fmt: skip
+    note(f"run it with: coterie test {args.output}")
+
+
+def _team(named: str, settings: Settings, file: Path) -> str:
+    """The team as the file names it: by its name, else by its path from the file.
+
+    Raises:
+        InvalidDocument: there is no such team.
+    """
+    if (settings.cwd / named).is_file():
+        return os.path.relpath(settings.cwd / named, file.parent)
+    located = Catalog(settings).locate(named)
+    return located.name

@@ -1,0 +1,53 @@
+"""`coterie schema`: the JSON Schema of what people write, for editors."""
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings
+from coterie.terminal import note, say
+from dsl.values import Json
+
+OF = ("document", "override", "persona", "test")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "of", nargs="?", choices=OF, default="document", metavar="WHAT",
+        help="document (unless said), override (a file laid over others, like coterie.yml), "
+        "persona (a file of config/personas), test (name.test.yml)",
+    )  # fmt: skip
+    parser.add_argument("-o", dest="output", metavar="FILE", help="write it there")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Print it, or write it."""
+    text = json.dumps(schema_of(args.of), indent=1, ensure_ascii=False)
+    if args.output is None:
+        say(text)
+        return ExitCode.DONE
+    file = settings.cwd / args.output
+    try:
+        file.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"{args.output} cannot be written: {error.strerror}") from None
+    note(f"{args.output} says what a {args.of} file may have")
+    return ExitCode.DONE
+
+
+def schema_of(of: str) -> Json:
+    """The schema by the name that the command line gives it."""
+    from dsl.editor_schema.editor_schema import (
+        document_schema,
+        model_schema,
+        override_schema,
+        persona_schema,
+    )
+
+    if of == "test":
+        from coterie.testing.files.test_document import TestDocument
+
+        return model_schema(TestDocument, "A file of tests beside a team of Coterie")
+    made = {"document": document_schema, "override": override_schema, "persona": persona_schema}
+    return made[of]()

@@ -1,0 +1,115 @@
+"""`coterie test`: run the tests of teams, with a played model, on a clock that skips time."""
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING
+
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings
+from coterie.terminal import note, say
+from coterie.text.problems import lines_of_file, problems_text
+from dsl.errors import InvalidDocument, Problem
+from dsl.values import seconds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from coterie.testing.files.test_reader import Case, TestFile
+    from coterie.testing.test_runner import CaseResult
+
+_LIMIT = "5m"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "targets", nargs="*", metavar="FILE",
+        help="files of tests (name.test.yml), or folders with such files anywhere in them; "
+        "without any, those of the project's own config",
+    )  # fmt: skip
+    parser.add_argument("-k", metavar="TEXT", dest="only",
+                        help="only cases with this text in `file: case`")  # fmt: skip
+    parser.add_argument("--trail", action="store_true",
+                        help="show below each failed case all that happened in it")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print the results as a JSON list")
+    parser.add_argument(
+        "--limit", metavar="TIME", type=_length, default=_LIMIT,
+        help=f"give a case up after so much of the machine's time; {_LIMIT} unless said",
+    )  # fmt: skip
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Read every file before the first case runs; then run them all."""
+    from coterie.interrupts import run_async
+    from coterie.testing.files.test_discovery import find_tests
+
+    chosen = _chosen(_read(settings, find_tests(settings, args.targets)), args.only)
+    if not chosen:
+        raise CommandError(f"no case has {args.only!r} in its file's or its own name")
+    results = run_async(_results(settings, chosen, args.limit, as_json=args.json, trail=args.trail))
+    failed = any(not result.passed for result in results)
+    return ExitCode.RUN_FAILED if failed else ExitCode.DONE
+
+
+def _length(text: str) -> float:
+    try:
+        length = seconds(float(text) if text.replace(".", "", 1).isdigit() else text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+    assert isinstance(length, float)
+    return length
+
+
+def _read(settings: Settings, files: "list[Path]") -> "list[TestFile]":
+    """Every file, or the problems of all of them at once."""
+    from coterie.testing.files.test_reader import read_tests
+
+    found: list[TestFile] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            tests = read_tests(settings, file)
+        except InvalidDocument as error:
+            problems += error.problems
+        else:
+            found.append(tests)
+            if tests.warnings:
+                note(problems_text(tests.warnings, lines_of_file(settings.cwd)))
+    if problems:
+        raise InvalidDocument(tuple(dict.fromkeys(problems)))
+    return found
+
+
+def _chosen(files: "list[TestFile]", only: str | None) -> "list[tuple[TestFile, Case]]":
+    return [
+        (file, case)
+        for file in files
+        for case in file.cases
+        if only is None or only.lower() in f"{file.shown}: {case.name}".lower()
+    ]
+
+
+async def _results(
+    settings: Settings,
+    chosen: "list[tuple[TestFile, Case]]",
+    limit: float,
+    *,
+    as_json: bool,
+    trail: bool,
+) -> "list[CaseResult]":
+    from coterie.logs import to_file
+    from coterie.testing.simulation.test_server import time_skipping_server
+    from coterie.testing.test_report import result_json, result_text, summary_text
+    from coterie.testing.test_runner import run_cases
+
+    to_file(settings)
+    results: list[CaseResult] = []
+    async with time_skipping_server(settings) as client:
+        async for result in run_cases(client, chosen, limit):
+            results.append(result)
+            if not as_json:
+                say(result_text(result, trail=trail))
+    if as_json:
+        say(json.dumps([result_json(result) for result in results], indent=2, ensure_ascii=False))
+    note(summary_text(results))
+    return results

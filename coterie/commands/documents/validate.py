@@ -1,0 +1,131 @@
+"""`coterie validate`: every problem of documents, in one pass."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from coterie.documents.catalog import Catalog, Located
+from coterie.documents.compilation import compile_located
+from coterie.documents.persona_files import is_persona, persona_problems
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings
+from coterie.terminal import note, say
+from coterie.text.problems import counted, lines_of_file, problems_text, summary
+from dsl.analysis.findings import analysed, warnings
+from dsl.errors import InvalidDocument, Problem
+
+PAGE = "docs/errors.md"
+"""Has a section for each code."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "targets", nargs="*", metavar="TEAM_FILE_OR_FOLDER",
+        help="files, names of teams, or folders, of which every document is read; without any, "
+        "all of the project's own teams",
+    )  # fmt: skip
+    parser.add_argument("--strict", action="store_true", help="fail on any warning")
+    parser.add_argument("--json", action="store_true", help="print the problems as a JSON list")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Compile each document and tell what is wrong with it."""
+    targets: list[str] = args.targets
+    reading = _Reading(Catalog(settings))
+    if targets:
+        for target in targets:
+            reading.target(target)
+    else:
+        reading.own()
+    problems = reading.problems
+    if args.json:
+        say(json.dumps([problem.as_dict() for problem in problems], indent=2, ensure_ascii=False))
+    elif problems:
+        say(problems_text(problems, lines_of_file(settings.cwd)))
+    note(f"{reading.told}: {summary(problems)}")
+    if problems and not args.json:
+        note(_page(problems))
+    if any(problem.severity == "error" for problem in problems):
+        return ExitCode.CALL_WRONG
+    return ExitCode.RUN_FAILED if args.strict and problems else ExitCode.DONE
+
+
+class _Reading:
+    """The documents of one call: which they are, and what is wrong with them."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._targets: list[str] = []
+        self._seen: dict[Path, None] = {}
+        self._others: int | None = None
+        """YAML files in folders that are no documents; None without a folder."""
+        self._problems: dict[Problem, None] = {}
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """Each once, however many documents share the file that it is in."""
+        return tuple(self._problems)
+
+    @property
+    def told(self) -> str:
+        """What was read: `teams, a.yml (3 documents read, 2 other files left out)`."""
+        names = ", ".join(self._targets)
+        if self._others is None:
+            return names
+        read = f"{counted(len(self._seen), 'document')} read"
+        others = f", {counted(self._others, 'other file')} left out" if self._others else ""
+        return f"{names} ({read}{others})"
+
+    def own(self) -> None:
+        """Read all of the project's own teams."""
+        own = self._catalog.own()
+        if not own:
+            raise CommandError(
+                "name a file, a folder or a team; this project has no config/teams of its own"
+            )
+        for located in own:
+            self._targets.append(located.name)
+            self._documents([located])
+
+    def target(self, target: str) -> None:
+        """Read what a person named: one document, or every one in a folder."""
+        self._targets.append(target)
+        try:
+            self._documents(self._meant(target))
+        except InvalidDocument as error:
+            self._add(error.problems)
+
+    def _meant(self, target: str) -> Sequence[Located]:
+        if not self._catalog.is_folder(target):
+            return (self._catalog.locate(target),)
+        self._others = self._others or 0
+        found, others = self._catalog.below(target)
+        self._others += others
+        return found
+
+    def _documents(self, documents: Iterable[Located]) -> None:
+        for located in documents:
+            file = located.file.resolve()
+            if file not in self._seen:
+                self._seen[file] = None
+                self._add(_problems(self._catalog, located))
+
+    def _add(self, problems: Iterable[Problem]) -> None:
+        self._problems |= dict.fromkeys(problems)
+
+
+def _problems(catalog: Catalog, located: Located) -> Sequence[Problem]:
+    if is_persona(located.file):
+        return persona_problems(catalog, located)
+    try:
+        compiled = compile_located(catalog, located)
+    except InvalidDocument as error:
+        return error.problems
+    return warnings(compiled, analysed(compiled))
+
+
+def _page(problems: Sequence[Problem]) -> str:
+    codes = sorted({problem.code for problem in problems})
+    return f"{PAGE} has the cause and the cure of {', '.join(codes)}"

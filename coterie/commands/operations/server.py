@@ -1,0 +1,81 @@
+"""`coterie server`: the project's embedded Temporal server; start, show, stop, or stay with it."""
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from coterie.failures import ExitCode
+from coterie.server.embedded_server import EmbeddedServer, ServerMoved, supervise
+from coterie.server.server_process import ServerRecord
+from coterie.settings import Settings
+from coterie.terminal import note, say
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--stop", action="store_true", help="stop it; its runs stay on disk")
+    what.add_argument("--status", action="store_true", help="say whether it runs; 1 when not")
+    what.add_argument(
+        "--foreground", action="store_true",
+        help="stay with it, bring it back when it dies, stop it on Ctrl-C",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print address, UI and state as JSON")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Start it unless asked for something else."""
+    server = EmbeddedServer(settings)
+    if settings.address is not None:
+        note(f"COTERIE_ADDRESS is set, so other commands use {settings.address}, not this server")
+    if args.stop:
+        note("the embedded server is stopped" if server.stop() else "no embedded server runs here")
+        return ExitCode.DONE
+    if args.status:
+        return _status(server, as_json=args.json)
+    record = server.ensure()
+    _show(record, running=True, as_json=args.json)
+    return _stay(server, record) if args.foreground else ExitCode.DONE
+
+
+def _status(server: EmbeddedServer, *, as_json: bool) -> ExitCode:
+    record = server.record()
+    healthy = server.healthy()
+    if as_json or (healthy and record is not None):
+        _show(record, running=healthy, as_json=as_json)
+    else:
+        note("no embedded server runs here; start it with `coterie server`")
+    return ExitCode.DONE if healthy else ExitCode.RUN_FAILED
+
+
+def _show(record: ServerRecord | None, *, running: bool, as_json: bool) -> None:
+    if as_json:
+        told: dict[str, object] = {"running": running}
+        if record is not None:
+            told |= {"address": record.address, "ui": record.ui, "pid": record.pid}
+        say(json.dumps(told, indent=2))
+    elif record is not None:
+        say(f"Temporal  {record.address}")
+        say(f"UI        {record.ui}")
+        say(f"for the temporal CLI: export TEMPORAL_ADDRESS={record.address}")
+
+
+def _stay(server: EmbeddedServer, record: ServerRecord) -> ExitCode:
+    from coterie.interrupts import run_async
+
+    note("Ctrl-C stops it")
+    try:
+        run_async(_supervised(server, record))
+    except KeyboardInterrupt:
+        server.stop()
+        note("the embedded server is stopped")
+        return ExitCode.INTERRUPTED
+    return ExitCode.DONE
+
+
+async def _supervised(server: EmbeddedServer, record: ServerRecord) -> None:
+    while True:
+        try:
+            await supervise(server, record, lambda: note("the server had died; it is back"))
+        except ServerMoved as moved:
+            note(str(moved))
+            record = moved.record

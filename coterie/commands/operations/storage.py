@@ -1,0 +1,61 @@
+"""`coterie storage`: where large values and conversations lie, how many, and how to clean up."""
+
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings
+from coterie.terminal import say
+
+_DAY = 86_400
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "--clean",
+        metavar="DAYS",
+        type=int,
+        help="delete what was not written for so many days: more than the longest run lasts, and "
+        "than its history is kept",
+    )
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Show the storage; delete what is old when asked to."""
+    from activities.storage.blobs import DirectoryBlobs
+    from coterie.storage.large_values import storage_of
+
+    storage = storage_of(settings)
+    if not isinstance(storage.blobs, DirectoryBlobs):
+        if args.clean is not None:
+            raise CommandError(
+                f"the storage is {storage.told}, which is not cleaned from here; a bucket has "
+                "lifecycle rules"
+            )
+        say(f"storage {storage.told}")
+        return ExitCode.DONE
+    if args.clean is not None:
+        if args.clean < 1:
+            raise CommandError("--clean takes a number of days, at least 1")
+        count, size = _deleted(storage.blobs.folder, time.time() - args.clean * _DAY)
+        say(f"deleted {count} values, {_megabytes(size)}")
+    files = _files(storage.blobs.folder)
+    say(f"storage {storage.told}: {len(files)} values, {_megabytes(sum(files.values()))}")
+    return ExitCode.DONE
+
+
+def _files(folder: Path) -> dict[Path, int]:
+    return {file: file.stat().st_size for file in folder.glob("??/*") if file.is_file()}
+
+
+def _deleted(folder: Path, before: float) -> tuple[int, int]:
+    old = {file: size for file, size in _files(folder).items() if file.stat().st_mtime < before}
+    for file in old:
+        file.unlink(missing_ok=True)
+    return len(old), sum(old.values())
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1_000_000:.1f} MB"

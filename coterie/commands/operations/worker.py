@@ -1,0 +1,31 @@
+"""`coterie worker`: serve the runs of the shared task queue until interrupted."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import duration_given
+from coterie.documents.catalog import Catalog
+from coterie.documents.trusted_catalog import trusted_catalog
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+    parser.add_argument(
+        "--grace", type=duration_given, default=60.0, metavar="DURATION",
+        help="how long calls in progress may go on once it is told to stop, like 20s (60s unless "
+        "said); what takes longer is made again by another worker",
+    )  # fmt: skip
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """What it may touch comes from the project's configuration alone."""
+    from coterie.interrupts import run_async
+    from coterie.worker.worker_service import serve
+
+    trusted = trusted_catalog(settings, Catalog(settings), args.workspace)
+    try:
+        return run_async(serve(settings, trusted, args.grace))
+    except KeyboardInterrupt:
+        return ExitCode.DONE

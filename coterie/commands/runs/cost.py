@@ -1,0 +1,21 @@
+"""`coterie cost`: what a run has used, by team, task, persona, model and tool."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Ask the run, or read it out of the history of one that has ended."""
+    from coterie.inspection.run_costs import show_cost
+    from coterie.interrupts import run_async
+
+    return run_async(show_cost(settings, args.run, as_json=args.json))

@@ -1,0 +1,20 @@
+"""`coterie pending`: what waits for a person, in one run or in all of them."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's id; all open runs without")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Ask the runs."""
+    from coterie.display.short_commands import show_pending
+    from coterie.interrupts import run_async
+
+    return run_async(show_pending(settings, args.run, as_json=args.json))

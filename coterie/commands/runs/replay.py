@@ -1,0 +1,88 @@
+"""`coterie replay`: whether this code decides recorded runs as they were decided."""
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING
+
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings
+from coterie.terminal import note, say
+
+if TYPE_CHECKING:
+    from coterie.replay.server_replay import RunReplayed
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "sources", nargs="*", metavar="FILE_OR_RUN", help="histories as JSON, or ids of runs"
+    )
+    parser.add_argument("--open", action="store_true", help="every run that has not ended")
+    parser.add_argument(
+        "--query", metavar="FILTER", help="of the open runs, those of this list filter of Temporal"
+    )
+    parser.add_argument("--limit", type=_count, metavar="N", help="of the open runs, the latest N")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise ArgumentTypeError(f"{text!r} is no number of runs; write one like 100")
+    return int(text)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Replay and compare."""
+    from coterie.interrupts import run_async
+
+    if args.open == bool(args.sources):
+        raise CommandError("name a history's file or a run, or replay all open runs with --open")
+    if not args.open and (args.query is not None or args.limit is not None):
+        raise CommandError("--query and --limit choose among the open runs; add --open")
+    if args.open:
+        return run_async(_replay_open(args.query, args.limit, settings))
+    return run_async(_replay(args.sources, settings))
+
+
+async def _replay(sources: list[str], settings: Settings) -> ExitCode:
+    from coterie.logs import quietly
+    from coterie.replay.report import differences_text, same_text
+
+    quietly(settings)
+    code = ExitCode.DONE
+    for source in sources:
+        done = await _replayed(source, settings)
+        if done.same:
+            say(same_text(done))
+        else:
+            note(f"{done.events} events of {done.run}: this code decides otherwise than was "
+                 "recorded")  # fmt: skip
+            say(differences_text(done))
+            code = ExitCode.RUN_FAILED
+    return code
+
+
+async def _replayed(source: str, settings: Settings) -> "RunReplayed":
+    from coterie.replay.server_replay import Comparison, replayed_file
+    from coterie.server.connection import open_connection
+    from coterie.storage.histories import history_in
+
+    if (settings.cwd / source).is_file() or source.endswith(".json"):
+        return await replayed_file(await history_in(settings.cwd / source, settings))
+    connection = await open_connection(settings)
+    return await Comparison(connection.client).run(source)
+
+
+async def _replay_open(query: str | None, limit: int | None, settings: Settings) -> ExitCode:
+    from coterie.logs import quietly
+    from coterie.replay.report import row, total
+    from coterie.replay.server_replay import Comparison
+    from coterie.runs.open_runs import open_executions
+    from coterie.server.connection import open_connection
+
+    quietly(settings)
+    client = (await open_connection(settings)).client
+    seen: list[RunReplayed] = []
+    async for done in Comparison(client).open_runs(open_executions(client, query, limit)):
+        say(row(done))
+        seen.append(done)
+    note(total(seen))
+    return ExitCode.DONE if all(one.same for one in seen) else ExitCode.RUN_FAILED

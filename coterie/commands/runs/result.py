@@ -1,0 +1,21 @@
+"""`coterie result`: how a run ended; waits for its end."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Wait and tell."""
+    from coterie.display.short_commands import show_result
+    from coterie.interrupts import run_async
+
+    return run_async(show_result(settings, args.run, as_json=args.json))

@@ -1,0 +1,103 @@
+"""`coterie run`: compile, start, serve and watch a run in this process; or go on with one."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+
+from coterie.arguments import add_context, add_model, read_context, tell_warnings
+from coterie.display.written_decisions import WrittenDecision, read_decisions
+from coterie.documents.compilation import compile_target, startable
+from coterie.documents.worker_trust import key_names, missing_keys
+from coterie.failures import CommandError, ExitCode
+from coterie.runs.records import RunRecord, find, new_record
+from coterie.settings import Settings
+from coterie.terminal import is_interactive, note
+from dsl.model.plan import Plan
+from dsl.values import Json
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "target", nargs="?", metavar="TEAM_OR_FILE", help="a file, or the name of a team"
+    )
+    parser.add_argument(
+        "--resume", nargs="?", const="", metavar="RUN",
+        help="go on with a run that was begun in this project; the latest when no id is given",
+    )  # fmt: skip
+    add_context(parser)
+    add_model(parser)
+    parser.add_argument(
+        "--decisions", metavar="FILE", help="a YAML file that decides approvals beforehand"
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="tell every event of the run with its reason"
+    )
+    parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Begin or go on, and stay with the run to its end."""
+    written = _written(args, settings)
+    if args.resume is not None:
+        _refuse_beside_resume(args)
+        record = find(settings, args.resume or None)
+        _refuse_without_keys(missing_keys(record.keys, settings))
+        return _serve(settings, record, None, written, verbose=args.verbose)
+    if args.target is None:
+        raise CommandError("name a team or a file, or go on with a run: coterie run --resume")
+    context = read_context(settings, args.context, args.settings)
+    document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
+    tell_warnings(args.target, document.compiled.warnings)
+    keys = key_names(document.compiled.plan, document.trusted)
+    _refuse_without_keys(missing_keys(keys, settings))
+    plan = startable(document.compiled, context).plan
+    record = new_record(settings, args.id, plan.name, document.trusted, keys)
+    return _serve(settings, record, (plan, context), written, verbose=args.verbose)
+
+
+def _written(args: Namespace, settings: Settings) -> tuple[WrittenDecision, ...]:
+    if args.decisions is None:
+        return ()
+    return read_decisions(settings.cwd / args.decisions, args.decisions)
+
+
+def _refuse_beside_resume(args: Namespace) -> None:
+    given = [
+        name for name in ("context", "settings", "id", "model", "workspace", "target")
+        if getattr(args, name)
+    ]  # fmt: skip
+    if given:
+        names = {"settings": "--set", "target": repr(args.target)}
+        told = ", ".join(names.get(name, f"--{name}") for name in given)
+        raise CommandError(f"{told} cannot be given with --resume: a run goes on as it was begun")
+
+
+def _refuse_without_keys(missing: Sequence[str]) -> None:
+    if missing:
+        raise CommandError("; ".join(missing))
+
+
+def _serve(
+    settings: Settings,
+    record: RunRecord,
+    begin: tuple[Plan, Json] | None,
+    written: Sequence[WrittenDecision],
+    *,
+    verbose: bool,
+) -> ExitCode:
+    from coterie.display.run_session import serve_and_watch
+    from coterie.interrupts import run_async
+
+    interactive = is_interactive()
+    if not interactive and sys.stdin is not None and not written:
+        note("no terminal: approvals wait until `coterie approve` or `coterie reject` decides them")
+    try:
+        return run_async(
+            serve_and_watch(
+                settings, record, begin, written, interactive=interactive, verbose=verbose
+            )
+        )
+    except KeyboardInterrupt:
+        note(f"\nthe run {record.id} is not over; go on with it: coterie run --resume {record.id}")
+        return ExitCode.INTERRUPTED

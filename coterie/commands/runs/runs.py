@@ -1,0 +1,51 @@
+"""`coterie runs`: the runs of a server, by state, team and age."""
+
+import argparse
+from argparse import ArgumentParser, Namespace
+from datetime import timedelta
+
+from coterie.arguments import duration_given
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+_STATES = (
+    "running", "waiting", "paused", "stopping", "no_worker", "completed", "failed", "cancelled",
+    "terminated", "timed_out", "open", "closed",
+)  # fmt: skip
+_MOST = 1_000
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--state", choices=_STATES, help="only runs in this state")
+    parser.add_argument("--team", help="only runs of this team, or that are at it now")
+    parser.add_argument(
+        "--newer-than", type=_age, metavar="AGE", help="only runs that began within, like 2h or 3d"
+    )
+    parser.add_argument(
+        "--older-than", type=_age, metavar="AGE", help="only runs that began before, like 2h or 3d"
+    )
+    parser.add_argument(
+        "--limit", type=_limit, default=20, metavar="N", help="at most so many; default: 20"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """List them."""
+    from coterie.display.short_commands import show_runs
+    from coterie.interrupts import run_async
+    from coterie.runs.run_list import RunFilter
+
+    wanted = RunFilter(args.state, args.team, args.newer_than, args.older_than)
+    return run_async(show_runs(settings, wanted, args.limit, as_json=args.json))
+
+
+def _age(text: str) -> timedelta:
+    return timedelta(seconds=duration_given(text))
+
+
+def _limit(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {_MOST}")
+    return int(text)

@@ -1,0 +1,26 @@
+"""`coterie show`: one request of a run, whole, with all that is needed to decide it."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument(
+        "request", nargs="?", metavar="REQUEST",
+        help="which request, not needed when just one waits; or TEAM/STEP#N: the prompts, answers, "
+        "attempts and cost of a step",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Ask the run."""
+    from coterie.display.short_commands import show_request
+    from coterie.interrupts import run_async
+
+    return run_async(show_request(settings, args.run, args.request, as_json=args.json))

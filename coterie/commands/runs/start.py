@@ -1,0 +1,52 @@
+"""`coterie start`: begin a run that workers elsewhere serve, and print its id."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_context, add_model, add_target, read_context, tell_warnings
+from coterie.documents.catalog import Catalog
+from coterie.documents.compilation import compile_located, startable
+from coterie.documents.trusted_catalog import trusted_catalog
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import Settings
+from dsl.values import Json
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_target(parser)
+    add_context(parser)
+    add_model(parser)
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """A name is left to the worker's own catalog; of a file, its plan is sent, or its document.
+
+    The document is sent where the workers run no plans that they did not compile.
+    """
+    from coterie.interrupts import run_async
+    from coterie.runs.starter import start
+
+    context: Json = read_context(settings, args.context, args.settings)
+    target: str = args.target
+    catalog = Catalog(settings)
+    is_file = (settings.cwd / target).is_file()
+    if not is_file and not args.model:
+        if settings.address is None:  # the worker is on this machine and looks in the same place
+            startable(compile_located(catalog, catalog.locate(target)), context)
+        return run_async(start(settings, target, None, context, args.id))
+    if settings.address is not None and not is_file and catalog.named(target) is None:
+        raise CommandError(
+            f"--model needs the document here, and this machine has no team {target!r}"
+        )
+    trusted = trusted_catalog(settings, catalog, None)
+    if not trusted.accept_plans and args.model:
+        raise CommandError(
+            "--model changes the plan here, and workers without `worker.accept_plans` run no plans "
+            "that they did not compile; name the model in the document"
+        )
+    located = catalog.locate(target)
+    compiled = startable(compile_located(catalog, located, args.model), context)
+    tell_warnings(args.target, compiled.warnings)
+    document = None if trusted.accept_plans else located.file.read_text(encoding="utf-8")
+    return run_async(start(settings, compiled.plan.name, compiled.plan, context, args.id,
+                           marked=trusted.marks_runs, document=document))  # fmt: skip

@@ -1,0 +1,28 @@
+"""`coterie watch`: follow a run that goes on elsewhere; Ctrl-C leaves it alone."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from coterie.arguments import add_run
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_run(parser)
+    parser.add_argument(
+        "--verbose", action="store_true", help="tell every event of the run with its reason"
+    )
+    parser.add_argument(
+        "--plain", action="store_true", help="write lines, also in a terminal, as into a pipe"
+    )
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Follow the run to its end."""
+    from coterie.display.watch_command import watch_run
+    from coterie.interrupts import run_async
+
+    live = sys.stdout.isatty() and sys.stderr.isatty() and not args.plain
+    return run_async(watch_run(settings, args.run, live=live, verbose=args.verbose))

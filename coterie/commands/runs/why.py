@@ -1,0 +1,45 @@
+"""`coterie why`: because of what a run went where it went."""
+
+from argparse import ArgumentParser, Namespace
+
+from coterie.failures import ExitCode
+from coterie.settings import Settings
+from coterie.terminal import note, say
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("run", metavar="RUN_OR_FILE", help="the run's id, or its history as JSON")
+    parser.add_argument(
+        "visit", nargs="?", metavar="VISIT",
+        help="one visit, as review#2, or a team: every rule with what it found; without it, the "
+        "whole run in short",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: Namespace, settings: Settings) -> ExitCode:
+    """Replay the run's history, and tell what was asked and found."""
+    from coterie.interrupts import run_async
+
+    return run_async(_why(args.run, args.visit, settings, as_json=args.json))
+
+
+async def _why(source: str, asked: str | None, settings: Settings, *, as_json: bool) -> ExitCode:
+    from coterie.inspection.trace import traced
+    from coterie.inspection.why_text import json_text, run_text, visits_text
+    from coterie.logs import quietly
+
+    quietly(settings)
+    trace = await traced(settings, source)
+    if not trace.visits:
+        note("another version of this code ran it: its worker tells what it decided, not what it "
+             "looked at")  # fmt: skip
+    visits = trace.visits if asked is None else trace.of(asked)
+    if as_json:
+        say(json_text(trace, visits))
+    elif asked is None:
+        say(run_text(trace, source))
+    else:
+        say(visits_text(visits))
+    return ExitCode.DONE

@@ -1,0 +1,273 @@
+"""The point of a recorded run from which another one goes on: found by replaying its history.
+
+The state at that point is in no history; it is what the interpreter has in memory there (decision
+0007), so the history goes through it once more, up to there. Of a run that continued as new each
+part is looked through, the latest first.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+
+from pydantic import ValidationError
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client, WorkflowHistory
+
+from activities.contracts import ForkResult
+from coterie.failures import CommandError
+from coterie.replay.observer import Onlooker, observed
+from coterie.runs.run_client import Run
+from coterie.storage.wire import data_converter
+from dsl.errors import listed
+from dsl.evaluate.routing import failed_task
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Plan
+from dsl.model.step_paths import within_rounds, without_rounds
+from dsl.values import Json
+from workflows.core.memory import Noted
+from workflows.core.messages import TeamInput
+from workflows.core.state import MAIN, RunState
+from workflows.team import TeamWorkflow
+
+_MOST_FAILURES = 50
+_UNFINISHED = ("LimitExceeded", "RunRefused", "InvalidPlan")
+"""Ends that come again from the same place, whatever is changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where another run may go on."""
+
+    plan: Plan
+    carried: Json
+    """The state there."""
+    at: str
+    """`review#2`, or `review#2/check`: in the middle of a visit, where a task had failed."""
+
+
+async def point_at(client: Client, run: str, part: str | None, visit: str) -> Point:
+    """The beginning of a visit of a run, which may still go on or have ended in any way.
+
+    Raises:
+        CommandError: there is no such visit, or nobody can go on from there.
+    """
+    known: list[str] = []
+    line = await Run(client, run).history(part)
+    last: str | None = None
+    while True:
+        points = await _replayed(line, visit)
+        own = _up_to(last, points.visits)
+        if points.found is not None and visit in own:
+            return points.point(points.found, visit)
+        if visit in points.elsewhere and visit in own:
+            raise CommandError(
+                f"the visit {visit} of the run {run!r} was one of several ways at once, or a team "
+                f"as a step; fork where they began: {points.elsewhere[visit]}"
+            )
+        known = [*own, *known]
+        before = await _before(client, line)
+        if before is None:
+            told = listed(set(known))  # where a fork began is a visit of both runs
+            raise CommandError(f"the run {run!r} has no visit {visit!r}; it has: {told}")
+        line, forked_at = before
+        if last is None or last in points.visits:
+            last = forked_at or None  # else the visit lies further back still
+
+
+def _up_to(last: str | None, visits: list[str]) -> list[str]:
+    """The visits of a run up to the one that another was forked from: none when it lies before."""
+    if last is None:
+        return visits
+    return visits[: visits.index(last) + 1] if last in visits else []
+
+
+async def _before(
+    client: Client, history: WorkflowHistory
+) -> tuple[WorkflowHistory, str | None] | None:
+    """What came before: the part that a history continues, or the run it was forked from and where.
+
+    Returns:
+        The history, and the latest of its visits that leads here; None when all of them do.
+    """
+    started = history.events[0].workflow_execution_started_event_attributes
+    if started.continued_execution_run_id:
+        run = Run(client, history.workflow_id)
+        return await run.history(started.continued_execution_run_id), None
+    given = data_converter.payload_converter.from_payload(started.input.payloads[0], TeamInput)
+    if given.fork is None:
+        return None
+    found = next((found.at for found in _forks(history)), "")
+    origin = await Run(client, given.fork.run).history(given.fork.run_id)
+    return origin, found.partition("/")[0]
+
+
+async def began_with_a_plan(client: Client, run: str, part: str | None) -> bool:
+    """Whether a run, or the first of those that it was forked from, was started with a plan."""
+    line = await Run(client, run).history(part)
+    while (before := await _before(client, line)) is not None:
+        line, _ = before
+    started = line.events[0].workflow_execution_started_event_attributes
+    given = data_converter.payload_converter.from_payload(started.input.payloads[0], TeamInput)
+    return given.plan is not None
+
+
+def _forks(history: WorkflowHistory) -> Iterator[ForkResult]:
+    for event in history.events:
+        for payload in event.activity_task_completed_event_attributes.result.payloads:
+            try:
+                yield data_converter.payload_converter.from_payload(payload, ForkResult)
+            except (ValidationError, ValueError, RuntimeError):
+                continue
+
+
+async def point_of_failure(client: Client, run: str, part: str | None) -> Point:
+    """Where a failed run failed: at the step, as deep as it can be gone on with; else its visit.
+
+    Raises:
+        CommandError: it has not failed, or would only do so again.
+    """
+    history = await Run(client, run).history(part)
+    last = history.events[-1]
+    if last.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
+        raise CommandError(
+            f"the run {run!r} has not ended as failed; another run may begin at one of its visits: "
+            f"`coterie fork {run} --at TEAM#VISIT`"
+        )
+    failure = last.workflow_execution_failed_event_attributes.failure
+    kind = failure.application_failure_info.type
+    points = await _replayed(history, None)
+    if kind in _UNFINISHED or points.plan is None or not points.latest:
+        raise CommandError(
+            f"the run {run!r} ended with {kind or 'a failure'}, and from there it would again "
+            f"({failure.message}); begin at an earlier visit: `coterie fork {run} --at TEAM#VISIT`"
+        )
+    found = points.failed_step()
+    if found is not None:
+        return points.point(found.carried, f"{found.entry.team}#{found.entry.visit}/{found.path}")
+    at, carried = points.latest
+    return points.point(carried, at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A step that failed, with the state in which it can be tried again."""
+
+    entry: Noted
+    carried: Json
+
+    @property
+    def path(self) -> str:
+        return self.entry.step or ""
+
+
+@dataclass(slots=True)
+class _Points:
+    """What a replay passes by."""
+
+    wanted: str | None
+    plan: Plan | None = None
+    state: RunState | None = None
+    found: Json | None = None
+    visits: list[str] = field(default_factory=list[str])
+    elsewhere: dict[str, str] = field(default_factory=dict[str, str])
+    """`{visit: the visit of the run's own way before it}`, where there were several ways."""
+    latest: tuple[str, Json] | None = None
+    """The latest visit of the run's own way, and the state at its beginning."""
+    failures: deque[_Failure] = field(default_factory=lambda: deque(maxlen=_MOST_FAILURES))
+
+    def pass_by(self, state: RunState, entry: Noted) -> None:
+        """An entry is about to be noted; nothing of what it tells is remembered yet."""
+        if entry.kind == "team":
+            self._visit(state, entry)
+        elif entry.kind == "step" and entry.status == "failure" and self.wanted is None:
+            self.failures.append(_Failure(entry, _carried(state)))
+
+    def _visit(self, state: RunState, entry: Noted) -> None:
+        name = f"{entry.team}#{entry.visit}"
+        self.visits.append(name)
+        main = state.main
+        own = len(state.tracks) == 1 and main.team == entry.team and main.visit == 0
+        if not own:
+            self.elsewhere[name] = self.latest[0] if self.latest else "an earlier visit"
+        elif self.wanted in (None, name):
+            self.latest = name, _carried(state)
+            self.found = self.latest[1] if self.wanted == name else None
+        elif self.found is None:
+            self.latest = name, {}
+
+    def failed_step(self) -> _Failure | None:
+        """The failure that ended the run, where it first came about."""
+        state, plan = self.state, self.plan
+        team = plan.teams.get(state.main.team or "") if plan and state else None
+        if state is None or plan is None or team is None:
+            return None
+        frame = state.frames.get(f"{MAIN}:{team.id}#{state.main.visit}")
+        tasks: dict[str, Outcome] = {} if frame is None else frame.tasks
+        failed = failed_task(team, tasks)
+        found: _Failure | None = None
+        for one in reversed(self.failures):
+            if (one.entry.team, one.entry.visit) != (team.id, state.main.visit):
+                continue
+            if found is None:
+                found = one if failed is not None and one.path == failed[0] else None
+                continue
+            if not _came_from(one, found, plan):
+                break
+            found = one
+        return found
+
+    def point(self, carried: Json, at: str) -> Point:
+        """The point with the plan."""
+        if self.plan is None:
+            raise CommandError("the run has no plan: it was refused at its start")
+        return Point(self.plan, carried, at)
+
+
+def _came_from(inner: _Failure, outer: _Failure, plan: Plan) -> bool:
+    """Whether a failure is the other one, deeper, and the run can go on in the middle there."""
+    path = f"{inner.entry.team}/{inner.path}"
+    return (
+        inner.path.startswith(f"{outer.path}/")
+        and inner.entry.because == outer.entry.because
+        and not within_rounds(plan, without_rounds(path))
+    )
+
+
+def _carried(state: RunState) -> Json:
+    return RunState(**{one.name: getattr(state, one.name) for one in fields(RunState)}).carried()
+
+
+@dataclass(slots=True)
+class _PassedState(RunState):
+    """The state of a replayed run, whose points are looked at as they pass."""
+
+    points: _Points = field(default_factory=lambda: _Points(None))
+
+    def note(self, entry: Noted, fingerprint: str = "") -> None:
+        """Look first, then remember."""
+        self.points.pass_by(self, entry)
+        RunState.note(self, entry, fingerprint)
+
+
+class _Passing(Onlooker):
+    def __init__(self, points: _Points) -> None:
+        super().__init__()
+        self.points = points
+
+    def met(self, run: TeamWorkflow) -> None:
+        """Have its points looked at from its beginning on."""
+        known = {one.name: getattr(run.state, one.name) for one in fields(RunState)}
+        run.state = self.points.state = _PassedState(**known, points=self.points)
+
+
+async def _replayed(history: WorkflowHistory, wanted: str | None) -> _Points:
+    points = _Points(wanted)
+    onlooker = _Passing(points)
+    failure = await observed(history, onlooker)
+    points.plan = onlooker.run.plan if onlooker.run is not None else None
+    if failure is not None:
+        raise CommandError(
+            f"this code cannot follow the history of {history.workflow_id!r}, so it does not know "
+            "its state: another version ran it, or it is another workflow"
+        )
+    return points

@@ -1,0 +1,95 @@
+"""Commands that begin a run in the middle of another: where people want it, or where it failed."""
+
+import asyncio
+
+from temporalio.client import WorkflowExecutionStatus
+
+from coterie.failures import CommandError, ExitCode
+from coterie.logs import quietly
+from coterie.rendering.run_text import decision_text
+from coterie.runs.new_runs import start_run
+from coterie.runs.records import find, kept, new_id
+from coterie.runs.run_client import Run
+from coterie.server.connection import Connection, open_connection
+from coterie.settings import Settings
+from coterie.terminal import note, say
+from dsl.values import Json
+from workflows.core.messages import AmendInput, ForkInput, RetryInput, TeamInput
+
+_LOOKS = 60
+_BETWEEN = 0.3
+"""Seconds between two looks at whether a worker has found the point."""
+
+
+async def retry(
+    settings: Settings, id: str, asked: RetryInput, updates: Json, new: str | None
+) -> ExitCode:
+    """Have a failed task tried again that waits; of a run that has failed, begin another there."""
+    quietly(settings)
+    connection = await open_connection(settings)
+    run = Run(connection.client, id)
+    description = await run.describe()
+    if description.status == WorkflowExecutionStatus.RUNNING:
+        if new is not None:
+            raise CommandError(f"the run {id!r} goes on: what is tried again has no other id")
+        if updates:
+            await run.amend(AmendInput(updates=updates, by=asked.by, why=asked.why))
+        say(decision_text(await run.retry(asked)))
+        return ExitCode.DONE
+    if asked.task is not None:
+        raise CommandError(
+            f"the run {id!r} has ended: another one begins where it failed, and no task is named; "
+            f"`coterie fork {id} --at TEAM#VISIT` begins elsewhere"
+        )
+    if description.status != WorkflowExecutionStatus.FAILED:
+        raise CommandError(
+            f"the run {id!r} has not failed; another one may begin at one of its visits: "
+            f"`coterie fork {id} --at TEAM#VISIT`"
+        )
+    given = ForkInput(run=id, updates=updates, by=asked.by, why=asked.why)
+    return await _begun(settings, connection, given, new)
+
+
+async def fork(settings: Settings, asked: ForkInput, new: str | None) -> ExitCode:
+    """Begin another run at a visit of one, wherever that is by now."""
+    quietly(settings)
+    return await _begun(settings, await open_connection(settings), asked, new)
+
+
+async def _begun(
+    settings: Settings, connection: Connection, asked: ForkInput, new: str | None
+) -> ExitCode:
+    """Start it where the other run was served, and wait until a worker has found the point."""
+    described = await Run(connection.client, asked.run).describe()
+    queue = described.task_queue
+    id = new or new_id(asked.run)
+    given = TeamInput(fork=asked.model_copy(update={"run_id": described.run_id}))
+    try:
+        record = find(settings, asked.run).model_copy(update={"id": id})
+    except CommandError:
+        run = await start_run(connection.client, id, given, task_queue=queue, summary=id)
+        serve = "coterie worker"
+    else:
+        with kept(settings, record):
+            run = await start_run(connection.client, id, given, task_queue=queue, summary=id)
+        serve = f"coterie run --resume {id}"
+    say(id)
+    ui = connection.ui_of(id)
+    if ui:
+        note(ui)
+    await _tell_point(run, serve)
+    return ExitCode.DONE
+
+
+async def _tell_point(run: Run, serve: str) -> None:
+    """Say where it began, or why it could not."""
+    for _ in range(_LOOKS):
+        described = await run.describe()
+        if described.status == WorkflowExecutionStatus.FAILED and not await described.memo():
+            raise CommandError((await run.end()).message, ExitCode.RUN_FAILED)
+        told = (await described.memo()).get("forked_from")
+        if told is not None:
+            note(f"{run.id} goes on from {told}")
+            return
+        await asyncio.sleep(_BETWEEN)
+    note(f"no worker has taken {run.id} yet; serve it: {serve}")

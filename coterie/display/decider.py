@@ -1,0 +1,223 @@
+"""Decides what waits for a person: by the file of decisions, by asking, or by telling how."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+from typing import NamedTuple, assert_never
+
+from coterie.arguments import login_name
+from coterie.display.keyboard import ask, ask_one_of, ask_yes_no
+from coterie.display.plain_view import View
+from coterie.display.written_decisions import WrittenDecision, decisions_for
+from coterie.failures import CommandError
+from coterie.rendering.run_text import decision_text, words_for
+from coterie.runs.run_client import Run, Unanswered
+from dsl.person_names import is_among
+from workflows.approvals.decisions import digest_of
+from workflows.core.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
+from workflows.core.requests import Decision, Pending
+
+
+class _Shown(NamedTuple):
+    """What a person is asked about: when it changes, they are asked again."""
+
+    request: str
+    digest: str
+
+
+class Decider:
+    """Looks at what is pending, again and again; deals with each request once."""
+
+    def __init__(
+        self, run: Run, view: View, written: Sequence[WrittenDecision], *, interactive: bool
+    ) -> None:
+        self._run = run
+        self._view = view
+        self._written = written
+        self._interactive = interactive
+        self._seen: set[_Shown] = set()
+        self._met: set[str] = set()
+        """Requests that met all that was written for them."""
+        self._asking: tuple[_Shown, asyncio.Task[None]] | None = None
+
+    async def consider(self, pending: Sequence[Pending]) -> None:
+        """Decide what can be decided; withdraw a question that somebody else answered.
+
+        Raises:
+            CommandError: the run refuses a written decision.
+        """
+        await self._settle({_Shown(request.id, request.digest) for request in pending})
+        for request in pending:
+            shown = _Shown(request.id, request.digest)
+            if shown in self._seen:
+                continue
+            if request.id not in self._met and await self._as_written(request):
+                self._seen.add(shown)
+            elif not self._interactive:
+                self._seen.add(shown)
+                with suppress(Unanswered):  # then as far as it is known
+                    request = await self._whole(request)
+                self._view.show(request)
+                self._view.say(self._how_to(request))
+            elif self._asking is None:
+                self._seen.add(shown)
+                self._asking = (shown, asyncio.create_task(self._ask(request)))
+
+    async def close(self) -> None:
+        """Withdraw the open question."""
+        await self._settle(set())
+
+    async def _settle(self, still_pending: set[_Shown]) -> None:
+        if self._asking is None:
+            return
+        shown, task = self._asking
+        if task.done():
+            self._asking = None
+            await task
+        elif shown not in still_pending:
+            self._asking = None
+            task.cancel()
+            await asyncio.wait([task])
+            changed = any(one.request == shown.request for one in still_pending)
+            what = "changed" if changed else "decided"
+            self._view.say(f"{shown.request} was {what} elsewhere")
+
+    async def _as_written(self, request: Pending) -> bool:
+        """Decide by what was written beforehand; whether that was enough, or refused."""
+        self._met.add(request.id)
+        entries = decisions_for(request.id, self._written)
+        if entries:
+            request = await self._whole(request)
+        # Of what somebody else changed the file knows nothing; of its own changes it does.
+        digest = None if request.edited else request.digest
+        for entry in entries:
+            changed = "payload" in entry.model_fields_set  # null, too, is one
+            after = digest_of(request.prompt, entry.payload) if changed else digest
+            if entry.decision == "approve" and is_among(entry.by, request.approved_by):
+                digest = after if after == request.digest else digest
+                continue  # before the run was resumed
+            if not await self._leaves_open(request, entry, digest):
+                return True
+            digest = after
+        return False
+
+    async def _leaves_open(
+        self, request: Pending, entry: WrittenDecision, digest: str | None
+    ) -> bool:
+        """Do what an entry says; whether its request still waits for the next entry.
+
+        Args:
+            request: what waits.
+            entry: what was written.
+            digest: of what the entry decides.
+        """
+        by, comment = entry.by, entry.comment
+        match entry.decision:
+            case "approve" | "reject":
+                asked = DecideInput(
+                    id=request.id, decision=entry.decision, by=by, comment=comment, digest=digest
+                )
+                if "payload" in entry.model_fields_set:  # null, too, is one
+                    asked = asked.model_copy(update={"payload": entry.payload})
+                taken = await self._decide(asked)
+                return taken is not None and taken.verdict == "counted"
+            case "retry":
+                asked_again = RetryInput(task=request.id, by=by, why=comment)
+                await self._attempt(request.id, self._run.retry(asked_again))
+                return False
+            case "skip":
+                task = request.id
+                if request.choices == ():  # an approval is skipped by its own name
+                    task = request.id.rpartition("#")[0]
+                left = SkipInput(task=task, value=entry.value, by=by, why=comment)
+                await self._attempt(request.id, self._run.skip(left))
+                return False
+            case "amend":
+                change = AmendInput(updates=entry.updates, by=by, why=comment)
+                return await self._steer(
+                    request.id, self._run.amend(change), f"{', '.join(entry.updates)} changed"
+                )
+            case "redirect":
+                to = RedirectInput(team=entry.team, by=by, why=comment)
+                return await self._steer(
+                    request.id, self._run.redirect(to), f"{entry.team} comes next"
+                )
+            case _:
+                assert_never(entry.decision)
+
+    async def _steer(self, request: str, asked: Awaitable[None], done: str) -> bool:
+        """Change the run; whether it took the change."""
+        try:
+            await asked
+        except CommandError as error:
+            self._view.say(f"{request}: {error}")
+            return False
+        self._view.say(f"{request}: {done}, as written beforehand")
+        return True
+
+    async def _decide(self, asked: DecideInput) -> Decision | None:
+        """Decide, and tell what came of it; None when it is refused."""
+        return await self._attempt(asked.id, self._run.decide(asked))
+
+    async def _attempt(self, request: str, asked: Awaitable[Decision]) -> Decision | None:
+        """Await a decision, and tell what came of it; None when it is refused."""
+        try:
+            taken = await asked
+        except CommandError as error:
+            self._view.say(f"{request}: {error}")
+            return None
+        self._view.say(decision_text(taken))
+        return taken
+
+    async def _whole(self, request: Pending) -> Pending:
+        if not request.cut:
+            return request
+        return (await self._run.request(request.id)).pending or request
+
+    async def _ask(self, request: Pending) -> None:
+        request = await self._whole(request)
+        with self._view.suspended():
+            self._view.show(request)
+            by = login_name()
+            if request.approvers and not is_among(by, request.approvers):
+                by = await ask(f"who are you ({', '.join(request.approvers)})? ") or by
+            if request.choices:
+                if not await self._ask_about_failure(request, by):
+                    self._view.say(self._how_to(request))
+                return
+            approved = await ask_yes_no("approve?")
+            comment = None if approved is None else await ask("comment: ")
+            if approved is None or comment is None:
+                self._view.say(self._how_to(request))
+                return
+        await self._decide(
+            DecideInput(
+                id=request.id, decision="approve" if approved else "reject", by=by,
+                comment=comment, digest=request.digest or None,
+            )
+        )  # fmt: skip
+
+    async def _ask_about_failure(self, request: Pending, by: str) -> bool:
+        """Ask what becomes of a failed task; whether there was an answer."""
+        choice = await ask_one_of("try it again, skip it, or let it fail?", request.choices)
+        comment = None if choice is None else await ask("comment: ")
+        if choice is None or comment is None:
+            return False
+        try:
+            match choice:
+                case "retry":
+                    taken = await self._run.retry(RetryInput(task=request.id, by=by, why=comment))
+                case "skip":
+                    taken = await self._run.skip(SkipInput(task=request.id, by=by, why=comment))
+                case _:
+                    taken = await self._run.decide(
+                        DecideInput(id=request.id, decision="reject", by=by, comment=comment)
+                    )
+            self._view.say(decision_text(taken))
+        except CommandError as error:
+            self._view.say(f"{request.id}: {error}")
+        return True
+
+    def _how_to(self, request: Pending) -> str:
+        answers = words_for(self._run.id, request)
+        return f"waits for a person: {request.id}\n  decide it with {answers}"

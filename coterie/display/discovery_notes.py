@@ -1,0 +1,42 @@
+"""What skills have found for prompts, told once, with the contexts of the models that may read."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from activities.call_prices import context_window
+from coterie.text.discovered_files import found_lines
+from dsl.model.document import ProviderSection
+from workflows.core.views import TrailEntry
+
+
+class FoundTeller:
+    """Tells how much was found, and warns where that fills a model's context."""
+
+    def __init__(self, providers: Mapping[str, ProviderSection]) -> None:
+        """A teller.
+
+        Args:
+            providers: how providers are reached; one that is not among them goes by its name.
+        """
+        self._providers = providers
+        self._windows: dict[str, int | None] = {}
+        self._told: set[str] = set()
+
+    async def lines(self, news: Sequence[TrailEntry]) -> list[str]:
+        """What is new to tell."""
+        found = [entry for entry in news if entry.found is not None]
+        asked = {model for entry in found if entry.found for model in entry.found.models}
+        for model in asked - self._windows.keys():  # the first look loads a library
+            self._windows[model] = await asyncio.to_thread(self._window, model)
+        windows = {model: size for model, size in self._windows.items() if size is not None}
+        lines = dict.fromkeys(line for entry in found for line in found_lines(entry, windows))
+        untold = [line for line in lines if line not in self._told]
+        self._told.update(untold)
+        return untold
+
+    def _window(self, model: str) -> int | None:
+        provider, _, name = model.partition("/")
+        section = self._providers.get(provider)
+        if section is None:
+            return context_window(provider, None, name)
+        return context_window(section.kind or provider, section.api_base, name)

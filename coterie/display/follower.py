@@ -1,0 +1,96 @@
+"""Follows a run to its end: shows progress, has requests decided, outlasts a server's absence."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from coterie.display.discovery_notes import FoundTeller
+from coterie.display.plain_view import View
+from coterie.runs.retries import retries_of
+from coterie.runs.run_client import Run, RunEnd, Unanswered
+from workflows.core.requests import Pending
+from workflows.core.views import TrailEntry
+
+_LOOK_SECONDS = 0.4
+_SILENCE_TOLD_AT = 3
+
+
+class Asked(Protocol):
+    """What becomes of the requests that wait for a person."""
+
+    async def consider(self, pending: Sequence[Pending]) -> None:
+        """Look at all that wait; called again and again."""
+        ...
+
+    async def close(self) -> None:
+        """The run has ended, or nobody looks any more."""
+        ...
+
+
+class Watch:
+    """One person's look at one run."""
+
+    def __init__(
+        self, run: Run, view: View, decider: Asked, found: FoundTeller | None = None
+    ) -> None:
+        """A look.
+
+        Args:
+            run: to follow.
+            view: what shows it.
+            decider: what becomes of requests.
+            found: tells what skills find; one that knows providers by their names unless given.
+        """
+        self._found = found or FoundTeller({})
+        self._run = run
+        self._view = view
+        self._decider = decider
+        self._unanswered = 0
+        self.trail: list[TrailEntry] = []
+        """What was seen so far."""
+
+    async def until_end(self) -> RunEnd:
+        """Look at the run, have its requests decided, until it ends."""
+        end = asyncio.create_task(self._end())
+        try:
+            while not end.done():
+                await self._look()
+                await asyncio.wait([end], timeout=_LOOK_SECONDS)
+            await self._look()
+            return await end
+        finally:
+            end.cancel()
+            await self._decider.close()
+
+    async def _end(self) -> RunEnd:
+        while True:
+            try:
+                return await self._run.end()
+            except Unanswered:
+                await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _look(self) -> None:
+        last = self.trail[-1].number if self.trail else 0
+        try:
+            status = await self._run.status()
+            news = await self._run.trail(last) if status.events > last else []
+            pending = await self._run.pending() if status.waiting_for else ()
+            cost = await self._run.cost() if news and status.model_calls else None
+            retries = retries_of(await self._run.describe()) if status.doing else ()
+        except Unanswered as error:
+            self._note_silence(error)
+            return
+        if self._unanswered >= _SILENCE_TOLD_AT:
+            self._view.say(f"the run {self._run.id!r} answers again")
+        self._unanswered = 0
+        self.trail += news
+        self._view.progress(status, news, pending, cost=cost, retries=retries)
+        for line in await self._found.lines(news):
+            self._view.say(line)
+        await self._decider.consider(pending)
+
+    def _note_silence(self, error: Unanswered) -> None:
+        """Once is a hiccup; what lasts is told, once."""
+        self._unanswered += 1
+        if self._unanswered == _SILENCE_TOLD_AT:
+            self._view.say(str(error))

@@ -1,0 +1,198 @@
+"""The live display of a run in a terminal: where it is, how long, what it used, whom it awaits."""
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from coterie.display.console import SafeConsole
+from coterie.rendering.approval_panel import how_to_decide, panel_lines
+from coterie.rendering.cost_tables import budget_lines, money_text
+from coterie.rendering.progress_lines import Line, head_line, progress_lines, wrapped
+from coterie.rendering.run_text import trail_line
+from coterie.runs.progress import Progress
+from coterie.runs.retries import Retry
+from coterie.text.durations import duration
+from coterie.text.problems import counted
+from dsl.visible import one_line, visible
+from workflows.core.requests import Pending
+from workflows.core.views import CostReport, RunStatus, TrailEntry
+
+_FEWEST_ROWS = 4
+_FRAME = 4
+"""Cells that the frame of a panel takes."""
+_WIDEST = 120
+"""Cells: longer lines are hard to read."""
+
+
+class LiveView:
+    """Redraws a few lines in place, on standard error."""
+
+    def __init__(
+        self,
+        run: str,
+        *,
+        color: bool,
+        seconds: float = 0.0,
+        asks: bool = True,
+        verbose: bool = False,
+        workspace: Path | None = None,
+        console: SafeConsole | None = None,
+    ) -> None:
+        """A view.
+
+        Args:
+            run: its id.
+            color: use colours.
+            seconds: for how long the run has been going on already.
+            asks: the person is asked; else told how to decide.
+            verbose: write every event above the display.
+            workspace: where the files are that the run changes; None when they are elsewhere.
+            console: where it draws; standard error unless given.
+        """
+        self._run = run
+        self._console = console or SafeConsole(stderr=True, no_color=not color, highlight=False)
+        self._began = time.monotonic() - seconds
+        self._asks = asks
+        self._verbose = verbose
+        self._workspace = workspace
+        self._status: RunStatus | None = None
+        self._pending: Sequence[Pending] = ()
+        self._retries: Sequence[Retry] = ()
+        self.rows = Progress()
+        self._spinner = Spinner("dots")
+        self._live = self._started()
+
+    def progress(
+        self,
+        status: RunStatus,
+        news: Sequence[TrailEntry],
+        pending: Sequence[Pending] = (),
+        *,
+        cost: CostReport | None = None,
+        retries: Sequence[Retry] = (),
+    ) -> None:
+        """Take the new state; the display redraws itself."""
+        self._status = status
+        self._pending = pending
+        self._retries = retries
+        self.rows.follow(news, status.doing)
+        if cost is not None:
+            self.rows.price(cost)
+        for entry in news if self._verbose else ():
+            self.say(trail_line(entry))
+
+    def show(self, request: Pending) -> None:
+        """The request as a panel, which stays above the display."""
+        self._console.print(self._panel(request))
+
+    def say(self, text: str) -> None:
+        """A line above the display, which stays."""
+        self._console.print(Text(visible(text)))
+
+    @contextmanager
+    def suspended(self) -> Generator[None]:
+        """Clear the display while a question is asked."""
+        self._live.stop()
+        try:
+            yield
+        finally:
+            self._live = self._started()
+
+    def close(self) -> None:
+        """Clear the display."""
+        self._live.stop()
+
+    def drawn(self) -> RenderableType:
+        """The whole display as it is now."""
+        below = [*self._doing(), *self._waiting()]
+        budgets = () if self._status is None else self._status.budgets
+        near = [use for use in budgets if use.state != "open"]
+        below += [Text(f" {line}", "yellow") for line in budget_lines(near)]
+        taken = sum(len(self._console.render_lines(part, pad=False)) for part in below)
+        room = max(_FEWEST_ROWS, self._console.height - taken - 4)
+        rows = [head_line(self._width), *progress_lines(self.rows, self._width, room)]
+        return Group(self._head(), *map(_text, rows), *below)
+
+    @property
+    def _width(self) -> int:
+        return min(self._console.width, _WIDEST)
+
+    def _started(self) -> Live:
+        live = Live(
+            console=self._console, get_renderable=self.drawn, refresh_per_second=8,
+            transient=True, redirect_stdout=False, redirect_stderr=False,
+        )  # fmt: skip
+        live.start()
+        return live
+
+    def _head(self) -> Text:
+        head = Text.assemble((one_line(self._run), "bold"), "  ", no_wrap=True, overflow="ellipsis")
+        status = self._status
+        if status is None:
+            return head.append("starting")
+        head.append(status.state, "cyan" if status.state == "running" else "yellow")
+        head.append(f"  {duration(time.monotonic() - self._began)}")
+        head.append(f"  visit {status.teams_run} of {status.max_total_teams}", "dim")
+        tokens = status.usage.input_tokens + status.usage.output_tokens
+        head.append(f"  {counted(status.model_calls, 'model call')}, "
+                    f"{counted(tokens, 'token')}", "dim")  # fmt: skip
+        if status.model_calls:
+            head.append(f", {money_text(status.cost, unpriced=status.unpriced)}", "dim")
+        return head
+
+    def _doing(self) -> Iterator[RenderableType]:
+        if self._status is None:
+            return
+        now = datetime.now(UTC)
+        stands = self._status.state != "running"
+        doing = self._status.doing
+        inner = [
+            one for one in doing
+            if not any(other.step.startswith(f"{one.step}/") for other in doing)
+        ]  # fmt: skip
+        for number, one in enumerate(inner):
+            passed = (now - datetime.fromisoformat(one.since)).total_seconds()
+            row = Table.grid(padding=(0, 1))
+            mark = Text(" ") if stands or number else self._spinner
+            row.add_row(mark, Text(one_line(one.step)), Text(duration(max(0.0, passed)), "dim"))
+            yield row
+        for retry in self._retries:
+            for line in wrapped(retry.told(now), self._width, "  ↻ ", "    ")[:3]:
+                yield Text(line, "yellow")
+
+    def _waiting(self) -> Iterator[RenderableType]:
+        if self._status is None:
+            return
+        paused = self._status.paused
+        if paused is not None:
+            why = f": {paused.why}" if paused.why else ""
+            for line in wrapped(f"paused by {paused.by}{why}", self._width, "  ", "    "):
+                yield Text(line, "yellow")
+        for request in self._pending:
+            if self._asks:
+                yield Text(f"  ? waits for a person: {one_line(request.id)}", "yellow")
+            else:
+                yield self._panel(request)
+                for line in wrapped(how_to_decide(self._run, request), self._width, "  ", "    "):
+                    yield Text(line, "dim")
+
+    def _panel(self, request: Pending) -> Panel:
+        inside = self._width - _FRAME
+        lines = panel_lines(self._run, request, inside, self._workspace)
+        body = Text("\n").join(map(_text, lines))
+        title = Text(f" {one_line(request.id)} ", "bold yellow")
+        return Panel(body, title=title, title_align="left", border_style="yellow",
+                     width=self._width)  # fmt: skip
+
+
+def _text(line: Line) -> Text:
+    return Text(one_line(line.text), line.style, no_wrap=True, overflow="ellipsis")

@@ -1,0 +1,170 @@
+"""A run served and watched by one process: its own worker, the server looked after."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from coterie.display.decider import Decider
+from coterie.display.discovery_notes import FoundTeller
+from coterie.display.follower import Watch
+from coterie.display.plain_view import PlainView, View
+from coterie.display.written_decisions import WrittenDecision
+from coterie.failures import CommandError, ExitCode
+from coterie.logs import to_file
+from coterie.rendering.run_summary import summary_text, summary_width
+from coterie.runs.new_runs import start_run
+from coterie.runs.records import RunRecord, kept
+from coterie.runs.run_client import Run, RunEnd
+from coterie.server.connection import Connection, Embedded, open_connection
+from coterie.server.embedded_server import ServerMoved, supervise
+from coterie.settings import Settings
+from coterie.terminal import note, say
+from coterie.worker.workers import working
+from dsl.model.plan import Plan
+from dsl.values import Json
+from workflows.core.messages import TeamInput
+
+_GRACE = timedelta(seconds=10)
+"""After Ctrl-C, for calls in progress; a model call that takes longer is made again later."""
+
+_STICKY = timedelta(seconds=2)
+"""This worker has one run: whoever resumes it after a kill need not wait long for its memory."""
+
+
+async def serve_and_watch(
+    settings: Settings,
+    record: RunRecord,
+    begin: tuple[Plan, Json] | None,
+    written: Sequence[WrittenDecision],
+    *,
+    interactive: bool,
+    verbose: bool = False,
+) -> ExitCode:
+    """Serve the run until it ends, then tell everything about it.
+
+    Args:
+        settings: where we are.
+        record: what serving it takes.
+        begin: plan and context of a new run; None to go on with one.
+        written: decisions made beforehand.
+        interactive: a person can be asked.
+        verbose: tell every event.
+    """
+    to_file(settings)
+    while True:
+        try:
+            return await _serve_at(
+                await open_connection(settings, start=True),
+                settings, record, begin, written, interactive=interactive, verbose=verbose,
+            )  # fmt: skip
+        except ServerMoved as moved:
+            note(f"{moved}; the run goes on there")
+            begin = None
+
+
+async def _serve_at(
+    connection: Connection,
+    settings: Settings,
+    record: RunRecord,
+    begin: tuple[Plan, Json] | None,
+    written: Sequence[WrittenDecision],
+    *,
+    interactive: bool,
+    verbose: bool,
+) -> ExitCode:
+    async with working(
+        connection.client, settings, record.trusted,
+        task_queue=record.task_queue, grace=_GRACE, sticky=_STICKY,
+    ):  # fmt: skip
+        run = await _begun(settings, connection, record, begin)
+        _announce(run, connection)
+        view = _view(run, settings, record, interactive=interactive, verbose=verbose)
+        decider = Decider(run, view, written, interactive=interactive)
+        watch = Watch(run, view, decider, FoundTeller(record.trusted.providers))
+        try:
+            end = await _watched(watch, view, connection.embedded)
+        except asyncio.CancelledError:
+            view.close()
+            note(f"\nfinishing calls in progress, {_GRACE.seconds} s at most; Ctrl-C again to end "
+                 "at once")  # fmt: skip
+            raise
+        except ServerMoved:
+            raise
+        except CommandError as error:
+            raise CommandError(
+                f"{error}. The run is not over; go on with it: coterie run --resume {run.id}",
+                error.exit_code,
+            ) from None
+        finally:
+            view.close()
+    _tell(run, end, view, connection)
+    return end.exit_code
+
+
+async def _begun(
+    settings: Settings,
+    connection: Connection,
+    record: RunRecord,
+    begin: tuple[Plan, Json] | None,
+) -> Run:
+    if begin is None:
+        run = Run(connection.client, record.id)
+        await run.describe()
+        return run
+    plan, context = begin
+    given = TeamInput(plan=plan, context=context, marked=record.trusted.marks_runs)
+    with kept(settings, record):
+        return await start_run(
+            connection.client, record.id, given, task_queue=record.task_queue, summary=plan.name
+        )
+
+
+def _announce(run: Run, connection: Connection) -> None:
+    ui = connection.ui_of(run.id)
+    note(f"run {run.id}" + (f"  {ui}" if ui else ""))
+
+
+def _view(
+    run: Run, settings: Settings, record: RunRecord, *, interactive: bool, verbose: bool
+) -> View:
+    if not interactive:
+        return PlainView(verbose=verbose, workspace=Path(record.trusted.workspace))
+    from coterie.display.live import LiveView
+
+    return LiveView(
+        run.id, color=settings.color, verbose=verbose, workspace=Path(record.trusted.workspace)
+    )
+
+
+async def _watched(watch: Watch, view: View, embedded: Embedded | None) -> RunEnd:
+    """Watch, and bring an embedded server back when it dies."""
+    watching = asyncio.create_task(watch.until_end())
+    supervising = asyncio.create_task(_supervised(view, embedded))
+    try:
+        await asyncio.wait({watching, supervising}, return_when=asyncio.FIRST_COMPLETED)
+        if supervising.done():
+            await supervising  # it only ever ends by an error
+        return await watching
+    finally:
+        for task in (watching, supervising):
+            task.cancel()
+        await asyncio.wait({watching, supervising})
+
+
+async def _supervised(view: View, embedded: Embedded | None) -> None:
+    if embedded is None:
+        await asyncio.Event().wait()
+    else:
+        await supervise(
+            embedded.server,
+            embedded.record,
+            lambda: view.say("the embedded server had died; it is back"),
+        )
+
+
+def _tell(run: Run, end: RunEnd, view: View, connection: Connection) -> None:
+    say(summary_text(run.id, end, view.rows, summary_width()))
+    ui = connection.ui_of(run.id)
+    if ui:
+        say(f"  seen at    {ui}")

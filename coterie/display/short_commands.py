@@ -1,0 +1,218 @@
+"""What the short commands do with a server: ask runs, decide for them, tell how they ended."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+
+from temporalio.client import Client, WorkflowExecutionStatus
+
+from coterie.display.keyboard import ask_yes_no
+from coterie.failures import CommandError, ExitCode
+from coterie.inspection.recorded_requests import only_request, request_of, requests_of
+from coterie.inspection.shown_steps import step_calls
+from coterie.logs import quietly
+from coterie.rendering.calls_text import call_data, calls_text
+from coterie.rendering.run_table import run_json, run_table
+from coterie.rendering.run_text import (
+    PendingOfRun,
+    decision_text,
+    end_text,
+    pending_text,
+    request_text,
+    shown_text,
+    status_text,
+    trail_text,
+)
+from coterie.runs.open_runs import open_runs
+from coterie.runs.run_client import Run, RunEnd, json_of
+from coterie.runs.run_list import RunFilter, run_rows
+from coterie.server.connection import open_connection
+from coterie.settings import Settings
+from coterie.terminal import is_interactive, note, say
+from coterie.text.problems import counted
+from dsl.errors import listed
+from workflows.core.messages import DecideInput
+
+_ASKED_AT_ONCE = 20
+
+
+async def _client(settings: Settings) -> Client:
+    """A client whose library keeps its remarks to a file."""
+    quietly(settings)
+    return (await open_connection(settings)).client
+
+
+async def show_status(settings: Settings, id: str, *, trail: bool, as_json: bool) -> ExitCode:
+    """Where a run is; of one that has ended, how."""
+    run = Run(await _client(settings), id)
+    description = await run.describe()
+    if description.status != WorkflowExecutionStatus.RUNNING and not trail:
+        _show_end(run, await run.end(), as_json=as_json)
+        return ExitCode.DONE
+    status = await run.status()
+    entries = await run.trail() if trail else []
+    if as_json:
+        told = status.model_dump(mode="json")
+        if trail:
+            told["trail"] = [entry.model_dump(mode="json") for entry in entries]
+        say(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        say(status_text(id, status))
+        if entries:
+            say(trail_text(entries))
+    return ExitCode.DONE
+
+
+async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> ExitCode:
+    """What waits in a run, or in all open ones."""
+    client = await _client(settings)
+    silent: list[str] = []
+    if id is not None:
+        found = await _pending_in(client, Run(client, id))
+    else:
+        runs = [run async for run in open_runs(client)]
+        found = await _pending_of(client, runs, silent)
+    if as_json:
+        requests = [
+            {"run": one.run, "served": one.served, **one.request.model_dump(mode="json")}
+            for one in found
+        ]
+        say(json.dumps(requests, indent=2, ensure_ascii=False))
+    elif found:
+        say(pending_text(found))
+    else:
+        note("nothing waits for a person")
+    if silent:
+        note(f"no worker answers for {counted(len(silent), 'open run')}: {listed(silent)}")
+    return ExitCode.DONE
+
+
+async def show_request(
+    settings: Settings, id: str, request: str | None, *, as_json: bool
+) -> ExitCode:
+    """One request whole, or how it was decided."""
+    client = await _client(settings)
+    run = Run(client, id)
+    try:
+        view, served = await request_of(client, run, request)
+    except CommandError:
+        calls = [] if request is None else await step_calls(settings, client, run, request)
+        if request is None or not calls:
+            raise
+        if as_json:
+            told = [call_data(call) for call in calls]
+            say(json.dumps(told, indent=2, ensure_ascii=False))
+        else:
+            say(calls_text(id, request, calls))
+        return ExitCode.DONE
+    if as_json:
+        told = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
+        say(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        say(request_text(id, view, served=served))
+    return ExitCode.DONE
+
+
+async def show_runs(
+    settings: Settings, wanted: RunFilter, limit: int, *, as_json: bool
+) -> ExitCode:
+    """The runs of the server that a filter takes."""
+    rows = [row async for row in run_rows(await _client(settings), wanted, limit)]
+    if as_json:
+        say(json.dumps([run_json(row) for row in rows], indent=2, ensure_ascii=False))
+    elif rows:
+        say(run_table(rows, datetime.now(UTC)))
+    else:
+        note("no run is so")
+    if len(rows) == limit:
+        note(f"the latest {limit} are listed; more: --limit N")
+    return ExitCode.DONE
+
+
+async def _pending_in(client: Client, run: Run) -> list[PendingOfRun]:
+    found = await requests_of(client, run)
+    return [PendingOfRun(run.id, request, found.served) for request in found.pending]
+
+
+async def _pending_of(client: Client, runs: list[Run], silent: list[str]) -> list[PendingOfRun]:
+    """The requests of many runs, a few asked at once; those that nobody answers for are noted."""
+    places = asyncio.Semaphore(_ASKED_AT_ONCE)
+
+    async def pending_of(run: Run) -> list[PendingOfRun]:
+        async with places:
+            try:
+                return await _pending_in(client, run)
+            except CommandError:  # nobody answers for it, or it is of another kind
+                silent.append(run.id)
+                return []
+
+    found = await asyncio.gather(*(pending_of(run) for run in runs))
+    return [one for of_run in found for one in of_run]
+
+
+async def decide(
+    settings: Settings,
+    id: str,
+    request: str | None,
+    asked: DecideInput,
+) -> ExitCode:
+    """Decide one request; which one is looked up when it is not named and just one waits."""
+    run = Run(await _client(settings), id)
+    description = await run.describe()
+    if description.status != WorkflowExecutionStatus.RUNNING:
+        raise CommandError(
+            f"the run {id!r} has ended; there is nothing left to decide", ExitCode.RUN_FAILED
+        )
+    named = asked.model_copy(update={"id": request or only_request(run, await run.pending())})
+    seen = await _shown(run, named)
+    if seen is None:
+        return ExitCode.RUN_FAILED
+    say(decision_text(await run.decide(seen)))
+    return ExitCode.DONE
+
+
+async def _shown(run: Run, asked: DecideInput) -> DecideInput | None:
+    """Show what is decided, and name it by its digest; None when the person does not go on.
+
+    Whoever gives a digest has looked at it. What waits no longer, the run itself refuses.
+
+    Raises:
+        CommandError: it was changed since it opened, and nobody sits here to look at it.
+    """
+    request = next((one for one in await run.pending() if one.id == asked.id), None)
+    if request is None or asked.digest is not None:
+        return asked
+    if request.cut:
+        request = (await run.request(request.id)).pending or request
+    note(shown_text(run.id, request))
+    if request.edited and asked.decision == "approve":
+        if not is_interactive():
+            raise CommandError(
+                f"{request.id!r} was changed since it opened: look at it with `coterie show "
+                f"{run.id} '{request.id}'`, and approve what you saw with --digest",
+                ExitCode.RUN_FAILED,
+            )
+        if not await ask_yes_no("it was changed since it opened; approve it as it is now?"):
+            note("nothing is decided")
+            return None
+    return asked.model_copy(update={"digest": request.digest})
+
+
+async def show_result(settings: Settings, id: str, *, as_json: bool) -> ExitCode:
+    """How a run ended; waits for it as long as it takes."""
+    run = Run(await _client(settings), id)
+    description = await run.describe()
+    if description.status == WorkflowExecutionStatus.RUNNING:
+        note(f"the run {id} goes on; waiting for its end (Ctrl-C stops only the waiting)")
+    end = await run.end()
+    _show_end(run, end, as_json=as_json)
+    return end.exit_code
+
+
+def _show_end(run: Run, end: RunEnd, *, as_json: bool) -> None:
+    if not as_json:
+        say(end_text(run.id, end))
+    elif end.result is not None:
+        say(json_of(end.result))
+    else:
+        say(json.dumps({"end": "failed", "because": end.message}, indent=2))

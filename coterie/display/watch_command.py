@@ -1,0 +1,129 @@
+"""Watching a run that somebody else serves: its own, a foreign one, one that ended long ago.
+
+Whoever watches changes nothing: they may come and go, and the run does not notice.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
+
+from coterie.display.follower import Watch
+from coterie.display.plain_view import PlainView, View
+from coterie.failures import CommandError, ExitCode
+from coterie.inspection.trace import traced
+from coterie.logs import quietly
+from coterie.rendering.run_summary import summary_text, summary_width
+from coterie.rendering.run_text import trail_text
+from coterie.runs.progress import Progress
+from coterie.runs.run_client import Run, RunEnd
+from coterie.server.connection import open_connection
+from coterie.settings import Settings
+from coterie.storage.histories import WORKFLOW
+from coterie.terminal import note, say
+from workflows.core.requests import Pending
+from workflows.core.views import TrailEntry
+
+
+async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = False) -> ExitCode:
+    """Follow a run to its end, then tell how it ended.
+
+    Args:
+        settings: where we are.
+        id: the run's.
+        live: redraw in a terminal, instead of writing lines.
+        verbose: tell every event.
+    """
+    quietly(settings)
+    connection = await open_connection(settings)
+    run = Run(connection.client, id)
+    description = await run.describe()
+    if description.workflow_type != WORKFLOW:
+        raise CommandError(
+            f"{id!r} is no run of a team, but a workflow {description.workflow_type!r}"
+        )
+    ui = connection.ui_of(id)
+    note(f"run {id}" + (f"  {ui}" if ui else ""))
+    if description.status != WorkflowExecutionStatus.RUNNING:
+        return await _tell(settings, run, await run.end(), told=0 if verbose else None)
+    view = await _view(settings, run, description, live=live, verbose=verbose)
+    watch = Watch(run, view, _Onlooker(run, view, live=live))
+    try:
+        end = await watch.until_end()
+    except asyncio.CancelledError:
+        view.close()
+        note(f"\nthe run goes on without you; see it again: coterie watch {id}")
+        raise
+    finally:
+        view.close()
+    return await _tell(settings, run, end, told=_last(watch.trail) if verbose else None)
+
+
+def _last(trail: Sequence[TrailEntry]) -> int:
+    return trail[-1].number if trail else 0
+
+
+async def _view(
+    settings: Settings,
+    run: Run,
+    description: WorkflowExecutionDescription,
+    *,
+    live: bool,
+    verbose: bool,
+) -> View:
+    if not live:
+        return PlainView(say, verbose=verbose)
+    from coterie.display.live import LiveView
+
+    seconds = (datetime.now(UTC) - await run.began(description)).total_seconds()
+    return LiveView(run.id, color=settings.color, seconds=seconds, asks=False, verbose=verbose)
+
+
+async def _tell(settings: Settings, run: Run, end: RunEnd, *, told: int | None) -> ExitCode:
+    """A summary of the run, from its history.
+
+    Args:
+        settings: where we are.
+        run: that has ended.
+        end: how.
+        told: the last event that was told; what came after it is told too; None tells none.
+    """
+    rows = Progress()
+    try:
+        trace = await traced(settings, run.id)
+    except CommandError as error:
+        note(f"what happened cannot be told: {error}")
+    else:
+        rows.follow(trace.trail)
+        untold = [entry for entry in trace.trail if told is not None and entry.number > told]
+        if untold:
+            say(trail_text(untold))
+    say()
+    say(summary_text(run.id, end, rows, summary_width()))
+    return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
+
+
+class _Onlooker:
+    """Tells, once, how somebody decides what waits; decides nothing."""
+
+    def __init__(self, run: Run, view: View, *, live: bool) -> None:
+        self._run = run
+        self._view = view
+        self._live = live
+        self._told: set[str] = set()
+
+    async def consider(self, pending: Sequence[Pending]) -> None:
+        """A live display shows by itself what waits."""
+        for request in pending:
+            if not self._live and request.id not in self._told:
+                self._told.add(request.id)
+                whom = " or ".join(request.approvers) or "a person"
+                self._view.show(request)
+                self._view.say(
+                    f"waits for {whom}: {request.id}\n  decide it with "
+                    f"`coterie approve {self._run.id} '{request.id}'` or `coterie reject ...`"
+                )
+
+    async def close(self) -> None:
+        """Nothing is open."""

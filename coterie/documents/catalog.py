@@ -1,0 +1,234 @@
+"""Finds documents: by the path of a file, or by the name of a team in a config root.
+
+A config root is a folder with `system_config.yml`, `personas/<key>.yml` and `teams/<name>.yml`.
+A document's texts come in this order, later ones laid over earlier ones: the root's
+`system_config.yml`, its personas, the document, and the project's `coterie.yml`.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import config
+from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
+from dsl.compile.compiler import SourceText
+from dsl.errors import InvalidDocument, Problem, listed, nearest
+from dsl.source.yaml_reader import read
+
+_SUFFIXES = (".yml", ".yaml")
+_LAYERS = (SYSTEM_FILE, OVERRIDE_FILE)
+_SAYS_TEAMS = re.compile(r"\borchestration\b")
+
+
+class Located(NamedTuple):
+    """A document that was found."""
+
+    name: str
+    file: Path
+    root: Path | None
+    """The config root that it belongs to; None when it stands alone."""
+
+
+class Catalog:
+    """The documents that a project, and the product itself, offer by name."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.roots = (*settings.config_roots, shipped_root())
+        """In order of search."""
+
+    def names(self) -> tuple[str, ...]:
+        """Every name that can be run, sorted."""
+        return tuple(sorted({file.stem for root in self.roots for file in _teams(root)}))
+
+    def own(self) -> tuple[Located, ...]:
+        """The documents of the project's own roots, without the shipped ones."""
+        return tuple(
+            Located(file.stem, file, root)
+            for root in self._settings.config_roots
+            for file in _teams(root)
+        )
+
+    def all(self) -> tuple[Located, ...]:
+        """Every document that a name finds."""
+        found = (self.named(name) for name in self.names())
+        return tuple(located for located in found if located is not None)
+
+    def named(self, name: str) -> Located | None:
+        """The document of this name in the first root that has it."""
+        for root in self.roots:
+            for file in _teams(root):
+                if file.stem == name:
+                    return Located(name, file, root)
+        return None
+
+    def locate(self, target: str) -> Located:
+        """The document that a person means: a file by its path, else a team by its name.
+
+        Raises:
+            InvalidDocument: there is neither, or it is a file of tests.
+        """
+        path = self._settings.cwd / target
+        if path.is_file():
+            if is_test(path):
+                fix = f"run it with: coterie test {target}"
+                raise _unreadable(target, "is a file of tests, and no team", fix)
+            return Located(path.stem, path, _root_of(path))
+        named = self.named(target)
+        if named is not None:
+            return named
+        if path.is_dir():
+            raise _unreadable(target, "is a folder", "name a file in it")
+        if target.endswith(_SUFFIXES) or os.sep in target:
+            beside = [str(Path(target).parent / file.name) for file in _documents(path.parent)]
+            raise _unreadable(target, "does not exist", nearest(target, beside))
+        hint = nearest(target, self.names())
+        raise _unreadable(target, "is neither a file nor a team", hint, listed(self.names()))
+
+    def is_folder(self, target: str) -> bool:
+        """Whether a person means a folder, and no team of that name."""
+        return (self._settings.cwd / target).is_dir() and self.named(target) is None
+
+    def below(self, target: str) -> tuple[list[Located], int]:
+        """The documents in a folder and the folders below it, by their paths.
+
+        Returns:
+            The documents, and how many other YAML files there are: tests, personas, scripts of
+            answers, and what else says nothing of teams.
+
+        Raises:
+            InvalidDocument: there is no document.
+        """
+        files = sorted(_yaml_files(self._settings.cwd / target))
+        documents = [file for file in files if not is_test(file) and _is_document(file)]
+        if not documents:
+            raise _unreadable(target, "is a folder without a document", "name another folder",
+                              ".yml and .yaml files with the key `orchestration`")  # fmt: skip
+        located = [Located(file.stem, file, _root_of(file)) for file in documents]
+        return located, len(files) - len(documents)
+
+    def sources(self, located: Located) -> tuple[SourceText, ...]:
+        """The texts of a document, in merge order.
+
+        Raises:
+            InvalidDocument: a file cannot be read.
+        """
+        return (
+            *self.root_sources(located.root, without=located.file),
+            self._source(located.file),
+            *self.override(),
+        )
+
+    def root_sources(self, root: Path | None, without: Path | None = None) -> Iterator[SourceText]:
+        """What every document of a root is laid over: its system file and its personas."""
+        if root is None:
+            return
+        yield from self.system_source(root, without)
+        for file in _documents(root / "personas"):
+            yield self._source(file, persona=file.stem)
+
+    def system_source(self, root: Path, without: Path | None = None) -> Iterator[SourceText]:
+        """The root's `system_config.yml`, unless it is the document itself."""
+        system = root / SYSTEM_FILE
+        if system.is_file() and not (without and system.samefile(without)):
+            yield self._source(system)
+
+    def override(self) -> Iterator[SourceText]:
+        """The project's `coterie.yml`, if it has one that says anything."""
+        file = self._settings.project / OVERRIDE_FILE
+        if file.is_file():
+            source = self._source(file)
+            lines = (line.strip() for line in source.text.splitlines())
+            if any(line and not line.startswith("#") for line in lines):
+                yield source
+
+    def persona_source(self, file: Path) -> SourceText:
+        """A file that is one persona, by its name.
+
+        Raises:
+            InvalidDocument: it cannot be read.
+        """
+        return self._source(file, persona=file.stem)
+
+    def shown(self, file: Path) -> str:
+        """A path as problems tell it."""
+        return shown(file, self._settings)
+
+    def _source(self, file: Path, persona: str | None = None) -> SourceText:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise _unreadable(
+                shown(file, self._settings), f"cannot be read: {reason}", ""
+            ) from None
+        return SourceText(file=shown(file, self._settings), text=text, persona=persona)
+
+
+def shipped_root() -> Path:
+    """The config root that comes with the product."""
+    return Path(str(config.__file__)).parent
+
+
+def shown(file: Path, settings: Settings) -> str:
+    """A path as messages tell it: relative to the current folder where it lies below."""
+    try:
+        return str(file.relative_to(settings.cwd))
+    except ValueError:
+        return str(file)
+
+
+def _unreadable(file: str, what: str, fix: str, allowed: str = "") -> InvalidDocument:
+    return InvalidDocument([Problem("E001", file, 1, 1, "", f"{file} {what}", allowed, fix)])
+
+
+def _root_of(file: Path) -> Path | None:
+    """The nearest folder upwards from a file with a `system_config.yml`."""
+    for folder in file.resolve().parents:
+        if (folder / SYSTEM_FILE).is_file():
+            return folder
+    return None
+
+
+def _teams(root: Path) -> tuple[Path, ...]:
+    return _documents(root / "teams")
+
+
+def _documents(folder: Path) -> tuple[Path, ...]:
+    if not folder.is_dir():
+        return ()
+    return tuple(sorted(f for f in folder.iterdir() if f.suffix in _SUFFIXES and not is_test(f)))
+
+
+def _yaml_files(folder: Path) -> Iterator[Path]:
+    """Every YAML file below a folder, without hidden files and folders."""
+    for here, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(here, name) for name in names
+                    if name.endswith(_SUFFIXES) and not name.startswith("."))  # fmt: skip
+
+
+def _is_document(file: Path) -> bool:
+    """Whether a file describes teams; one that cannot be read may be meant to.
+
+    What is only laid under or over documents says limits there, and no teams.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+        if not _SAYS_TEAMS.search(text):
+            return False
+        orchestration = read(text, file.name).child("orchestration")
+    except InvalidDocument as error:
+        return error.problems[0].code != "E004"
+    except (OSError, UnicodeDecodeError):
+        return True
+    if orchestration is None:
+        return False
+    return file.name not in _LAYERS or orchestration.child("teams") is not None
+
+
+def is_test(file: Path) -> bool:
+    """Whether a file holds tests of a team, by its name; it stands beside teams and is none."""
+    return file.suffix in _SUFFIXES and file.stem.endswith(".test")

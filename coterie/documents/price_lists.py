@@ -1,0 +1,120 @@
+"""What models cost: by prices of one's own, else by the public ones that come along.
+
+A model that neither knows is not there: it is told as unpriced, never as free.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from pydantic import ValidationError
+
+from activities.call_prices import public_cost
+from coterie.arguments import read_text
+from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
+from coterie.failures import CommandError
+from coterie.settings import Settings
+from dsl.model.document import ProviderSection
+from dsl.model.plan import Plan
+from dsl.model.price import MILLION as _MILLION
+from dsl.model.price import Price
+from dsl.source.yaml_reader import read
+
+PACKAGE = "genai-prices"
+FREE = Price(input=0, output=0)
+"""What answers from a file cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """The prices of a plan's models, and whose they are."""
+
+    prices: Mapping[str, Price]
+    """`{"provider/model": price}`."""
+    sources: Mapping[str, str]
+    """`{"provider/model": where its price comes from}`."""
+
+
+def prices(
+    plan: Plan,
+    providers: Mapping[str, ProviderSection],
+    own: Mapping[str, Price],
+    own_file: str,
+    input_tokens: int,
+) -> Priced:
+    """The price of each model that a plan asks.
+
+    Args:
+        plan: the plan.
+        providers: how the document reaches them.
+        own: prices that were given; they win.
+        own_file: where from.
+        input_tokens: the length of a prompt, for models that cost more when it is long.
+    """
+    found: dict[str, Price] = {}
+    sources: dict[str, str] = {}
+    for persona in plan.personas.values():
+        name = f"{persona.provider}/{persona.model}"
+        section = providers.get(persona.provider) or BUILT_IN_PROVIDERS.get(persona.provider)
+        if persona.execution_plan is not None or name in found:
+            continue
+        if name in own:
+            found[name], sources[name] = own[name], own_file
+        elif section is not None and persona.model in section.prices:
+            found[name] = section.prices[persona.model]
+            sources[name] = f"llm_config.providers.{persona.provider}.prices"
+        elif _free(persona.provider, section):
+            found[name], sources[name] = FREE, "answers from a file are free"
+        else:
+            public = _public(persona.provider, section, persona.model, input_tokens)
+            if public is not None:
+                found[name], sources[name] = public, f"{PACKAGE} {version(PACKAGE)}"
+    return Priced(found, sources)
+
+
+def has_price(providers: Mapping[str, ProviderSection], provider: str, model: str) -> bool:
+    """Whether anything is known of what a model costs; asked where a budget is of money."""
+    section = providers.get(provider) or BUILT_IN_PROVIDERS.get(provider)
+    if section is not None and section.prices:
+        return model in section.prices or _public(provider, section, model, 1) is not None
+    if _free(provider, section):
+        return True
+    return _public(provider, section, model, 1) is not None
+
+
+def _free(provider: str, section: ProviderSection | None) -> bool:
+    """Answers from a file, unless they are given prices: then another model has none."""
+    if section is not None and section.prices:
+        return False
+    return (section.kind if section else None) == "scripted" or provider == "scripted"
+
+
+def _public(
+    provider: str, section: ProviderSection | None, model: str, input_tokens: int
+) -> Price | None:
+    kind = section.kind if section is not None and section.kind else provider
+    api_base = section.api_base if section is not None else None
+    found = public_cost(kind, api_base, model, max(input_tokens, 1), _MILLION)
+    if found is None:
+        return None
+    return Price(input=found.input / max(input_tokens, 1) * _MILLION, output=found.output)
+
+
+def read_prices(settings: Settings, name: str) -> dict[str, Price]:
+    """Prices from a YAML file: `anthropic/claude-sonnet-5-5: {input: 3, output: 15}`.
+
+    Raises:
+        CommandError: an entry is no price.
+        InvalidDocument: the file is not YAML of ours.
+    """
+    tree = read(read_text(settings.cwd / name, name), name)
+    found: dict[str, Price] = {}
+    for model, node in tree.entries().items():
+        try:
+            found[model] = Price.model_validate(node.plain(), strict=True)
+        except ValidationError:
+            raise CommandError(
+                f"{name}:{node.at.line}:{node.at.column}: the price of {model!r} does not read "
+                "{input: 3.0, output: 15.0}, US dollars for a million tokens"
+            ) from None
+    return found

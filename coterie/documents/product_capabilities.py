@@ -1,0 +1,61 @@
+"""What this product offers to documents, told without loading what implements it."""
+
+from collections.abc import Iterable, Mapping
+
+from coterie.documents.sound_schemas import certainly_sound
+from dsl.model.capabilities import Capabilities
+from dsl.model.document import CommandSection, ProviderSection
+from dsl.values import Json
+
+AGENT_TYPES = ("generic_single_shot", "generic_orchestrating")
+"""The names that the agent factory knows; kept here because loading it takes half a second."""
+
+KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+"""Where each vendor's own tools look for the key."""
+
+BUILT_IN_PROVIDERS = {
+    kind: ProviderSection.model_validate({"kind": kind, "api_key_env": name})
+    for kind, name in KEY_NAMES.items()
+}
+"""Providers that need no configuration but a key."""
+
+
+def capabilities(
+    providers: Iterable[str] = (),
+    commands: Mapping[str, CommandSection] | None = None,
+    channels: Iterable[str] | None = None,
+    agent_packages: Iterable[str] | None = None,
+) -> Capabilities:
+    """Agent types, skills and built-in providers, with what a worker adds.
+
+    Args:
+        providers: names of the worker's own providers.
+        commands: its commands; None when it is not known which it has.
+        channels: names of its channels to people; None when they are not known.
+        agent_packages: the packages of agent classes that it allows, beside those that the
+            document itself says; None when they are not known.
+    """
+    from activities.skills.skill_contracts import known_contracts
+
+    return Capabilities(
+        agent_types=AGENT_TYPES,
+        skills=known_contracts(),
+        providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
+        commands=None if commands is None else tuple(commands),
+        channels=None if channels is None else tuple(channels),
+        agent_packages=None if agent_packages is None else tuple(agent_packages),
+        once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
+    )
+
+
+def schema_problem(schema: Json) -> str | None:
+    """What is wrong with a JSON Schema; the library is loaded for the first that may be wrong."""
+    if certainly_sound(schema):
+        return None
+    from activities.answer_schema import SchemaFault, schema_errors
+
+    try:
+        schema_errors(None, schema)
+    except SchemaFault as fault:
+        return str(fault)
+    return None

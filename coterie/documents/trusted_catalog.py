@@ -1,0 +1,119 @@
+"""What a worker of the shared queue may touch: said by system files and the project's word.
+
+The shipped system file first, the project's own over it, last `coterie.yml`. A document of the
+catalog may reach a provider in its own way, say with its own script of answers; for its runs that
+provider has a name of its own, `scripted@development`, so that documents never meddle.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from coterie.documents.catalog import Catalog, Located, shown
+from coterie.documents.worker_trust import TrustedConfig, absolute_providers, resolved
+from coterie.settings import OVERRIDE_FILE, Settings
+from coterie.terminal import note
+from dsl.compile.compiler import SourceText
+from dsl.compile.shapes import shaped
+from dsl.errors import InvalidDocument
+from dsl.model.document import ProviderSection, SystemDocument, WorkerSection
+from dsl.model.plan import Plan
+from dsl.normalise.forms import normalised
+from dsl.source.yaml_reader import Mark, Node, Problems, overlaid, read
+
+
+def trusted_catalog(settings: Settings, catalog: Catalog, workspace: str | None) -> TrustedConfig:
+    """The effective sections for every document of the catalog.
+
+    Raises:
+        InvalidDocument: a system file or `coterie.yml` is wrong.
+        CommandError: the workspace is no folder.
+    """
+    document, tree = _sections([*_system_sources(catalog), *catalog.override()])
+    worker = document.worker or WorkerSection()
+    shared = resolved(worker, dict(document.llm_config.providers), tree, settings, workspace)
+    scoped: dict[str, ProviderSection] = {}
+    for located in catalog.all():
+        for name, section in _own_providers(located, catalog, settings).items():
+            if shared.providers.get(name) != section:
+                scoped[_scoped_name(name, located.name)] = section
+    return shared.model_copy(update={"scoped": scoped})
+
+
+def scope_providers(
+    plan: Plan, name: str, own: dict[str, ProviderSection], trusted: TrustedConfig
+) -> Plan:
+    """The plan, naming a document's own providers where they differ from the shared ones.
+
+    Args:
+        plan: compiled from a document of the catalog.
+        name: the document's.
+        own: its providers, paths absolute.
+        trusted: the worker's.
+    """
+    renamed = {
+        provider: _scoped_name(provider, name)
+        for provider, section in own.items()
+        if trusted.providers.get(provider) != section
+    }
+    personas = {
+        key: persona.model_copy(
+            update={"provider": renamed.get(persona.provider, persona.provider)}
+        )
+        for key, persona in plan.personas.items()
+    }
+    return plan.model_copy(update={"personas": personas}).sealed()
+
+
+def _scoped_name(provider: str, document: str) -> str:
+    return f"{provider}@{document}"
+
+
+def _system_sources(catalog: Catalog) -> Iterator[SourceText]:
+    for root in reversed(catalog.roots):
+        yield from catalog.system_source(root)
+
+
+def _own_providers(
+    located: Located, catalog: Catalog, settings: Settings
+) -> dict[str, ProviderSection]:
+    """A document's providers as it would reach them; one that is wrong is told and left out."""
+    try:
+        sources = catalog.sources(located)
+        document, tree = _sections(sources)
+    except InvalidDocument as error:
+        note(f"{located.name} cannot be served: {error.problems[0].message} "
+             f"(coterie validate {located.file})")  # fmt: skip
+        return {}
+    file = shown(located.file, settings)
+    if any(source.file == file and _says_worker(source) for source in sources):
+        note(f"{file} has a `worker` section, which counts for `coterie run` alone; what this "
+             f"worker may touch stands in {OVERRIDE_FILE}")  # fmt: skip
+    return absolute_providers(dict(document.llm_config.providers), tree, settings)
+
+
+def _says_worker(source: SourceText) -> bool:
+    return read(source.text, source.file).child("worker") is not None
+
+
+def _sections(sources: Iterable[SourceText]) -> tuple[SystemDocument, Node]:
+    """`worker` and `llm_config.providers` of documents laid over each other, nothing else."""
+    merged = Node({}, Mark(OVERRIDE_FILE, 1, 1))
+    for source in sources:
+        if source.persona is None:
+            merged = overlaid(merged, _trusted_part(read(source.text, source.file)))
+    problems = Problems()
+    document, tree = shaped(normalised(merged, problems), problems)
+    if document is None or problems.errors:
+        raise InvalidDocument(problems.errors)
+    return document, tree
+
+
+def _trusted_part(tree: Node) -> Node:
+    part: dict[str, Node] = {}
+    worker = tree.child("worker")
+    if worker is not None:
+        part["worker"] = worker
+    llm_config = tree.child("llm_config")
+    providers = llm_config.child("providers") if llm_config is not None else None
+    if llm_config is not None and providers is not None:
+        part["llm_config"] = llm_config.with_value({"providers": providers})
+    return tree.with_value(part)

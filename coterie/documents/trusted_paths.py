@@ -1,0 +1,98 @@
+"""What a worker believes of the files around it, so that no plan may change them.
+
+Configuration, the documents that a run was begun with, packages that the worker imports, programs
+that it runs as itself, and its own environment.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import activities
+import config
+import coterie
+import dsl
+import workflows
+from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
+from dsl.source.nodes import Node
+
+if TYPE_CHECKING:
+    from coterie.documents.worker_trust import TrustedConfig
+
+_ROOMS = (activities, config, coterie, dsl, workflows)
+
+
+def documents_of(tree: Node, settings: Settings) -> tuple[str, ...]:
+    """The files that a merged document was read from, absolute and sorted."""
+    named = {settings.cwd / file for file in _files(tree)}
+    return tuple(sorted(str(file) for file in named if file.is_file()))
+
+
+def _files(tree: Node) -> set[str]:
+    found = {tree.mark.file}
+    for below in (*tree.entries().values(), *tree.items()):
+        found |= _files(below)
+    return found
+
+
+def protected_paths(trusted: "TrustedConfig", settings: Settings) -> tuple[Path, ...]:
+    """Files and folders that no skill of this worker may change.
+
+    Those outside of the workspace are left out, since no skill reaches them.
+    """
+    root = Path(trusted.workspace).resolve()
+    found = (
+        settings.project / OVERRIDE_FILE,
+        settings.state,
+        *_config_roots(settings, root),
+        *map(Path, trusted.documents),
+        *_packages(trusted.agent_packages, settings),
+        *_programs(trusted, root),
+        Path(sys.prefix),
+        *(Path(str(room.__file__)).parent for room in _ROOMS),
+    )
+    inside = (path for path in found if _lies_in(path, root) or _lies_in(path.resolve(), root))
+    return tuple(dict.fromkeys(inside))
+
+
+def hidden_paths(settings: Settings) -> tuple[Path, ...]:
+    """What commands do not see in their sandbox: the state and the storage of runs."""
+    storage = settings.storage
+    folder = (Path(storage),) if storage is not None and storage.startswith("/") else ()
+    return (settings.state, *folder)
+
+
+def _lies_in(path: Path, root: Path) -> bool:
+    return path != root and path.is_relative_to(root)
+
+
+def _config_roots(settings: Settings, workspace: Path) -> Iterator[Path]:
+    """The roots; also the project's own before it exists, as the next start would believe it."""
+    own = () if settings.environment.get("COTERIE_CONFIG") else (settings.project / "config",)
+    for root in dict.fromkeys((*settings.config_roots, *own)):
+        if workspace.is_relative_to(root):
+            yield from (root / SYSTEM_FILE, root / "teams", root / "personas")
+        else:
+            yield root
+
+
+def _packages(packages: Iterable[str], settings: Settings) -> Iterator[Path]:
+    """Where they may be imported from, and what is imported before them."""
+    places = dict.fromkeys((settings.project, *(Path(place) for place in sys.path if place)))
+    for package in packages:
+        parts = package.split(".")
+        for place in places:
+            yield place.joinpath(*parts)
+            yield place.joinpath(*parts[:-1], f"{parts[-1]}.py")
+            for depth in range(1, len(parts)):
+                yield place.joinpath(*parts[:depth], "__init__.py")
+
+
+def _programs(trusted: "TrustedConfig", workspace: Path) -> Iterator[Path]:
+    """Commands that notify people run with their secrets; answers of scripted models."""
+    for channel in trusted.notify.values():
+        yield from (workspace / part for part in channel.run if (workspace / part).is_file())
+    for provider in trusted.providers.values():
+        if provider.answers is not None:
+            yield Path(provider.answers)

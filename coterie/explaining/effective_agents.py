@@ -1,0 +1,95 @@
+"""What an agent gets in the end, field by field: persona, task's `config`, defaults."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from coterie.explaining.origins import CALL, DEFAULT, Origin, from_node
+from dsl.model.document import LlmConfig
+from dsl.model.plan import Persona
+from dsl.source.yaml_reader import Node, overlaid
+from dsl.values import NodePath
+
+_PERSONAS: NodePath = ("llm_config", "personas")
+_MEANS_NOTHING: tuple[JsonValue, ...] = (None, {}, [])
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSources:
+    """Where the fields of one agent may stand."""
+
+    tree: Node
+    """The whole document."""
+    llm: LlmConfig
+    persona_key: str
+    config: Node | None
+    """The task's own word over the persona."""
+    model: str | None
+    """What the call said for everyone."""
+
+    @property
+    def merged(self) -> Node:
+        """The persona with the task's config over it, every leaf with its place."""
+        persona = self.tree.find((*_PERSONAS, self.persona_key))
+        return persona if self.config is None else overlaid(persona, self.config)
+
+    def fields(
+        self, persona: Persona, *, asks_a_model: bool
+    ) -> Iterator[tuple[NodePath, JsonValue, Origin]]:
+        """Each field of the persona that counts, leaf by leaf, and where it came from.
+
+        All but the execution plan, whose steps have fields of their own; what nobody wrote down
+        counts only where a model is asked.
+        """
+        merged = self.merged
+        values = persona.model_dump(mode="json", by_alias=True, exclude={"execution_plan"})
+        for key, value in values.items():
+            chosen = self._chosen(key, persona) if asks_a_model else None
+            node = merged.child(key)
+            if chosen is not None:
+                yield (key,), value, chosen
+            elif node is not None and node.value is not None:
+                yield from self._leaves((key,), value, node)
+            elif asks_a_model and value not in _MEANS_NOTHING:
+                yield (key,), value, DEFAULT
+
+    def _chosen(self, key: str, persona: Persona) -> Origin | None:
+        """Who chose provider and model, when it was not the persona; None for other fields."""
+        if key not in ("provider", "model"):
+            return None
+        if self.model is not None:
+            return CALL
+        own = self.merged.child(key)
+        if own is not None and own.value:
+            return None
+        places: list[NodePath] = [("llm_config", f"default_{key}")]
+        if key == "model":
+            places.insert(0, ("llm_config", "providers", persona.provider, "default_model"))
+        for place in places:
+            node = self.tree.find(place)
+            if node is not self.tree.find(place[:-1]) and node.value is not None:
+                return from_node(node, ".".join(map(str, place)))
+        return DEFAULT
+
+    def _leaves(
+        self, path: NodePath, value: JsonValue, node: Node
+    ) -> Iterator[tuple[NodePath, JsonValue, Origin]]:
+        if isinstance(value, dict) and value and node.entries():
+            for key, item in value.items():
+                yield from self._leaves((*path, key), item, node.find((key,)))
+        else:
+            yield path, value, from_node(node, self._said_by(path))
+
+    def _said_by(self, path: NodePath) -> str:
+        by_task = self.config is not None and _has(self.config, path)
+        return "the task's config" if by_task else f"persona {self.persona_key}"
+
+
+def _has(node: Node, path: NodePath) -> bool:
+    for part in path:
+        below = node.child(part)
+        if below is None:
+            return False
+        node = below
+    return True

@@ -1,0 +1,165 @@
+"""Every bound of a document that counts, and where it came from (checklist C-20)."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from coterie.explaining.origins import DEFAULT, Effective, Origin
+from coterie.text.durations import duration
+
+_RUN = "the whole run"
+_SECONDS = ("timeout", "cancel_timeout", "deadline", "interval", "remind_every", "after")
+_BOUNDS = {
+    "Orchestration.max_total_teams": "team visits in one run",
+    "Orchestration.max_recursion_depth": "visits of any one team in one run",
+    "Orchestration.max_concurrent_branches": "branches at the same time in one run",
+    "Orchestration.no_progress": "when a team is entered again with nothing new to look at",
+    "Orchestration.cancel_timeout": "for what a cancelled run still does",
+    "TeamDocument.max_recursion_depth": "visits of this team in one run",
+    "Collect.count": "successful branches that are enough",
+    "Collect.timeout": "for the branches of a fan-out",
+    "StepBase.timeout": "for one attempt of the step",
+    "Retry.retries": "more attempts of the step after a failure",
+    "Retry.interval": "before the next attempt",
+    "LoopStep.max_iterations": "rounds",
+    "LoopStep.concurrency": "rounds at once",
+    **{f"{model}.{key}": bounds for model in ("ApprovalStep", "Consent", "AskTerms")
+       for key, bounds in (("deadline", "for a person to decide"),
+                           ("quorum", "people who have to approve"),
+                           ("remind_every", "between reminders while nobody decides"))},
+    "Escalation.after": "from when others may decide too",
+    "Escalation.to": "who may decide too from then on",
+    "WaitStep.deadline": "for the signal to come",
+    "Persona.timeout": "for one answer of the model",
+    "Persona.retries": "more attempts while the provider cannot answer",
+    "Persona.max_reasks": "times that an unusable answer is asked for again",
+    "Persona.max_tokens": "tokens in one answer",
+    "SkillContract.timeout": "for one call of the skill",
+    "SkillContract.retries": "more attempts of the call",
+    "CommandSection.timeout": "for one run of the command",
+    "RateLimitPolicy.requests_per_second": "model calls in a second, over all workers",
+    "RateLimitPolicy.requests_per_minute": "model calls in a minute, over all workers",
+    "RateLimitPolicy.requests_per_minute_per_key": "of them for one, as `fair_by` says",
+    **{f"{model}.{key}": bounds for model in ("CountBudget", "MoneyBudget", "TimeBudget")
+       for key, bounds in (("limit", ""), ("on_exceeded", "when it is used up"),
+                           ("warn_at", "share of it from which people are told"),
+                           ("next_team", "team that goes on then"))},
+}  # fmt: skip
+"""The fields of the language that bound something, and what they bound."""
+_BUDGETS = {
+    "tokens": "tokens of all models, in and out",
+    "money": "US dollars",
+    "model_calls": "model turns",
+    "tool_calls": "calls of skills and tools",
+    "working_time": "of all calls, added up",
+}
+_UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
+
+
+_OWNERS = ("Collect", "Consent", "Retry", "Persona", "SkillContract")
+"""Their fields are told with the key above: `agent.timeout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One bound."""
+
+    scope: str
+    """The run, a team, or a step as the trail names it."""
+    name: str
+    value: JsonValue
+    bounds: str
+    """What it bounds, in words."""
+    origin: Origin
+    path: str
+
+    def as_dict(self) -> dict[str, JsonValue]:
+        """The flat form that `--json` prints."""
+        origin = self.origin
+        return {
+            "scope": self.scope,
+            "name": self.name,
+            "value": self.value,
+            "bounds": self.bounds,
+            "path": self.path,
+            "origin": origin.kind,
+            "file": origin.file,
+            "line": origin.line,
+            "via": origin.via or None,
+        }
+
+    @property
+    def told(self) -> str:
+        """The value as people read it."""
+        last = self.name.rpartition(".")[2]
+        if self.value is None:
+            return _UNBOUNDED.get(last, "none")
+        if (last in _SECONDS or self.name == "budgets.working_time") and isinstance(
+            self.value, int | float
+        ):
+            return duration(self.value)
+        if isinstance(self.value, float):
+            return f"{self.value:g}"
+        if isinstance(self.value, list):
+            return ", ".join(str(one) for one in self.value)
+        return f"{self.value:,}" if isinstance(self.value, int) else str(self.value)
+
+
+def limits(values: Iterable[Effective]) -> list[Limit]:
+    """The bounds among the values: the run's, then each team's before those of its steps."""
+    found = list(_found(values))
+    owners = list(dict.fromkeys(_owner(limit) for limit in found))
+    return sorted(found, key=lambda limit: (owners.index(_owner(limit)), "/" in limit.scope))
+
+
+def _owner(limit: Limit) -> str:
+    return limit.scope.partition("/")[0]
+
+
+def _found(values: Iterable[Effective]) -> Iterator[Limit]:
+    for value in values:
+        bounds = _BOUNDS.get(value.field)
+        budget = "budgets" in value.path[-3:]
+        if bounds is not None and not _unset(value) and (budget or _counts(value)):
+            name = ".".join(map(str, value.path[_first(value) :])).removesuffix(".limit")
+            bounds = bounds or _BUDGETS[str(value.path[-2])]
+            yield Limit(_scope(value), name, value.value, bounds, value.origin, value.dotted)
+
+
+def _unset(value: Effective) -> bool:
+    """Nothing is bounded: no team goes on, and one person decides as ever."""
+    if value.field.endswith(".quorum"):
+        return value.origin == DEFAULT
+    return value.field.endswith("Budget.next_team") and value.value is None
+
+
+def _first(value: Effective) -> int:
+    """Where in its path the name of a bound begins."""
+    path = value.path
+    if value.field.startswith(("AskTerms", "Escalation")) and "ask" in path:
+        ask = len(path) - 1 - path[::-1].index("ask")
+        return ask - (3 if path[ask - 1] == "on_exceeded" else 1)
+    if value.field.startswith("Escalation"):
+        return len(path) - (4 if path[-4] == "requires_approval" else 3)
+    if "budgets" in path[-3:]:
+        return len(path) - 3
+    return len(path) - (2 if value.field.startswith(_OWNERS) else 1)
+
+
+def _counts(value: Effective) -> bool:
+    """Of `llm_config` the rate limits alone; a persona's bounds are told where it works."""
+    if value.field.startswith("RateLimitPolicy"):
+        return value.value is not None
+    asked = value.field.startswith(("AskTerms", "Escalation")) and "on_exceeded" in value.path
+    return value.path[0] != "llm_config" or asked
+
+
+def _scope(value: Effective) -> str:
+    if value.field.startswith("RateLimitPolicy"):
+        return f"provider {value.path[-3]}"
+    if value.field.startswith("CommandSection"):
+        return f"command {value.path[-2]}"
+    if value.path[:2] == ("llm_config", "personas") and not value.step:
+        return f"persona {value.path[2]}"
+    return value.step or _RUN

@@ -1,0 +1,283 @@
+"""Every effective value of a document, with the place that it came from.
+
+Goes through the typed document, its merged tree and its plan side by side: what stands in the tree
+has a file and a line, the rest is a default. What an agent gets in the end, after its persona, its
+task's `config` and the defaults, stands below its task as `agent`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from pydantic import BaseModel, JsonValue
+from pydantic_core import to_jsonable_python
+
+from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
+from coterie.explaining.effective_agents import AgentSources
+from coterie.explaining.origins import BUILT_IN, DEFAULT, Effective, Origin, from_node
+from dsl.compile.compiler import Compiled
+from dsl.compile.personas import ORCHESTRATING
+from dsl.compile.shapes import shaped
+from dsl.errors import InvalidDocument
+from dsl.model.capabilities import SkillContract
+from dsl.model.document import LlmConfig, SystemDocument, TeamDocument
+from dsl.model.plan import Team
+from dsl.model.steps import (
+    AgentStep,
+    LoopStep,
+    PersonaDocument,
+    SkillStep,
+    StepBase,
+    WaitStep,
+)
+from dsl.model.terms import DecisionTerms
+from dsl.source.yaml_reader import Node, Problems
+from dsl.values import Json, NodePath, Segment
+
+_Mapping = dict[str, object]
+_EMPTY: tuple[object, ...] = (None, (), {}, "")
+
+
+def explained(
+    compiled: Compiled, skills: Mapping[str, SkillContract], model: str | None = None
+) -> tuple[Effective, ...]:
+    """Every value that counts, in the order of the document.
+
+    Args:
+        compiled: the document.
+        skills: the contracts of the skills that it may name.
+        model: what the call said for every persona.
+    """
+    problems = Problems()
+    document, tree = shaped(compiled.tree, problems)
+    if document is None:
+        raise InvalidDocument(problems.errors)
+    return tuple(_Explainer(compiled, document, tree, skills, model).values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """A place in the document, and what became of it in the plan."""
+
+    node: Node
+    path: NodePath = ()
+    step: str = ""
+    """The team or step, as the trail names it."""
+    compiled: object = None
+    """The part of the plan that was made of it; None where none was."""
+    field: str = ""
+    """The field of the language, while it is one: `LoopStep.max_iterations`."""
+
+    def child(
+        self, key: Segment, node: Node, *, shown: Segment | None = None, field: str = ""
+    ) -> "_Here":
+        """The place below; what a document calls tasks, a plan calls steps."""
+        name = "steps" if isinstance(self.compiled, Team) and key == "tasks" else key
+        path = (*self.path, key if shown is None else shown)
+        return _Here(node, path, self.step, _part(self.compiled, name), field)
+
+    def value(self, value: JsonValue, origin: Origin) -> Effective:
+        """A value here."""
+        return Effective(self.path, value, origin, self.step, self.field)
+
+    def below(self, value: JsonValue, origin: Origin, path: NodePath, owner: str) -> Effective:
+        """A value that counts below, though nothing stands there."""
+        field = f"{owner}.{path[-1]}" if owner else ""
+        return Effective((*self.path, *path), value, origin, self.step, field)
+
+
+class _Explainer:
+    """Goes through one document."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        document: SystemDocument,
+        tree: Node,
+        skills: Mapping[str, SkillContract],
+        model: str | None,
+    ) -> None:
+        self.plan = compiled.plan
+        self.document = document
+        self.tree = tree
+        self.skills = skills
+        self.model = model
+
+    def values(self) -> Iterator[Effective]:
+        """Everything."""
+        plan = {
+            "orchestration": {"teams": self.plan.teams},
+            "llm_config": {"personas": self.plan.personas},
+        }
+        yield from self._model(self.document, _Here(self.tree, compiled=plan))
+
+    def _model(self, model: BaseModel, here: _Here) -> Iterator[Effective]:
+        """The fields of a model, and what it means beyond them."""
+        for name, info in type(model).model_fields.items():
+            key = info.alias or name
+            value: object = getattr(model, name)
+            node = here.node.child(key)
+            if key == "terms":
+                continue
+            below = here.child(
+                key, node or Node({}, here.node.mark), shown=_shown(key), field=_field(model, name)
+            )
+            if node is not None or isinstance(value, BaseModel):
+                yield from self._value(value, below)
+            elif value not in _EMPTY or _absence_counts(model, name):
+                yield below.value(_plain(value), DEFAULT)
+        yield from self._beyond(model, here)
+
+    def _value(self, value: object, here: _Here) -> Iterator[Effective]:
+        match value:
+            case BaseModel():
+                yield from self._model(value, here)
+            case dict() if here.node.entries() and _holds_models(cast("_Mapping", value).values()):
+                for key, item in cast("_Mapping", value).items():
+                    below = here.child(key, here.node.find((key,)))
+                    yield from self._value(item, replace(below, step=_within(here.step, key, item)))
+            case tuple() if _holds_models((cast("object", value),)):
+                yield from self._items(cast("Sequence[BaseModel]", value), here)
+            case _:
+                yield from _leaves(_plain(value), here)
+
+    def _items(self, items: Sequence[BaseModel], here: _Here) -> Iterator[Effective]:
+        """A list of steps, which are known by their names, or of rules, which have none."""
+        compiled = here.compiled
+        if isinstance(compiled, tuple):  # an aggregating step that the compiler put first has none
+            made = cast("tuple[object, ...]", compiled)
+            here = replace(here, compiled=made[len(made) - len(items) :])
+        for index, (item, node) in enumerate(zip(items, here.node.items(), strict=True)):
+            if isinstance(item, StepBase):
+                below = here.child(index, node, shown=item.name)
+                step = f"{here.step}/{item.name}" if here.step else ""
+                yield from self._model(item, replace(below, step=step))
+            else:
+                yield from self._model(item, here.child(index, node))
+
+    def _beyond(self, model: BaseModel, here: _Here) -> Iterator[Effective]:
+        """What counts although it stands elsewhere."""
+        match model:
+            case TeamDocument(max_recursion_depth=None):
+                yield self._common_depth(here)
+            case LlmConfig(providers=providers):
+                for name, section in BUILT_IN_PROVIDERS.items():
+                    if name not in providers:
+                        values = section.model_dump(exclude_defaults=True)
+                        for key, value in values.items():
+                            yield here.below(value, BUILT_IN, ("providers", name, key), "")
+            case SkillStep():
+                yield from self._contract(model, here)
+            case AgentStep(persona_key=str()):
+                yield from self._agent(model, here)
+            case _:
+                return
+
+    def _common_depth(self, here: _Here) -> Effective:
+        """The bound of a team that has none of its own."""
+        key = "max_recursion_depth"
+        node = self.tree.find(("orchestration",)).child(key)
+        origin = DEFAULT if node is None else from_node(node, f"orchestration.{key}")
+        return here.below(self.plan.limits.max_recursion_depth, origin, (key,), "TeamDocument")
+
+    def _contract(self, step: SkillStep, here: _Here) -> Iterator[Effective]:
+        contract = self.skills.get(step.skill)
+        if contract is None:
+            return
+        origin = Origin("contract", via=f"contract of {step.skill}")
+        values: Json = {"effect": contract.effect, "retries": contract.retries}
+        if step.timeout is None:
+            values["timeout"] = contract.timeout
+        for key, value in values.items():
+            yield here.below(value, origin, ("contract", key), "SkillContract")
+
+    def _agent(self, step: AgentStep, here: _Here) -> Iterator[Effective]:
+        """The persona as the task's agent gets it."""
+        compiled = here.compiled
+        if not isinstance(compiled, AgentStep):
+            return  # a persona's plan that no task uses as it stands
+        persona = self.plan.personas[compiled.persona_key or ""]
+        key = step.persona_key or ""
+        config = here.node.child("config")
+        sources = AgentSources(self.tree, self.document.llm_config, key, config, self.model)
+        asks_a_model = step.agent_type != ORCHESTRATING
+        for path, value, origin in sources.fields(persona, asks_a_model=asks_a_model):
+            owner = "Persona" if asks_a_model and len(path) == 1 else ""
+            yield here.below(value, origin, ("agent", *path), owner)
+        plan = sources.merged.child("execution_plan")
+        if plan is not None and persona.execution_plan is not None:
+            written = PersonaDocument.model_validate_json(
+                json.dumps({"execution_plan": plan.plain()}), strict=True
+            )
+            below = _Here(
+                plan, (*here.path, "agent", "execution_plan"), here.step, persona.execution_plan
+            )
+            yield from self._items(written.execution_plan or (), below)
+
+
+def _field(model: BaseModel, name: str) -> str:
+    """The field by the class that declares it."""
+    common = isinstance(model, StepBase) and name in StepBase.model_fields
+    return f"{'StepBase' if common else type(model).__name__}.{name}"
+
+
+def _shown(key: str) -> str:
+    return "type" if key == "kind" else key
+
+
+def _part(whole: object, key: Segment) -> object:
+    """What lies below in a part of a plan; None when nothing does."""
+    match whole, key:
+        case dict(), str():
+            return cast("dict[str, object]", whole).get(key)
+        case tuple(), int():
+            items = cast("tuple[object, ...]", whole)
+            return items[key] if key < len(items) else None
+        case BaseModel(), str():
+            fields = type(whole).model_fields
+            name = next((name for name, info in fields.items() if info.alias == key), key)
+            return getattr(whole, name, None)
+        case _:
+            return None
+
+
+def _holds_models(values: Iterable[object]) -> bool:
+    for value in values:
+        items = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+        if items and isinstance(items[0], BaseModel):
+            return True
+    return False
+
+
+def _within(step: str, key: str, item: object) -> str:
+    """A team, or a way of a parallel step, in the words of the trail."""
+    if isinstance(item, TeamDocument):
+        return key
+    return f"{step}/{key}" if isinstance(item, tuple) and step else step
+
+
+def _absence_counts(model: BaseModel, name: str) -> bool:
+    """Whether it says something that a bound is not set: no end, then."""
+    match model, name:
+        case DecisionTerms(), "deadline":
+            return True
+        case WaitStep(signal=str()), "deadline":
+            return True
+        case LoopStep(), "max_iterations":
+            return True
+        case _:
+            return False
+
+
+def _leaves(value: JsonValue, here: _Here) -> Iterator[Effective]:
+    entries = here.node.entries()
+    if isinstance(value, dict) and value and entries:
+        for key, item in value.items():
+            yield from _leaves(item, here.child(key, entries.get(key, here.node)))
+    else:
+        yield here.value(value, from_node(here.node))
+
+
+def _plain(value: object) -> JsonValue:
+    return cast("JsonValue", to_jsonable_python(value, by_alias=True))

@@ -1,0 +1,179 @@
+"""Effective values and limits as text: aligned, each with its origin."""
+
+import json
+import os.path
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from pydantic import JsonValue
+
+from coterie.explaining.effective_limits import Limit
+from coterie.explaining.origins import Effective
+from coterie.text.lines import text_of
+from coterie.text.problems import counted
+from dsl.compile.compiler import SourceText
+from dsl.compile.personas import ORCHESTRATING
+from dsl.model.plan import Plan
+from dsl.source.yaml_reader import dotted
+from dsl.values import NodePath
+
+_LONGEST_VALUE = 56
+_PART = re.compile(r"[^.\[\]]+")
+
+_SCHEMA = "output_schema"
+
+Row = tuple[str, ...]
+
+
+def found(values: Sequence[Effective], asked: str) -> list[Effective]:
+    """The values at and below a path; without one at all, those whose path has its parts in order.
+
+    Args:
+        values: all of them.
+        asked: dotted; tasks by their names, rules by `[0]`.
+    """
+    exact = [value for value in values if value.dotted == asked or _below(value.dotted, asked)]
+    return exact or [value for value in values if _has_in_order(value.dotted, asked)]
+
+
+def parts(path: str) -> list[str]:
+    """The segments of a dotted path."""
+    return _PART.findall(path)
+
+
+def _below(path: str, asked: str) -> bool:
+    return path.startswith((f"{asked}.", f"{asked}["))
+
+
+def _has_in_order(path: str, asked: str) -> bool:
+    rest = iter(parts(path))
+    return all(part in rest for part in parts(asked))
+
+
+def values_text(values: Iterable[Effective], asked: str = "") -> str:
+    """The values, those of one team, step or section together under its path.
+
+    A JSON Schema is one line, unless somebody asks for what is in it or several files make it.
+    """
+    blocks: list[str] = []
+    for _, group in groupby(values, key=_owner):
+        together = list(group)
+        home = _common([value.path[:-1] for value in together])
+        rows = list(_rows(together, home, inside=_SCHEMA in asked))
+        blocks.append(_block(dotted(home) or "document", rows))
+    return "\n\n".join(blocks)
+
+
+def _owner(value: Effective) -> str:
+    return value.step or dotted(value.path[: min(3, len(value.path) - 1)])
+
+
+def _common(paths: Sequence[NodePath]) -> NodePath:
+    """What all of the paths begin with."""
+    shared = 0
+    for parts_here in zip(*paths, strict=False):
+        if len(set(parts_here)) > 1:
+            break
+        shared += 1
+    return paths[0][:shared]
+
+
+def _rows(values: Iterable[Effective], home: NodePath, *, inside: bool) -> Iterator[Row]:
+    for schema, group in groupby(values, key=_schema):
+        together = list(group)
+        files = {value.origin.file for value in together}
+        if schema and not inside and len(files) == 1 and len(together) > 1:
+            shown = dotted(schema[len(home) :])
+            yield shown, counted(len(together), "value"), together[0].origin.told()
+            continue
+        for value in together:
+            shown = dotted(value.path[len(home) :])
+            yield shown, value_text(value.value), value.origin.told()
+
+
+def _schema(value: Effective) -> NodePath:
+    """The path of the JSON Schema that the value is in; empty when it is in none."""
+    return value.path[: value.path.index(_SCHEMA) + 1] if _SCHEMA in value.path else ()
+
+
+def limits_text(limits: Iterable[Limit]) -> str:
+    """The limits of the run, then of each team and step."""
+    blocks: list[str] = []
+    for scope, group in groupby(limits, key=lambda limit: limit.scope):
+        rows = [(one.name, one.told, one.bounds, one.origin.told()) for one in group]
+        blocks.append(_block(scope, rows))
+    return "\n\n".join(blocks)
+
+
+def overview(
+    plan: Plan, sources: Sequence[SourceText], values: Sequence[Effective], target: str
+) -> str:
+    """A document at a glance: its files, its settings, who its agents are."""
+    common = [value for value in values if len(value.path) == 2 and not value.step]
+    blocks = [
+        f"{plan.name}  (digest {plan.digest})",
+        _block("Files, later ones laid over earlier ones", [(file,) for file in _files(sources)]),
+        values_text(common),
+        _block("Agents", list(_agents(values))),
+        f"{counted(len(values), 'value')} in all; those of a part: "
+        f"coterie explain {target} teams.{plan.entry_team}",
+    ]
+    return "\n\n".join(blocks)
+
+
+def _agents(values: Sequence[Effective]) -> Iterator[Row]:
+    """Each agent's step, its persona, and the model that it asks."""
+    at = {value.path: value for value in values}
+    for value in values:
+        if value.step and value.field in ("AgentStep.persona_key", "AgentStep.agent_class"):
+            agent = (*value.path[:-1], "agent")
+            provider, model = at.get((*agent, "provider")), at.get((*agent, "model"))
+            if provider is None or model is None:
+                yield value.step, str(value.value), "by its plan" if _planned(value, at) else "-"
+            else:
+                asked = f"{provider.value}/{model.value}"
+                yield value.step, str(value.value), asked, model.origin.told()
+
+
+def _planned(value: Effective, at: Mapping[NodePath, Effective]) -> bool:
+    kind = at.get((*value.path[:-1], "agent_type"))
+    return kind is not None and kind.value == ORCHESTRATING
+
+
+def _files(sources: Iterable[SourceText]) -> Iterator[str]:
+    for is_persona, group in groupby(sources, key=lambda source: source.persona is not None):
+        files = [source.file for source in group]
+        if is_persona and len(files) > 1:
+            yield f"{os.path.commonpath(files)}: {counted(len(files), 'persona')}"
+        else:
+            yield from files
+
+
+def value_text(value: JsonValue) -> str:
+    """A value on one line; of a long text its beginning and how long it is."""
+    match value:
+        case str():
+            lines = value.strip().splitlines() or [""]
+            more = f" … ({counted(len(lines), 'line')})" if len(lines) > 1 else ""
+            text = json.dumps(lines[0], ensure_ascii=False)
+            return f"{_cut(text, _LONGEST_VALUE - len(more))}{more}"
+        case float():
+            return f"{value:g}"
+        case _:
+            return _cut(json.dumps(value, ensure_ascii=False), _LONGEST_VALUE)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _block(title: str, rows: Sequence[Row]) -> str:
+    """A title and its rows, in columns."""
+    columns = max((len(row) for row in rows), default=0)
+    widths = [max((len(row[at]) for row in rows if at < len(row)), default=0)
+              for at in range(columns)]  # fmt: skip
+    lines = (
+        "  ".join(f"{cell:<{widths[at]}}" for at, cell in enumerate(row)).rstrip() for row in rows
+    )
+    return text_of([title, *(f"  {line}" for line in lines)])

@@ -1,0 +1,108 @@
+"""How wide a text is, and where to break it, without a font at hand.
+
+A text is drawn as wide as Helvetica makes it, and every font that is made to replace it (Arial,
+Liberation Sans, Nimbus Sans): the SVG names these fonts and fixes each text's length. Boxes have
+room for the widest usual font, since some programs have none of these and ignore the length.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from coterie.graph.drawing import fallback
+
+_REGULAR = {
+    191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[\\]ft·", 333: "()-`r", 334: "{}", 350: "•",
+    355: '"', 389: "*", 469: "^", 500: "Jcksvxyzç", 549: "≤≥≠",
+    556: "#$0123456789?L_abdeghnopquäöüéèàñ", 584: "+<=>~", 611: "FTZß", 667: "&ABEKPSVXYÄ",
+    722: "CDHNRUwÜ", 778: "GOQÖ", 833: "Mm", 889: "%", 944: "W", 1000: "…→←—", 1015: "@",
+}  # fmt: skip
+_BOLD = {
+    238: "'", 278: " ,./I\\ijl·", 280: "|", 333: "!()-:;[]`ft", 350: "•", 389: "*r{}", 474: '"',
+    500: "z", 549: "≤≥≠", 556: "#$0123456789J_aceksvxyäéèàç", 584: "+<=>^~",
+    611: "?FLTZbdghnopquöüßñ", 667: "EPSVXY", 722: "&ABCDHKNRUÄÜ", 778: "GOQwÖ", 833: "M",
+    889: "%m", 944: "W", 975: "@", 1000: "…→←—",
+}  # fmt: skip
+_OTHER = 640
+"""For what the tables have not: most letters of other alphabets are narrower."""
+_WIDEST_OTHER = 1350
+"""For what the tables of the fallback have not."""
+_EMOJI = "\U0001f000"
+"""From here on signs are wider than letters of Chinese."""
+_PIECE = re.compile(r"\S*\s+|\S+")
+_NAME_PIECE = re.compile(r"[^._/-]*[._/-]+|[^._/-]+")
+
+
+def _table(groups: Mapping[int, str]) -> dict[str, int]:
+    return {character: width for width, all_of in groups.items() for character in all_of}
+
+
+_TABLES = {False: _table(_REGULAR), True: _table(_BOLD)}
+_FALLBACK = {False: _table(fallback.REGULAR), True: _table(fallback.BOLD)}
+
+
+def drawn_width(text: str, size: float, *, bold: bool = False) -> float:
+    """The width in pixels that a line is drawn with, at a font size in pixels."""
+    table = _TABLES[bold]
+    widths = (table.get(character) or _other(character, _OTHER) for character in text)
+    return sum(widths) * size / 1000
+
+
+def width(text: str, size: float, *, bold: bool = False) -> float:
+    """The room in pixels that one line needs, whatever the font."""
+    table, wide = _TABLES[bold], _FALLBACK[bold]
+    widths = (
+        max(table.get(character, 0), wide.get(character) or _other(character, _WIDEST_OTHER))
+        for character in text
+    )
+    return sum(widths) * size / 1000
+
+
+def _other(character: str, usual: int) -> int:
+    if unicodedata.combining(character):
+        return 0
+    if character >= _EMOJI:
+        return 1350
+    return 1000 if unicodedata.east_asian_width(character) in ("W", "F") else usual
+
+
+def widest(lines: Iterable[str], size: float, *, bold: bool = False) -> float:
+    """The width of the widest line; 0 when there is none."""
+    return max((width(line, size, bold=bold) for line in lines), default=0.0)
+
+
+def cut(text: str, most: float, size: float, *, bold: bool = False) -> str:
+    """The text, with an ellipsis where it would be wider than `most` pixels."""
+    if width(text, size, bold=bold) <= most:
+        return text
+    kept = text
+    while kept and width(f"{kept}…", size, bold=bold) > most:
+        kept = kept[:-1]
+    return f"{kept.rstrip()}…"
+
+
+def wrapped(text: str, most: float, size: float, *, lines: int, bold: bool = False) -> list[str]:
+    """The text in lines of at most `most` pixels; the last of `lines` is cut when more follow.
+
+    Breaks after blanks; in a name that is too long for a line, after dots, dashes and the like.
+    """
+    made: list[str] = []
+    line = ""
+    for part in _parts(text, lambda word: width(word, size, bold=bold) > most):
+        if line and width((line + part).rstrip(), size, bold=bold) > most:
+            made.append(line)
+            line = ""
+        line += part
+    made.append(line)
+    if len(made) > lines:
+        made = [*made[: lines - 1], "".join(made[lines - 1 :])]
+    return [cut(one.strip(), most, size, bold=bold) for one in made if one.strip()]
+
+
+def _parts(text: str, too_wide: Callable[[str], bool]) -> Iterator[str]:
+    """Pieces that stay together, each with what it may be broken after."""
+    for word in _PIECE.findall(text):
+        if too_wide(word):
+            yield from _NAME_PIECE.findall(word)
+        else:
+            yield word

@@ -1,0 +1,38 @@
+"""What a run has used: from the run itself, or out of its history when nobody answers for it."""
+
+from temporalio.client import WorkflowExecutionStatus
+
+from coterie.failures import ExitCode
+from coterie.logs import quietly
+from coterie.rendering.cost_tables import cost_text
+from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
+from coterie.runs.run_client import Run, Unanswered, json_of
+from coterie.server.connection import open_connection
+from coterie.settings import Settings
+from coterie.terminal import say
+from workflows.core.views import CostReport
+
+
+async def show_cost(settings: Settings, id: str, *, as_json: bool) -> ExitCode:
+    """Tell it as tables, or as JSON."""
+    quietly(settings)
+    run = Run((await open_connection(settings)).client, id)
+    description = await run.describe()
+    over = description.status != WorkflowExecutionStatus.RUNNING
+    report = await _report(run, over=over)
+    say(json_of(report) if as_json else cost_text(id, report, over=over))
+    return ExitCode.DONE
+
+
+async def _report(run: Run, *, over: bool) -> CostReport:
+    """From its worker while it goes on; else out of its history, which needs none."""
+    if over:
+        seen = await rebuilt(await run.history())
+        return seen.cost if isinstance(seen, Rebuilt) else await run.cost()
+    try:
+        return await run.cost()
+    except Unanswered:
+        seen = await rebuilt(await run.history())
+        if isinstance(seen, NotFollowed):
+            raise
+        return seen.cost

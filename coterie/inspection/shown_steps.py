@@ -1,0 +1,29 @@
+"""One step of a run, shown with all of its calls, out of the run's history."""
+
+from contextlib import suppress
+
+from temporalio.client import Client
+
+from coterie.failures import CommandError
+from coterie.inspection.trace import traced
+from coterie.replay.links import links
+from coterie.runs.recorded_calls import RecordedCall, in_visits, recorded_calls
+from coterie.runs.run_client import Run
+from coterie.settings import Settings
+
+
+async def step_calls(
+    settings: Settings, client: Client, run: Run, asked: str
+) -> list[RecordedCall]:
+    """The calls of `TEAM/STEP#N`; of every visit without the number."""
+    place, hash_, number = asked.rpartition("#")
+    path = place if hash_ and number.isdecimal() else asked
+    visit = int(number) if hash_ and path == place else None
+    await run.describe()
+    calls = [
+        call async for history in links(client, run.id) for call in recorded_calls(history)
+        if call.path == path or call.path.startswith(f"{path}/")
+    ]  # fmt: skip
+    with suppress(CommandError):  # another version ran it: calls say which visit they were of
+        in_visits(calls, (await traced(settings, run.id)).trail)
+    return [call for call in calls if visit in (None, call.visit)]

@@ -1,0 +1,111 @@
+"""A run's decisions as there is to tell of them: from its history, or in its worker's own words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from temporalio.client import WorkflowHistory
+
+from coterie.failures import CommandError
+from coterie.graph.run_graph import OVER, earlier_parts, joined
+from coterie.replay.decision_trace import Visit
+from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
+from coterie.runs.run_client import Run, Unanswered
+from coterie.server.connection import open_connection
+from coterie.settings import Settings
+from coterie.storage.histories import history_in
+from dsl.errors import listed
+from workflows.core.views import TrailEntry
+
+LEFT = "left"
+"""The status of a visit in whose middle the run ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything that a run decided, in order."""
+
+    run: str
+    trail: tuple[TrailEntry, ...]
+    visits: tuple[Visit, ...]
+    """Empty when only a worker of another version can follow the run."""
+
+    def of(self, asked: str) -> tuple[Visit, ...]:
+        """The visit `team#2`, or every visit of `team`.
+
+        Raises:
+            CommandError: there is none; told with those that there are.
+        """
+        team, hash_, number = asked.rpartition("#")
+        named = [visit for visit in self.visits if visit.team == (team if hash_ else asked)]
+        found = [visit for visit in named if not hash_ or str(visit.visit) == number]
+        if not found:
+            known = listed([visit.name for visit in named or self.visits])
+            raise CommandError(f"the run {self.run!r} has no visit {asked!r}; it has: {known}")
+        return tuple(found)
+
+
+async def traced(settings: Settings, source: str) -> Trace:
+    """The decisions of a run of the server, or of a history in a file.
+
+    Raises:
+        CommandError: there is no such run, or nobody can follow it.
+    """
+    if (settings.cwd / source).is_file() or source.endswith(".json"):
+        history = await history_in(settings.cwd / source, settings)
+        found = await rebuilt(history)
+        if isinstance(found, NotFollowed):
+            raise CommandError(
+                f"{source} is the history of another workflow, or of another version: {found.cause}"
+            )
+        return _trace(history, [found])
+    connection = await open_connection(settings)
+    run = Run(connection.client, source)
+    history = await run.history()
+    latest = await rebuilt(history)
+    if isinstance(latest, NotFollowed):
+        return await _told_by_worker(run, latest)
+    earlier = [part async for part in earlier_parts(connection.client, history)]
+    return _trace(history, [*reversed(earlier), latest])
+
+
+async def _told_by_worker(run: Run, unfollowed: NotFollowed) -> Trace:
+    try:
+        return Trace(run.id, tuple(await run.trail()), ())
+    except Unanswered as error:
+        raise CommandError(
+            f"another version of this code ran {run.id!r} ({unfollowed.cause}), and only a worker "
+            f"of that version can tell its decisions: {error}"
+        ) from None
+
+
+def _trace(history: WorkflowHistory, parts: Sequence[Rebuilt]) -> Trace:
+    visits: dict[tuple[str, int], Visit] = {}
+    for part in parts:
+        for key, visit in part.visits.items():
+            visits[key] = _continued(visits[key], visit) if key in visits else visit
+    trail = joined(*(part.trail for part in parts))
+    became = OVER.get(history.events[-1].event_type)
+    if became is not None:
+        at = _clock(history.events[-1].event_time.ToDatetime(UTC))
+        visits = {key: _left(visit, at, became) for key, visit in visits.items()}
+    return Trace(history.workflow_id, tuple(trail), tuple(visits.values()))
+
+
+def _clock(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds")
+
+
+def _left(visit: Visit, at: str, became: str) -> Visit:
+    """A visit of a run that has ended: what nothing was decided of then will not go on."""
+    if visit.ended is not None or not visit.visit:
+        return visit
+    return replace(visit, ended=at, status=LEFT, because=f"the run {became}")
+
+
+def _continued(before: Visit, after: Visit) -> Visit:
+    """One visit of two parts of the run, which continued as new in its middle."""
+    return replace(
+        after, began=before.began, came_because=before.came_because,
+        happened=(*before.happened, *after.happened),
+    )  # fmt: skip

@@ -1,0 +1,143 @@
+"""Why a run went where it went, for people: every rule with what it found, every change."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from pydantic import TypeAdapter
+
+from coterie.inspection.trace import LEFT, Trace
+from coterie.rendering.run_text import clock, trail_line
+from coterie.replay.decision_trace import Happened, Visit
+from coterie.text.lines import text_of
+from dsl.evaluate.condition_evaluation import brief
+from dsl.evaluate.context import Difference
+from dsl.evaluate.evidence import Asked, Examined
+from workflows.core.views import TrailEntry
+
+_LONGEST_VALUE = 200
+_VISIT = TypeAdapter(Visit)
+_TOLD = ("skipped", "chosen", "caught", "retried", "failure", "failed", "cancelled")
+"""Of the steps, what decided something, or made something be decided."""
+
+
+def run_text(trace: Trace, source: str) -> str:
+    """The whole run in short: a line for everything that was decided.
+
+    Args:
+        trace: the run.
+        source: what the person called it.
+    """
+    lines = [trail_line(entry) for entry in trace.trail if _decides(entry)]
+    for visit in trace.visits:
+        if visit.ended is None and visit.visit:
+            lines.append(f"      {visit.name} goes on")
+        elif visit.status == LEFT:
+            lines.append(f"      {_head(visit)}")
+    if trace.visits:
+        example = next((visit.name for visit in trace.visits if visit.visit), "TEAM#VISIT")
+        lines.append(f"every rule with what it found: coterie why {source} {example}")
+    return text_of(lines)
+
+
+def _decides(entry: TrailEntry) -> bool:
+    return entry.kind != "team" and (entry.kind != "step" or entry.status in _TOLD)
+
+
+def visits_text(visits: Iterable[Visit]) -> str:
+    """Each visit with everything that it looked at."""
+    return "\n\n".join(text_of(_visit(visit)) for visit in visits)
+
+
+def _visit(visit: Visit) -> Iterator[str]:
+    yield f"{_head(visit)}"
+    if visit.came_because:
+        yield f"  came here at {clock(visit.began or '')} because {visit.came_because}"
+    if visit.happened:
+        yield "  happened"
+        for one in visit.happened:
+            yield from _happened(one)
+    if visit.rules:
+        yield "  rules"
+        for rule in visit.rules:
+            yield from _asked(rule, "rule", "the end")
+    if visit.rules is not None and not any(rule.taken for rule in visit.rules):
+        yield f"  default -> {visit.default}" if visit.default else "  no default names a team"
+    if visit.ended is not None and visit.visit:
+        yield from _changes(visit.changes)
+
+
+def _head(visit: Visit) -> str:
+    name = visit.name
+    if visit.ended is None:
+        return f"{name} goes on: nothing is decided yet"
+    if visit.status == "success":
+        return f"{name} -> {visit.next_team or 'the end'}, because {visit.because}"
+    if visit.status == "failure":
+        return f"{name} (failed) -> {visit.next_team or 'the end'}, because {visit.because}"
+    if visit.status == LEFT:
+        return f"{name} was left when {visit.because}"
+    if visit.status == "stopped":
+        why = visit.because or "others had come far enough, or its time was up"
+        return f"{name} was stopped: {why}"
+    where = f"at {name}" if visit.visit else f"before {visit.team or 'the end'}"
+    return f"the run ended {where} with {visit.status}: {visit.because}"
+
+
+def _happened(one: Happened) -> Iterator[str]:
+    yield f"  {trail_line(one.entry)}"
+    for way in one.ways:
+        yield from _asked(way, "way", "nothing", "            ")
+    if one.when is not None:
+        yield from _condition(one.when, "            ")
+    yield from (f"              {_difference(change)}" for change in one.changes)
+
+
+def _asked(asked: Asked, what: str, nowhere: str, margin: str = "    ") -> Iterator[str]:
+    to = asked.leads_to or nowhere
+    if asked.taken is None:
+        yield f"{margin}{what} {asked.number} -> {to}: not asked"
+        return
+    verdict = "holds" if asked.taken else "does not hold"
+    if asked.condition is None:
+        verdict = "always holds"
+    yield f"{margin}{what} {asked.number} -> {to}: {verdict}"
+    if asked.condition is not None:
+        yield from _condition(asked.condition, f"{margin}  ")
+
+
+def _condition(found: Examined, margin: str) -> Iterator[str]:
+    mark = "yes" if found.holds else "no "
+    if found.asked == "test":
+        yield f"{margin}{mark} {found.told}"
+        return
+    yield f"{margin}{mark} {found.asked}"
+    for part in found.parts:
+        yield from _condition(part, f"{margin}  ")
+
+
+def _changes(changes: tuple[Difference, ...]) -> Iterator[str]:
+    if not changes:
+        yield "  the context stays as it was"
+        return
+    yield "  context"
+    yield from (f"    {_difference(change)}" for change in changes)
+
+
+def _difference(change: Difference) -> str:
+    match change.change:
+        case "added":
+            return f"{change.path}: added {brief(change.after, _LONGEST_VALUE)}"
+        case "removed":
+            return f"{change.path}: removed {brief(change.before, _LONGEST_VALUE)}"
+        case "changed":
+            before = brief(change.before, _LONGEST_VALUE)
+            return f"{change.path}: {before} -> {brief(change.after, _LONGEST_VALUE)}"
+
+
+def json_text(trace: Trace, visits: Iterable[Visit]) -> str:
+    """The visits for programs, with whole values."""
+    told = {
+        "run": trace.run,
+        "visits": [_VISIT.dump_python(visit, mode="json") for visit in visits],
+    }
+    return json.dumps(told, indent=2, ensure_ascii=False)

@@ -1,0 +1,87 @@
+"""A request to a person as a panel: the question, what is shown, the diff, the terms."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from coterie.rendering.change_diff import diff_lines, split_changes, style_of
+from coterie.rendering.progress_lines import Line, wrapped
+from coterie.rendering.run_text import day_and_clock, show_lines, words_for
+from dsl.visible import one_line
+from workflows.core.requests import Pending
+
+_MOST_LINES = 120
+_LONGEST_LINE = 200
+
+
+def panel_lines(run: str, request: Pending, width: int, workspace: Path | None) -> list[Line]:
+    """The lines within the panel, wrapped at words with hanging indents.
+
+    Args:
+        run: its id.
+        request: that waits.
+        width: of the inside of the panel, in cells.
+        workspace: where files are that it would change; None when they are elsewhere.
+    """
+    changes, rest = split_changes(request.show)
+    lines = [Line(line, "bold") for line in wrapped(request.prompt, width, "")]
+    shown = list(_shown(rest, width))
+    if shown:
+        lines += [Line(""), *(Line(line) for line in shown)]
+    if changes:
+        lines.append(Line(""))
+        diff = (one_line(line) for line in diff_lines(changes, workspace))
+        lines += [Line(line, style_of(line)) for line in diff]
+    if len(lines) > _MOST_LINES:
+        more = len(lines) - _MOST_LINES
+        told = f"... {more} more lines: coterie show {run} '{request.id}'"
+        lines = [*lines[:_MOST_LINES], Line(told, "dim")]
+    return [*lines, Line(""), *(Line(line, "dim") for line in _terms(request, width))]
+
+
+def plain_lines(request: Pending, workspace: Path | None) -> Iterator[str]:
+    """What is shown, without a panel: changes of files as their diff, the rest as it is.
+
+    Args:
+        request: that waits.
+        workspace: where files are that it would change; None when they are elsewhere.
+    """
+    changes, rest = split_changes(request.show)
+    yield from show_lines(rest)
+    diff = [one_line(line) for line in diff_lines(changes, workspace)]
+    for line in diff[:_MOST_LINES]:
+        cut = f"{line[:_LONGEST_LINE]}..." if len(line) > _LONGEST_LINE else line
+        yield f"    {cut}"
+    if len(diff) > _MOST_LINES:
+        yield f"    [{len(diff) - _MOST_LINES} more lines: coterie show RUN '{request.id}']"
+
+
+def how_to_decide(run: str, request: Pending) -> str:
+    """The commands that decide it, for whoever is not asked here."""
+    return words_for(run, request)
+
+
+def _shown(value: JsonValue, width: int) -> Iterator[str]:
+    if value is None:
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            margin = f"{key}: "
+            yield from wrapped(f"{margin}{_text(inner)}", width, "", " " * min(len(margin), 12))
+    else:
+        yield from wrapped(_text(value), width, "")
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _terms(request: Pending, width: int) -> Iterator[str]:
+    who = ", ".join(request.approvers) or "anyone"
+    quorum = f"; {request.quorum} have to approve" if request.quorum > 1 else ""
+    yield from wrapped(f"may decide: {who}{quorum}", width, "", "  ")
+    if request.deadline:
+        until = f"until: {day_and_clock(request.deadline)}, then: {request.on_timeout}"
+        yield from wrapped(until, width, "", "  ")

@@ -1,0 +1,104 @@
+"""The calls of a step as text: prompts, answers, attempts, tokens and cost."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from pydantic import JsonValue
+
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.rendering.cost_tables import money_text
+from coterie.rendering.run_text import usage_text
+from coterie.runs.recorded_calls import RecordedCall, filled_prompts
+from coterie.text.durations import duration
+from coterie.text.lines import text_of
+from dsl.values import Json
+
+
+def calls_text(run: str, step: str, calls: Sequence[RecordedCall]) -> str:
+    """Every call of a step, in order."""
+    lines = [f"{run}  {step}"]
+    for call in calls:
+        lines += ["", *_call(call)]
+    return text_of(lines)
+
+
+def call_data(call: RecordedCall) -> Json:
+    """The same of one call, for programs: its request and its answer as the history has them."""
+    request, answer = call.request, call.answer
+    told: Json = {
+        "id": call.id, "step": call.path, "visit": call.visit,
+        "kind": "model turn" if isinstance(request, AgentRequest) else "skill",
+        "attempts": call.attempts, "waited": round(call.waited, 3),
+        "earlier_error": call.earlier_error or None, "error": call.error or None,
+        "request": request.model_dump(mode="json", exclude_defaults=True),
+        "answer": None if answer is None else answer.model_dump(mode="json", exclude_defaults=True),
+    }  # fmt: skip
+    if isinstance(request, AgentRequest):
+        system, prompt = filled_prompts(request)
+        told |= {"system": system, "prompt": prompt}
+    return told
+
+
+def _call(call: RecordedCall) -> Iterator[str]:
+    request = call.request
+    what = "model turn" if isinstance(request, AgentRequest) else f"skill {request.skill}"
+    again = ""
+    if isinstance(request, AgentRequest) and request.reask is not None:
+        again = f", re-ask {request.reask.number}"
+    yield f"{call.path}: {what}{again}  ({call.id})"
+    yield f"  attempts   {_attempts(call)}"
+    if call.earlier_error:
+        yield f"  failed     attempt {call.attempts - 1}: {call.earlier_error}"
+    if isinstance(request, SkillRequest):
+        yield from _part("input", request.input)
+    else:
+        yield from _asked(request)
+    yield from _came(call)
+
+
+def _attempts(call: RecordedCall) -> str:
+    if call.started is None:
+        return "none has begun"
+    waited = f", begun {duration(call.waited)} after the call" if call.waited >= 0.1 else ""
+    return f"{call.attempts}{waited}"
+
+
+def _asked(request: AgentRequest) -> Iterator[str]:
+    persona = request.persona
+    if persona is not None:
+        yield f"  model      {persona.provider}/{persona.model}"
+    system, prompt = filled_prompts(request)
+    yield from _part("system", system)
+    yield from _part("prompt", prompt)
+    if request.reask is not None:
+        yield from _part("answer before", request.reask.answer)
+        yield from _part("asked again", request.reask.problem)
+    yield from _part("notices", list(request.notices) or None)
+
+
+def _came(call: RecordedCall) -> Iterator[str]:
+    answer = call.answer
+    if call.error:
+        yield f"  error      {call.error}"
+    if answer is None:
+        if not call.error:
+            yield "  answer     none yet"
+        return
+    if isinstance(answer, AgentResponse):
+        if answer.error is not None:
+            yield f"  error      {answer.error.type}: {answer.error.message}"
+        yield from _part("answer", answer.data if answer.answer is None else answer.answer)
+        if answer.usage is not None:
+            money = money_text(answer.cost, unpriced=answer.unpriced or answer.cost is None)
+            yield f"  used       {usage_text(answer.usage)}, {money}"
+    else:
+        yield from _part("result", answer.data)
+    yield f"  worked     {duration(answer.seconds)}"
+
+
+def _part(name: str, value: JsonValue) -> Iterator[str]:
+    if value is None:
+        return
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    yield f"  {name}:"
+    yield from (f"    {line}" for line in text.split("\n"))

@@ -1,0 +1,91 @@
+"""What a run has used, as tables; budgets as lines. A model without a price is never told as 0."""
+
+from collections.abc import Iterable, Iterator
+
+from coterie.text.durations import duration
+from coterie.text.lines import text_of
+from coterie.text.problems import counted
+from dsl.model.budgets import amount, kind_of
+from workflows.core.views import BudgetUse, CostReport, CostRow
+
+_HEAD = ("", "calls", "tokens in", "cached", "tokens out", "USD", "worked")
+
+
+def cost_text(run: str, report: CostReport, *, over: bool) -> str:
+    """The answer of the query `cost`."""
+    total = report.total
+    so_far = "" if over else " so far"
+    lines = [f"{run}: {money_text(total.cost, unpriced=bool(total.unpriced))}{so_far}"]
+    tables = {
+        "by team": report.teams, "by task": report.tasks, "by persona": report.personas,
+        "by model": report.models, "by tool": report.tools,
+    }  # fmt: skip
+    table: list[tuple[str, ...]] = [_HEAD]
+    for title, rows in tables.items():
+        if rows:
+            table += [(title, *[""] * 6), *map(_cells, rows)]
+            left_out = report.left_out.get(f"{title.partition(' ')[2]}s")
+            if left_out:
+                table.append((f"  and {left_out} more", *[""] * 6))
+    table.append(_cells(total))
+    lines += _aligned(table)
+    if total.unpriced:
+        without = counted(total.unpriced, "call")
+        lines.append(f"  {without} without a price, left out of the sum (see `prices`)")
+    if total.untold:
+        lines.append(f"  {counted(total.untold, 'turn')} of agents that do not tell what they use")
+    lines += budget_lines(report.budgets)
+    return text_of(lines)
+
+
+def money_text(cost: float | None, *, unpriced: bool) -> str:
+    """Money as far as it is known: `0.42 USD`, `0.42 USD and unpriced calls`, `unpriced`."""
+    if cost is None:
+        return "unpriced" if unpriced else "nothing that has a price"
+    return f"{amount('money', cost)}{' and unpriced calls' if unpriced else ''}"
+
+
+def budget_lines(budgets: Iterable[BudgetUse]) -> Iterator[str]:
+    """A line for each budget: what is used of it, what is left, what happens then."""
+    for use in budgets:
+        kind = kind_of(use.id)
+        used = amount(kind, use.used).partition(" ")[0]
+        more = f", extended by {amount(kind, use.extended)}" if use.extended else ""
+        yield (
+            f"  budget   {use.id}: {used} of {amount(kind, use.limit)} ({use.used / use.limit:.0%})"
+            f"{_STATES[use.state]}{more}; then: {use.on_exceeded}"
+        )
+
+
+_STATES = {
+    "open": "", "warned": ", nearly used up", "used_up": ", used up",
+    "not_held": ", NOT HELD",
+}  # fmt: skip
+
+
+def _cells(row: CostRow) -> tuple[str, ...]:
+    tells = row.input_tokens or row.output_tokens
+    money = "-"
+    if row.cost is not None:
+        money = f"{row.cost:,.4f}{' + unpriced' if row.unpriced else ''}"
+    elif row.unpriced:
+        money = "unpriced"
+    elif row.untold:
+        money = "not told"
+    return (
+        row.name if row.name == "total" else f"  {row.name}",
+        f"{row.calls:,}",
+        f"{row.input_tokens:,}" if tells else "-",
+        f"{row.cached_tokens:,}" if row.cached_tokens else "-",
+        f"{row.output_tokens:,}" if tells else "-",
+        money,
+        duration(row.seconds),
+    )
+
+
+def _aligned(table: list[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
+    for row in table:
+        first, *rest = row
+        cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        yield f"  {first.ljust(widths[0])}  {'  '.join(cells)}".rstrip()

@@ -1,0 +1,52 @@
+"""A plan as text: its teams, what each does, and where it goes from there."""
+
+from collections.abc import Iterator
+
+from coterie.rendering.steps_text import step_lines
+from coterie.text.lines import text_of
+from coterie.text.problems import counted
+from dsl.evaluate.condition_text import condition_text
+from dsl.evaluate.limits import depth_allowed
+from dsl.model.plan import Plan, Routing, Team
+
+_END = "the end"
+
+
+def plan_text(plan: Plan) -> str:
+    """The whole plan, teams in written order."""
+    limits = plan.limits
+    head = [
+        f"{plan.name}  (digest {plan.digest})",
+        f"enters at {plan.entry_team}; at most {counted(limits.max_total_teams, 'team visit')}, "
+        f"{limits.max_recursion_depth} of any one team; no progress: {limits.no_progress}",
+    ]
+    if plan.on_cancel is not None:
+        head.append(f"when it is cancelled: {plan.on_cancel}, at most {limits.cancel_timeout:g} s")
+    for budget in plan.budgets:
+        then = budget.next_team or budget.on_exceeded
+        head.append(f"{budget.told}: {budget.amount(budget.limit)}, then: {then}")
+    return text_of(head + [line for team in plan.teams.values() for line in _team(team, plan)])
+
+
+def _team(team: Team, plan: Plan) -> Iterator[str]:
+    name = "" if team.name in ("", team.id) else f"  {team.name}"
+    depth = depth_allowed(plan.limits, team)
+    limit = "" if depth == plan.limits.max_recursion_depth else f"  (at most {depth} visits)"
+    yield ""
+    yield f"{team.id}{name}{limit}"
+    yield from step_lines(team.steps, plan, 1)
+    yield from _routing(team.routing)
+    if team.on_cancel is not None:
+        yield f"  when it is cancelled -> {team.on_cancel}"
+
+
+def _routing(routing: Routing | None) -> Iterator[str]:
+    if routing is None:
+        yield f"  -> {_END}"
+        return
+    for number, rule in enumerate(routing.rules, 1):
+        asked = "always" if rule.condition is None else f"when {condition_text(rule.condition)}"
+        sets = f"; sets {', '.join(rule.context_updates)}" if rule.context_updates else ""
+        yield f"  {number}. -> {rule.next_team or _END}  {asked}{sets}"
+    if routing.default is not None or routing.ends_by_default:
+        yield f"  else -> {routing.default or _END}"

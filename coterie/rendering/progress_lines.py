@@ -1,0 +1,139 @@
+"""The progress of a run as lines: marks, names, and time, tokens and money in columns."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from rich.cells import cell_len, set_cell_size
+
+from coterie.runs.progress import Progress, RowState, TaskRow, VisitRow
+from coterie.text.durations import duration
+from dsl.visible import one_line
+
+MARKS: dict[RowState, str] = {"running": "•", "success": "✓", "failure": "✗", "skipped": "-"}
+STYLES: dict[RowState, str] = {
+    "running": "cyan", "success": "green", "failure": "red", "skipped": "dim",
+}  # fmt: skip
+_TIME, _TOKENS, _MONEY = 12, 10, 9
+_NAME_AT_LEAST = 16
+_NAME_AT_MOST = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line, and how it looks."""
+
+    text: str
+    style: str = ""
+
+
+def progress_lines(progress: Progress, width: int, height: int) -> list[Line]:
+    """The rows, at most `height` lines: older visits lose their tasks first, then their line.
+
+    Args:
+        progress: of the run.
+        width: of the terminal, in cells.
+        height: lines that there is room for; one at least.
+    """
+    visits = list(progress.visits.values())
+    whole = [list(_visit_lines(visit, width)) for visit in visits]
+    for index in range(len(whole) - 1):
+        if sum(map(len, whole)) <= height:
+            break
+        whole[index] = whole[index][:1]
+    lines = [line for part in whole for line in part]
+    if len(lines) <= height:
+        return lines
+    hidden = len(lines) - height + 1
+    return [Line(f"  ... {hidden} earlier lines", "dim"), *lines[hidden:]][-height:]
+
+
+def visit_lines(progress: Progress, width: int) -> list[Line]:
+    """One line for each visit, and why it failed."""
+    found: list[Line] = []
+    for visit in progress.visits.values():
+        first, *_ = _visit_lines(visit, width)
+        found.append(first)
+        found += _reasons(visit, width)
+    return found
+
+
+def head_line(width: int) -> Line:
+    """The titles of the columns."""
+    return Line(_columns("", "time", "tokens", "USD", width), "dim")
+
+
+def wrapped(text: str, width: int, margin: str, further: str | None = None) -> list[str]:
+    """A text in lines that break at words, with a hanging indent.
+
+    Args:
+        text: of others; its own line breaks stay.
+        width: in cells.
+        margin: before the first line.
+        further: before each other line; as `margin` when None.
+    """
+    further = margin if further is None else further
+    room = max(width - max(len(margin), len(further)), 20)
+    lines: list[str] = []
+    for part in text.split("\n"):
+        lines += wrap(one_line(part), room, replace_whitespace=False) or [""]
+    return [f"{further if number else margin}{line}" for number, line in enumerate(lines)]
+
+
+def task_text(task: TaskRow) -> str:
+    """How a task ended, for a line of a log."""
+    parts = [f"{MARKS[task.state]} {task.name}"]
+    if task.state == "skipped":
+        parts.append("skipped")
+    if task.seconds is not None:
+        parts.append(duration(task.seconds))
+    if task.tokens:
+        parts.append(f"{task.tokens:,} tokens")
+    return "  ".join(parts)
+
+
+def _visit_lines(visit: VisitRow, width: int) -> Iterator[Line]:
+    yield _line(visit.state, 0, visit.name, visit.seconds, visit.tokens, visit.money, width)
+    for task in visit.tasks.values():
+        yield _line(task.state, 1, task.name, task.seconds, task.tokens, task.money, width)
+        if task.because:
+            because = wrapped(task.because, width, "      ")
+            yield from (Line(line, "red") for line in because[:3])
+
+
+def _reasons(visit: VisitRow, width: int) -> Iterator[Line]:
+    for task in visit.tasks.values():
+        if task.because:
+            told = wrapped(f"{task.name}: {task.because}", width, "    ", "      ")
+            yield from (Line(line, "red") for line in told[:4])
+
+
+def _line(
+    state: RowState, depth: int, name: str, seconds: float | None, tokens: int,
+    money: float | None, width: int,
+) -> Line:  # fmt: skip
+    shown = f"{'  ' * depth}{MARKS[state]} {one_line(name)}"
+    time = "" if seconds is None else duration(seconds)
+    spent = "" if money is None else f"{money:,.4f}"
+    return Line(_columns(shown, time, f"{tokens:,}" if tokens else "", spent, width), STYLES[state])
+
+
+def _columns(name: str, time: str, tokens: str, money: str, width: int) -> str:
+    """The four columns; in a narrow terminal money goes first, then tokens."""
+    cells: list[tuple[str, int]] = [(time, _TIME), (tokens, _TOKENS), (money, _MONEY)]
+    while len(cells) > 1 and width - sum(wide for _, wide in cells) < _NAME_AT_LEAST + 8:
+        cells.pop()
+    room = min(width - sum(wide for _, wide in cells) - 1, _NAME_AT_MOST)
+    right = "".join(text.rjust(wide) for text, wide in cells)
+    return f"{_fitted(name, max(room, 4))}{right}".rstrip()
+
+
+def _fitted(text: str, cells: int) -> str:
+    if cell_len(text) <= cells:
+        return set_cell_size(text, cells)
+    return f"{set_cell_size(text, cells - 1)}…"
+
+
+def text_lines(lines: Sequence[Line]) -> str:
+    """The lines without their looks."""
+    return "\n".join(line.text for line in lines)

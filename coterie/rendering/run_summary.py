@@ -1,0 +1,93 @@
+"""How a run ended, in a few lines: its visits, decisions, cost and what it made."""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from coterie.rendering.progress_lines import head_line, text_lines, visit_lines, wrapped
+from coterie.rendering.run_text import decision_line, end_line, work_text
+from coterie.runs.progress import Progress
+from coterie.runs.run_client import RunEnd
+from coterie.text.lines import text_of
+from dsl.visible import one_line
+from workflows.core.views import TeamResult
+
+_WIDEST = 120
+_MOST_LINES = 12
+"""Of one text that a run made."""
+_MARGIN = " " * 13
+
+
+def summary_width() -> int:
+    """The cells of a line on standard output."""
+    wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDEST
+    return max(40, min(wide, _WIDEST))
+
+
+def summary_text(run: str, end: RunEnd, rows: Progress, width: int) -> str:
+    """The summary.
+
+    Args:
+        run: its id.
+        end: how it ended.
+        rows: its visits.
+        width: of a line, in cells.
+    """
+    lines: list[str] = []
+    if rows.visits:
+        lines += [text_lines([head_line(width), *visit_lines(rows, width)]), ""]
+    lines += wrapped(end_line(run, end), width, "", "  ")
+    result = end.result
+    if result is not None:
+        lines += _told(result, width)
+        lines += _made(result, width)
+    more = f"coterie why {run}, coterie cost {run}, coterie result {run}"
+    lines += wrapped(f"  more       {more}", width, "", _MARGIN)
+    return text_of(line for part in lines for line in part.split("\n"))
+
+
+def _told(result: TeamResult, width: int) -> Iterator[str]:
+    if result.error is not None:
+        error = f"  error      {result.error.type}: {result.error.message}"
+        yield from wrapped(error, width, "", _MARGIN)
+    for decision in result.decisions:
+        yield from wrapped(f"  decision   {decision_line(decision)}", width, "", _MARGIN)
+    yield from wrapped(f"  spent      {work_text(result)}", width, "", _MARGIN)
+
+
+def _made(result: TeamResult, width: int) -> Iterator[str]:
+    """What the last team made: texts up to a few lines, of the rest what there is."""
+    for name, data in result.output.items():
+        if isinstance(data, str):
+            lines = wrapped(data.rstrip("\n"), width, "    ")
+            yield f"  {one_line(name)}:"
+            yield from lines[:_MOST_LINES]
+            if len(lines) > _MOST_LINES:
+                yield f"    ... {len(lines) - _MOST_LINES} more lines"
+        elif data is not None:
+            yield from wrapped(f"  {name}: {_brief(data)}", width, "", "    ")[:2]
+
+
+def _brief(data: JsonValue) -> str:
+    match data:
+        case dict():
+            return f"{{{', '.join(f'{key}: {_scalar(value)}' for key, value in data.items())}}}"
+        case list():
+            return f"a list of {len(data)}"
+        case _:
+            return _scalar(data)
+
+
+def _scalar(value: JsonValue) -> str:
+    match value:
+        case dict():
+            return "{...}"
+        case list():
+            return f"[{len(value)}]"
+        case str() if len(value) > 60:
+            return f'{json.dumps(value[:57], ensure_ascii=False)[:-1]}..."'
+        case _:
+            return json.dumps(value, ensure_ascii=False)

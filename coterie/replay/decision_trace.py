@@ -1,0 +1,279 @@
+"""What a replayed run decided, and because of what: each visit with everything it looked at.
+
+The trail tells what was decided. What was asked for it, and what was found, is in no history and
+in no memory of a run: it is asked again here, of the same facts, while the run is replayed.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import NamedTuple
+
+from dsl.errors import TeamError
+from dsl.evaluate.context import Difference, differences
+from dsl.evaluate.evidence import Asked, Examined, examine, rules, ways
+from dsl.evaluate.routing import choose
+from dsl.model.facts import Facts
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Plan, Team
+from dsl.model.step_walk import walk
+from dsl.model.steps import BranchStep, Step
+from dsl.values import Json
+from workflows.core.memory import Frame, Noted, Routed, Track
+from workflows.core.state import MAIN, RunState
+from workflows.core.views import TrailEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Something that happened in a visit, with what was asked for it."""
+
+    entry: TrailEntry
+    ways: tuple[Asked, ...] = ()
+    """Of a branch."""
+    when: Examined | None = None
+    """Of a step that was skipped."""
+    changes: tuple[Difference, ...] = ()
+    """What a person changed in the context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One visit of a team: why the run came, what happened, why it went where it went."""
+
+    team: str
+    visit: int
+    began: str | None = None
+    """ISO 8601; None where the history begins later."""
+    came_because: str = ""
+    happened: tuple[Happened, ...] = ()
+    ended: str | None = None
+    """ISO 8601; None while it goes on."""
+    status: str | None = None
+    """`success`, `failure`; in its middle `stopped`, by other ways, or `left`, by the run's end; or
+    the name of the error that ended the run or the branch there."""
+    because: str = ""
+    next_team: str | None = None
+    """None: the run, or the branch, ends."""
+    rules: tuple[Asked, ...] | None = None
+    """None where nobody asked them: a person's word, a limit, or no code that can tell."""
+    default: str | None = None
+    """Where no rule leads: the team of `default`; None when there is none."""
+    changes: tuple[Difference, ...] = ()
+    """What the visit's end changed in the context."""
+
+    @property
+    def name(self) -> str:
+        """`review#2`."""
+        return f"{self.team}#{self.visit}"
+
+
+class _Before(NamedTuple):
+    """A track as it was at the last entry of the trail."""
+
+    track: Track
+    frame: Frame | None
+    team: str
+    visit: int
+    context: Json
+    routed: Routed
+    latest: dict[str, dict[str, Outcome]]
+
+
+@dataclass(slots=True)
+class Witness:
+    """Writes down what a run decides, entry by entry of its trail."""
+
+    run: str
+    plan: Callable[[], Plan | None]
+    trail: list[TrailEntry] = field(default_factory=list[TrailEntry])
+    visits: dict[tuple[str, int], Visit] = field(default_factory=dict[tuple[str, int], Visit])
+    _before: dict[str, _Before] = field(default_factory=dict[str, _Before])
+    _between: list[Happened] = field(default_factory=list[Happened])
+    """What happened between two visits, such as branches that met; told with the next one."""
+
+    def see(self, state: RunState) -> None:
+        """Remember where every track is."""
+        for name, track in state.tracks.items():
+            frame = state.frames.get(f"{name}:{track.team}#{track.visit}")
+            self._before[name] = _Before(
+                track, frame, track.team or "", track.visit, track.context, track.routed,
+                dict(track.latest),
+            )  # fmt: skip
+
+    def note(self, state: RunState, noted: Noted) -> None:
+        """Take down an entry, with what was looked at for it."""
+        entry = noted.told()
+        self.trail.append(entry)
+        plan = self.plan()
+        if plan is not None:
+            for name in [name for name in self._before if name not in state.tracks]:
+                self._left(self._before.pop(name), entry, state, plan)
+            if entry.kind == "route":
+                self._decided(entry, state, plan)
+            else:
+                self._happened(entry, state, plan)
+        self.see(state)
+
+    def _happened(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
+        if entry.visit == 0:
+            self._between.append(self._looked_at(entry, state, plan))
+            return
+        visit = self.visits.get((entry.team, entry.visit)) or Visit(entry.team, entry.visit)
+        if entry.kind == "team":
+            visit = replace(
+                visit, began=entry.at, came_because=entry.because, happened=tuple(self._between)
+            )
+            self._between.clear()
+        else:
+            happened = (*visit.happened, self._looked_at(entry, state, plan))
+            visit = replace(visit, happened=happened)
+            if entry.kind == "control" and entry.status == "failed":  # of a cancelled run
+                visit = replace(visit, ended=entry.at, status="stopped", because=entry.because)
+        self.visits[entry.team, entry.visit] = visit
+
+    def _looked_at(self, entry: TrailEntry, state: RunState, plan: Plan) -> Happened:
+        """An entry with what was asked for it."""
+        if entry.kind == "control" and MAIN in self._before:
+            before = self._before[MAIN].context
+            return Happened(entry, changes=differences(before, state.main.context))
+        step = _step(plan, entry)
+        facts = None if step is None else self._inner_facts(entry, state, plan)
+        if step is None or facts is None:
+            return Happened(entry)
+        if entry.status == "chosen" and isinstance(step, BranchStep):
+            return Happened(entry, ways=ways(step, facts))
+        if entry.status == "skipped" and entry.because.startswith("when: ") and step.when:
+            return Happened(entry, when=examine(step.when, facts))
+        return Happened(entry)
+
+    def _decided(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
+        """A route that was taken, or the error that ended the run.
+
+        Where all branches of a fan-out are left, its visit has had its own route before.
+        """
+        known = self.visits.get((entry.team, entry.visit))
+        if known is not None and known.ended is not None and entry.status == "success":
+            self._between.append(Happened(entry))
+            return
+        name = next((n for n in state.tracks if _frame_key(n, entry) in state.frames), None)
+        before = self._before.get(name or "")
+        team = plan.teams.get(entry.team)
+        so_far = self.visits.get((entry.team, entry.visit)) or Visit(entry.team, entry.visit)
+        visit = replace(
+            so_far, ended=entry.at, status=entry.status,
+            because=entry.because, next_team=entry.next_team,
+        )  # fmt: skip
+        if name is not None and before is not None and team is not None:
+            track, frame = state.tracks[name], state.frames[_frame_key(name, entry)]
+            moved = entry.status in ("success", "failure")
+            if all(step.name in frame.tasks for step in team.steps) and not (
+                moved and track.routed.reason == "redirected"
+            ):
+                facts = _facts(self.run, plan, before, frame, team.id, entry.visit, state)
+                visit = _with_rules(visit, team, facts)
+            visit = replace(visit, changes=differences(before.context, track.context))
+        self.visits[entry.team, entry.visit] = visit
+
+    def _left(self, before: _Before, entry: TrailEntry, state: RunState, plan: Plan) -> None:
+        """A way that ended in the middle of a visit: nothing led on from there, or it was stopped.
+
+        No entry of its own tells that.
+        """
+        frame, team = before.frame, plan.teams.get(before.team)
+        if team is None or frame is None or before.visit == 0:
+            return
+        so_far = self.visits.get((team.id, before.visit)) or Visit(team.id, before.visit)
+        led = self._led_away(state)
+        visit = replace(so_far, ended=entry.at, status="stopped", because=led)
+        if all(step.name in frame.tasks for step in team.steps):
+            facts = _facts(self.run, plan, before, frame, team.id, before.visit, state)
+            try:
+                choose(team, facts)
+            except TeamError as error:
+                status, because = type(error).__name__, str(error)
+                visit = replace(_with_rules(visit, team, facts), status=status, because=because)
+        self.visits[team.id, before.visit] = visit
+
+    def _led_away(self, state: RunState) -> str:
+        """Why everything was left, where the latest route led all of the run elsewhere."""
+        routed = state.main.routed
+        if routed.reason != "redirected":
+            return ""
+        latest = [entry.because for entry in self.trail[-2:] if entry.kind == "route"]
+        return routed.because if routed.because in latest else ""
+
+    def _inner_facts(self, entry: TrailEntry, state: RunState, plan: Plan) -> Facts | None:
+        """What the step of an entry sees: in its plan or way, where it is in one."""
+        name = next((n for n in state.tracks if _frame_key(n, entry) in state.frames), None)
+        before = self._before.get(name or "")
+        if name is None or before is None:
+            return None
+        root = _frame_key(name, entry)
+        place = f"{root}/{entry.step}"
+        frames = [
+            (len(key), frame) for key, frame in state.frames.items() if _holds(root, key, place)
+        ]
+        _, frame = max(frames, key=lambda one: one[0])
+        return _facts(self.run, plan, before, frame, entry.team, entry.visit, state)
+
+
+@dataclass(slots=True)
+class WitnessedState(RunState):
+    """The state of a replayed run, whose every entry is witnessed."""
+
+    witness: Witness = field(default_factory=lambda: Witness("", lambda: None))
+
+    @classmethod
+    def of(cls, state: RunState, witness: Witness) -> "WitnessedState":
+        """The same state, witnessed from here on."""
+        witness.trail += [noted.told() for noted in state.trail]
+        witness.see(state)
+        known = {one.name: getattr(state, one.name) for one in fields(RunState)}
+        return cls(**known, witness=witness)
+
+    def note(self, entry: Noted, fingerprint: str = "") -> None:
+        """Add to the trail, and have it taken down."""
+        RunState.note(self, entry, fingerprint)
+        self.witness.note(self, entry)
+
+
+def _frame_key(track: str, entry: TrailEntry) -> str:
+    return f"{track}:{entry.team}#{entry.visit}"
+
+
+def _holds(root: str, key: str, place: str) -> bool:
+    """Whether the step at the place writes to the frame of this key, or to one within it."""
+    at = key.rpartition("|")[0] or key
+    return at == root or place == at or place.startswith(f"{at}/")
+
+
+def _facts(
+    run: str, plan: Plan, before: _Before, frame: Frame, team: str, visit: int, state: RunState
+) -> Facts:
+    """What the team's rules see (as `Place.facts` has it)."""
+    return Facts(
+        context=before.context, tasks=frame.tasks, teams=before.latest,
+        run={"id": run, "plan": plan.name, "team": team, "visit": visit,
+             "teams_run": state.teams_run},
+        routing=before.routed.seen(), variables=frame.variables, input=frame.input,
+        budget=plan.evaluation,
+    )  # fmt: skip
+
+
+def _with_rules(visit: Visit, team: Team, facts: Facts) -> Visit:
+    default = team.routing.default if team.routing is not None else None
+    return replace(visit, rules=rules(team, facts), default=default)
+
+
+def _step(plan: Plan, entry: TrailEntry) -> Step | None:
+    """The step of an entry: by its own name, which only one in team and plans has, or None."""
+    name = (entry.step or "").rpartition("/")[2]
+    found = [step for step in _steps(plan, entry.team) if step.name == name]
+    return found[0] if len(found) == 1 else None
+
+
+def _steps(plan: Plan, team: str) -> Iterator[Step]:
+    lists = [plan.teams[team].steps] if team in plan.teams else []
+    lists += [persona.execution_plan or () for persona in plan.personas.values()]
+    for steps in lists:
+        yield from (step for step, _ in walk(steps, ()))

@@ -1,0 +1,134 @@
+"""A run's plan, trail and state, out of its history alone: no worker has to answer.
+
+The history goes through the interpreter once more, with what was recorded for its answers. Where
+this code decides otherwise than the code that ran (another version), there is nothing to rebuild.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ValidationError
+from temporalio import workflow
+from temporalio.api.common.v1 import Payload
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.bridge.proto.workflow_activation import WorkflowActivation
+from temporalio.client import WorkflowHistory
+
+from activities.contracts import CompileResult, ForkResult
+from coterie.replay.decision_trace import Visit, Witness, WitnessedState
+from coterie.replay.observer import Heard, Onlooker, is_the_last, observed
+from coterie.storage.wire import data_converter
+from dsl.model.plan import Plan
+from dsl.visible import one_line
+from workflows.core.messages import TeamInput
+from workflows.core.requests import RequestView
+from workflows.core.state import RunState
+from workflows.core.views import CostReport, RunStatus, TrailEntry
+from workflows.team import TeamWorkflow
+
+MAX_CAUSE = 300
+"""Characters of a replay's message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A run as its own workflow knows it."""
+
+    plan: Plan
+    trail: tuple[TrailEntry, ...]
+    """All entries, and those that the run brought along when it continued as new."""
+    status: RunStatus
+    visits: Mapping[tuple[str, int], Visit]
+    """`{(team, visit): everything that it decided}`."""
+    cost: CostReport
+    requests: Mapping[str, RequestView]
+    """`{id: the request as it waits, or how it was decided}`."""
+    heard: tuple[Heard, ...]
+    """What people said to it within this history."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotFollowed:
+    """Why this code cannot follow a history."""
+
+    cause: str
+    """The replay's own message, in one line."""
+
+
+async def rebuilt(history: WorkflowHistory) -> Rebuilt | NotFollowed:
+    """Return the run behind a history, or why this code cannot follow it."""
+    onlooker = _Onlooker()
+    failure = await observed(history, onlooker)
+    if failure is not None:
+        return NotFollowed(one_line(f"{type(failure).__name__}: {failure}")[:MAX_CAUSE])
+    return onlooker.seen or NotFollowed("it has no plan yet")
+
+
+def recorded_plan(history: WorkflowHistory) -> Plan | None:
+    """The plan as the run was given it, or as its worker compiled it; None when neither is there.
+
+    Reads the start's input and the record of the compiling activity; replays nothing.
+    """
+    for payload in _plan_payloads(history):
+        for model in (TeamInput, CompileResult, ForkResult):
+            plan = _plan_in(payload, model)
+            if plan is not None:
+                return plan
+    return None
+
+
+def _plan_payloads(history: WorkflowHistory) -> Iterator[Payload]:
+    for event in history.events:
+        yield from event.workflow_execution_started_event_attributes.input.payloads
+        yield from _marked(event)
+        yield from event.activity_task_completed_event_attributes.result.payloads
+
+
+def _marked(event: HistoryEvent) -> Iterator[Payload]:
+    for payloads in event.marker_recorded_event_attributes.details.values():
+        yield from payloads.payloads
+
+
+def _plan_in(payload: Payload, model: type[BaseModel]) -> Plan | None:
+    try:
+        value = data_converter.payload_converter.from_payload(payload, model)
+    except (ValidationError, ValueError, RuntimeError):
+        return None
+    plan = getattr(value, "plan", None)
+    return plan if isinstance(plan, Plan) else None
+
+
+def _requests(state: RunState) -> dict[str, RequestView]:
+    return {
+        id: RequestView(pending=state.pending.get(id), decision=state.decisions.get(id))
+        for id in (*state.decisions, *state.pending)
+    }
+
+
+class _Onlooker(Onlooker):
+    """Looks at the replayed workflow before it is put out of memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: Rebuilt | None = None
+        self._witness: Witness | None = None
+        self._heard: list[Heard] = []
+
+    def met(self, run: TeamWorkflow) -> None:
+        """Have the run's every entry witnessed from its beginning on."""
+        self._witness = Witness(workflow.info().workflow_id, lambda: run.plan)
+        run.state = WitnessedState.of(run.state, self._witness)
+
+    def heard(self, message: Heard) -> None:
+        """Keep it."""
+        self._heard.append(message)
+
+    def before(self, act: WorkflowActivation) -> None:
+        """Take down what the run knows, when it goes."""
+        run, witness = self.run, self._witness
+        if not is_the_last(act) or run is None or witness is None or run.plan is None:
+            return
+        self.seen = Rebuilt(
+            run.plan, tuple(witness.trail), run.status(), witness.visits, run.cost(),
+            _requests(run.state), tuple(self._heard),
+        )  # fmt: skip

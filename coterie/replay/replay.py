@@ -1,0 +1,130 @@
+"""Replays a recorded run against this code, and compares what it decides.
+
+Temporal's replayer sees when other calls are made. Here every call is also compared with what it
+was given then, every timer with its length, every answer to a person, and the end with the
+digest chained over all decisions. So a run that goes on is compared as well: by all that it has
+decided so far.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from temporalio.bridge.proto.workflow_activation import WorkflowActivation
+from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
+from temporalio.client import WorkflowHistory
+
+from coterie.replay.effects import Deed
+from coterie.replay.observer import Onlooker, is_the_last, observed
+from coterie.replay.recorded_effects import recorded
+from coterie.replay.replay_differences import differences, first_other
+from coterie.replay.replayed_effects import asked
+from workflows.core.memory import Noted
+from workflows.core.views import TrailEntry
+
+_MOST = 20
+"""Differences that are told; what comes after the first few follows from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of a replay."""
+
+    run: str
+    events: int
+    calls: int
+    """Calls of models and skills that were compared."""
+    end: Deed | None
+    """How it ended, as recorded; None: it had not when its history was taken."""
+    differences: tuple[str, ...]
+    """What this code decides otherwise, the first first; empty when nothing."""
+    more: tuple[str, ...] = ()
+    """What this code remembers more than the one that wrote the history."""
+    digests: Mapping[int, str] = field(default_factory=dict[int, str])
+    """`{length of the trail: digest over it}`, wherever the run gave its worker back."""
+    trail: tuple[TrailEntry, ...] = ()
+    """The latest entries, as this code tells them."""
+
+
+async def replay(history: WorkflowHistory) -> Replayed:
+    """Run the recorded run through this code, with what was recorded for its answers.
+
+    Args:
+        history: of one run, or of one link of a run that continued as new; with all its values.
+    """
+    then = recorded(history)
+    watch = _Watch()
+    failure = await observed(history, watch)
+    found = list(differences(then, watch.done, watch.places))
+    told = [one.told for one in found if not one.only_more]
+    if failure is not None:
+        told += [*_others(then, watch.done), _first_line(failure)]
+    if len(told) > _MOST:
+        told[_MOST:] = [f"and {len(told) - _MOST} more"]
+    return Replayed(
+        run=history.workflow_id,
+        events=len(history.events),
+        calls=sum(deed.kind == "call" for deed in then),
+        end=next((deed for deed in then if deed.kind == "end"), None),
+        differences=tuple(told),
+        more=tuple(one.field for one in found if one.only_more),
+        digests=watch.digests,
+        trail=tuple(entry.told() for entry in watch.trail),
+    )
+
+
+class _Watch(Onlooker):
+    """Takes down what the replayed run does, and what it had decided by then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[Deed] = []
+        self.places: list[str] = []
+        self.digests: dict[int, str] = {}
+        self.trail: list[Noted] = []
+        self._going = False
+
+    def before(self, act: WorkflowActivation) -> None:
+        """See what it remembers in the end."""
+        self._going = is_the_last(act)
+        if self._going and self.run is not None:
+            self.trail = list(self.run.state.trail)
+
+    def after(self, completion: WorkflowActivationCompletion) -> None:
+        """Not when it goes: it is cancelled then from within, which nobody decided."""
+        if self._going:
+            return
+        for command in completion.successful.commands:
+            deed = asked(command, self.queue)
+            if deed is not None:
+                self.done.append(deed)
+                self.places.append(self._place(deed))
+        if self.run is not None:
+            state = self.run.state
+            self.digests[state.trail_length] = state.trail_digest
+
+    def _place(self, deed: Deed) -> str:
+        """`review/judge#1`, as requests for a decision are named; the visit is the latest."""
+        team, _, step = deed.label.partition("/")
+        if deed.kind != "call" or self.run is None or not step:
+            return deed.told
+        return f"{deed.label}#{self.run.state.visits.get(team, 0)}"
+
+
+def _others(then: list[Deed], now: list[Deed]) -> list[str]:
+    other = first_other(then, now)
+    ends = [deed for deed in now if deed.kind == "end"]
+    said = [f"it ends with: {deed.facts['message']}" for deed in ends if "message" in deed.facts]
+    return [*([other] if other else []), *said]
+
+
+_SAID = re.compile(r'Failure \{ message: "((?:[^"\\]|\\.)*)"')
+"""What the engine's core says, in its own notation of a failure."""
+
+
+def _first_line(failure: Exception) -> str:
+    text = str(failure)
+    said = _SAID.search(text)
+    if said is not None:
+        text = said[1].replace('\\"', '"').replace("\\n", "\n")
+    return text.splitlines()[0] if text else type(failure).__name__

@@ -1,0 +1,129 @@
+"""What was recorded against what is decided now: exact, and with the first difference first."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from pydantic import JsonValue
+
+from coterie.replay.effects import Deed
+from dsl.values import Json
+
+_LONGEST = 100
+_BEFORE = 20
+"""Characters of a long text that are shown before the place where it begins to differ."""
+
+
+class Absent(Enum):
+    """What stands where one side has no value at all."""
+
+    NOTHING = "nothing"
+
+
+Value = JsonValue | Absent
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One value that this code decides otherwise."""
+
+    place: str
+    """Where in the run; empty for its end."""
+    field: str
+    recorded: Value
+    now: Value
+
+    @property
+    def told(self) -> str:
+        """In one line."""
+        recorded, now = _shown(self.recorded, self.now)
+        where = f"{self.place}: " if self.place else ""
+        return f"{where}{self.field}: recorded {recorded}, now {now}"
+
+    @property
+    def only_more(self) -> bool:
+        """A result or a carried state has a field that the version which wrote it did not know.
+
+        Nothing was decided by it, so it is told and is no difference.
+        """
+        depth = 2 if self.field.startswith("carried.") else 1
+        more = self.recorded is Absent.NOTHING and self.field.count(".") < depth
+        return more and not self.place
+
+
+def differences(
+    recorded: Sequence[Deed], now: Sequence[Deed], places: Sequence[str]
+) -> Iterator[Difference]:
+    """Every value in which two deeds of the same kind and key are not the same.
+
+    Args:
+        recorded: out of the history.
+        now: of the replay, in the order in which they are done.
+        places: where in the run each of `now` is done.
+    """
+    then = {(deed.kind, deed.key): deed for deed in recorded}
+    for deed, place in zip(now, places, strict=True):
+        before = then.get((deed.kind, deed.key))
+        if before is not None and before.facts != deed.facts:
+            yield from _in_value(place if deed.kind != "end" else "", "", before.facts, deed.facts)
+
+
+def first_other(recorded: Sequence[Deed], now: Sequence[Deed]) -> str | None:
+    """The first call or timer that one side has and the other has not, in a sentence."""
+    kinds = ("call", "timer")
+    then = [deed for deed in recorded if deed.kind in kinds]
+    done = {(deed.kind, deed.key) for deed in now}
+    were = {(deed.kind, deed.key) for deed in then}
+    missing = next((deed for deed in then if (deed.kind, deed.key) not in done), None)
+    other = next((d for d in now if d.kind in kinds and (d.kind, d.key) not in were), None)
+    match missing, other:
+        case None, None:
+            return None
+        case Deed(), None:
+            return f"recorded {missing.told}, now nothing of the kind"
+        case None, Deed():
+            return f"now {other.told}, recorded nothing of the kind"
+        case Deed(), Deed():
+            return f"recorded {missing.told}, now {other.told}"
+
+
+def _in_value(place: str, field: str, before: Value, after: Value) -> Iterator[Difference]:
+    match before, after:
+        case dict(), dict():
+            for key in dict.fromkeys((*before, *after)):
+                inner = f"{field}.{key}" if field else str(key)
+                old, new = _at(before, key), _at(after, key)
+                yield from _in_value(place, inner, old, new)
+        case list(), list() if len(before) == len(after):
+            for index, (old, new) in enumerate(zip(before, after, strict=True)):
+                yield from _in_value(place, f"{field}[{index}]", old, new)
+        case _ if before != after:
+            yield Difference(place, field, before, after)
+        case _:
+            pass
+
+
+def _at(value: Json, key: str) -> Value:
+    return value.get(key, Absent.NOTHING)
+
+
+def _shown(before: Value, after: Value) -> tuple[str, str]:
+    """Two values, each short enough for a line, with the place where they part in view."""
+    texts = _as_text(before), _as_text(after)
+    same = 0
+    while same < min(map(len, texts)) and texts[0][same] == texts[1][same]:
+        same += 1
+    begin = max(same - _BEFORE, 0) if max(map(len, texts)) > _LONGEST else 0
+    return _cut(texts[0], begin), _cut(texts[1], begin)
+
+
+def _cut(text: str, begin: int) -> str:
+    shown = text[begin:]
+    if len(shown) > _LONGEST:
+        shown = f"{shown[: _LONGEST - 3]}..."
+    return f"...{shown}" if begin else shown
+
+
+def _as_text(value: Value) -> str:
+    return value.value if isinstance(value, Absent) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,44 @@
+"""The deeds of a replayed run: what it asks of Temporal, before any codec or storage."""
+
+from temporalio.bridge.proto.workflow_commands import WorkflowCommand
+
+from coterie.replay import effects as deeds
+from coterie.replay.effects import Deed, one, text
+
+
+def asked(command: WorkflowCommand, own_queue: str) -> Deed | None:
+    """The deed of a command; None for what Temporal's replayer alone has to compare.
+
+    Args:
+        command: as the workflow gives it.
+        own_queue: the run's, where its calls are unless they say another.
+    """
+    summary = text(command.user_metadata.summary)
+    match command.WhichOneof("variant"):
+        case "schedule_activity":
+            it = command.schedule_activity
+            return deeds.call(
+                it.activity_id, it.activity_type, None if it.task_queue == own_queue else
+                it.task_queue, one(it.arguments),
+                it.start_to_close_timeout.ToTimedelta(), it.retry_policy, summary,
+            )  # fmt: skip
+        case "start_timer":
+            it = command.start_timer
+            return deeds.timer(str(it.seq), it.start_to_fire_timeout.ToTimedelta(), summary)
+        case "update_response" if command.update_response.HasField("completed"):
+            it = command.update_response
+            return deeds.answer(it.protocol_instance_id, one([it.completed]))
+        case "complete_workflow_execution":
+            it = command.complete_workflow_execution
+            return deeds.end("completed", one([it.result]))
+        case "fail_workflow_execution":
+            it = command.fail_workflow_execution.failure
+            details = it.application_failure_info.details.payloads
+            return deeds.end("failed", one(details), it.message)
+        case "continue_as_new_workflow_execution":
+            it = command.continue_as_new_workflow_execution
+            return deeds.end("continued as new", one(it.arguments))
+        case "cancel_workflow_execution":
+            return deeds.end("cancelled", None)
+        case _:
+            return None

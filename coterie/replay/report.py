@@ -1,0 +1,66 @@
+"""What came of replays, for people."""
+
+from collections.abc import Sequence
+
+from coterie.replay.server_replay import RunReplayed
+from coterie.text.lines import one_entry, text_of
+
+
+def same_text(done: RunReplayed) -> str:
+    """One sentence on a run that this code would decide as it was decided."""
+    return f"{_size(done)} of {done.run}: {_compared(done)}{_more(done)}"
+
+
+def differences_text(done: RunReplayed) -> str:
+    """Each difference in a line, the first first."""
+    return text_of(f"  {difference}" for difference in done.differences)
+
+
+def row(done: RunReplayed) -> str:
+    """A run among others, in a line; of what differs, the first."""
+    if done.problem:
+        return one_entry(f"cannot   {done.run}  {done.problem}")
+    if done.differences:
+        return one_entry(f"differs  {done.run}  {done.differences[0]}")
+    return f"same     {done.run}  {_size(done)}: {_compared(done)}{_more(done)}"
+
+
+def total(seen: Sequence[RunReplayed]) -> str:
+    """How many there were of each."""
+    if not seen:
+        return "no open run"
+    cannot = sum(bool(one.problem) for one in seen)
+    differ = sum(bool(one.differences) for one in seen)
+    told = [f"{len(seen) - cannot - differ} of {_count(len(seen), 'run')} the same"]
+    told += [f"{differ} decided otherwise"] if differ else []
+    told += [f"{cannot} could not be replayed"] if cannot else []
+    return ", ".join(told)
+
+
+def _size(done: RunReplayed) -> str:
+    events = _count(done.events, "event")
+    return events if done.links == 1 else f"{events} in {done.links} links"
+
+
+def _compared(done: RunReplayed) -> str:
+    if done.end is None:
+        calls = f"the same {_count(done.calls, 'call')} with the same input; it goes on"
+        if done.told is None:
+            return f"{calls}, and no worker told what it has decided"
+        decisions = _count(done.told, "decision")
+        return f"{calls}, and its worker tells the same {decisions} (digest {done.digest})"
+    facts = done.end.facts
+    if "trail_digest" not in facts:
+        return f"the same end: {facts.get('message', facts['ended'])}"
+    decisions = f"{facts['trail_length']} decisions (digest {facts['trail_digest']})"
+    return f"the same calls and the same {decisions}"
+
+
+def _more(done: RunReplayed) -> str:
+    if not done.more:
+        return ""
+    return f"; this code remembers more: {', '.join(done.more)}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -1,0 +1,161 @@
+"""Replays runs of a server, while they go on: every link of each, held against its own worker.
+
+A run that goes on has no result yet whose digest could be compared. The worker that serves it
+tells the digest over all that it has decided so far, so the code which runs now is compared with
+this code, also where both make the same calls.
+"""
+
+import asyncio
+from asyncio import FIRST_COMPLETED
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus, WorkflowHistory
+from temporalio.service import RPCError
+
+from coterie.failures import CommandError
+from coterie.replay.effects import Deed
+from coterie.replay.links import links
+from coterie.replay.replay import Replayed, replay
+from coterie.replay.replay_differences import Difference
+from coterie.runs.run_client import NoWorker, Run
+from workflows.core.views import RunStatus, TrailEntry
+
+AT_ONCE = 4
+"""Histories that are fetched and replayed at a time: each may take fifty megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReplayed:
+    """What came of replaying all links of one run."""
+
+    run: str
+    links: int = 0
+    events: int = 0
+    calls: int = 0
+    end: Deed | None = None
+    """None: it goes on."""
+    told: int | None = None
+    """So many decisions were held against those of its own worker; None: none told them."""
+    digest: str = ""
+    differences: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    problem: str = ""
+    """Why it could not be replayed at all."""
+
+    @property
+    def same(self) -> bool:
+        """This code can take the run over."""
+        return not self.differences and not self.problem
+
+
+async def replayed_file(history: WorkflowHistory) -> RunReplayed:
+    """One history alone, as a file has it: there is no worker to be asked."""
+    return _summed([await replay(history)])
+
+
+def _summed(seen: Sequence[Replayed]) -> RunReplayed:
+    return RunReplayed(
+        run=seen[-1].run,
+        links=len(seen),
+        events=sum(one.events for one in seen),
+        calls=sum(one.calls for one in seen),
+        end=seen[-1].end,
+        differences=seen[-1].differences,
+        more=tuple(dict.fromkeys(field for one in seen for field in one.more)),
+    )
+
+
+class Comparison:
+    """Replays runs of one server, and asks the workers that serve them."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._silent: set[str] = set()
+        """Queues where no worker answers: for each of a thousand runs it would take as long."""
+
+    async def run(self, id: str) -> RunReplayed:
+        """All links of a run.
+
+        Raises:
+            CommandError: there is no such run, or the server does not answer.
+        """
+        return await self._compared(await Run(self._client, id).describe())
+
+    async def open_runs(
+        self, executions: AsyncIterable[WorkflowExecution]
+    ) -> AsyncGenerator[RunReplayed]:
+        """Each run as it is done, some at a time; one that cannot be replayed says why."""
+        waiting: set[asyncio.Task[RunReplayed]] = set()
+        try:
+            async for execution in executions:
+                waiting.add(asyncio.create_task(self._attempted(execution)))
+                if len(waiting) >= AT_ONCE:
+                    done, waiting = await asyncio.wait(waiting, return_when=FIRST_COMPLETED)
+                    for task in done:
+                        yield task.result()
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=FIRST_COMPLETED)
+                for task in done:
+                    yield task.result()
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    async def _attempted(self, execution: WorkflowExecution) -> RunReplayed:
+        try:
+            return await self._compared(execution)
+        except (CommandError, RPCError, RuntimeError) as error:
+            return RunReplayed(execution.id, problem=str(error).partition("\n")[0])
+
+    async def _compared(self, execution: WorkflowExecution) -> RunReplayed:
+        """The worker is asked before the history is taken, which so holds all that it knew."""
+        status = await self._status(execution)
+        seen: list[Replayed] = []
+        async for history in links(self._client, execution.id):
+            seen.append(await replay(history))
+            if seen[-1].differences:
+                break  # what comes after was carried over from there
+        whole = _summed(seen)
+        if status is None or whole.end is not None:
+            return whole
+        return await self._with_decisions(whole, seen[-1], status)
+
+    async def _status(self, execution: WorkflowExecution) -> RunStatus | None:
+        """What the run's own worker says; None when it has ended, or none answers."""
+        queue = execution.task_queue
+        if execution.status is not WorkflowExecutionStatus.RUNNING or queue in self._silent:
+            return None
+        try:
+            return await Run(self._client, execution.id).status()
+        except NoWorker:
+            self._silent.add(queue)
+        except CommandError:
+            pass
+        return None
+
+    async def _with_decisions(
+        self, whole: RunReplayed, last: Replayed, status: RunStatus
+    ) -> RunReplayed:
+        """With what the worker has decided held against what this code decides."""
+        mine = last.digests.get(status.events)
+        if mine is None or not status.trail_digest:
+            return whole
+        if mine != status.trail_digest and not whole.differences:
+            theirs = await Run(self._client, whole.run).trail()
+            whole = replace(whole, differences=(_first_decision(theirs, last.trail),))
+        return replace(whole, told=status.events, digest=mine)
+
+
+def _first_decision(theirs: Iterable[TrailEntry], ours: Iterable[TrailEntry]) -> str:
+    """The first decision that the run's own worker tells otherwise."""
+    now = {entry.number: entry for entry in ours}
+    for entry in theirs:
+        mine = now.get(entry.number)
+        if mine is not None and mine != entry:
+            place = f"{entry.team}/{entry.step}" if entry.step else entry.team
+            before, after = entry.model_dump(mode="json"), mine.model_dump(mode="json")
+            field = next(name for name in before if before[name] != after[name])
+            where = f"decision {entry.number} ({entry.kind} of {place}#{entry.visit})"
+            return Difference(where, field, before[field], after[field]).told
+    return "the decisions: the same entries, and another value that a route sets in the context"

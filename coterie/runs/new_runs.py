@@ -1,0 +1,48 @@
+"""Starting a run on a server, under an id that was never used."""
+
+from temporalio.client import Client
+from temporalio.common import WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError
+
+from coterie.failures import CommandError
+from coterie.runs.run_client import Run
+from coterie.storage.histories import WORKFLOW
+from dsl.sizes import LARGEST
+from workflows.core.messages import TeamInput
+
+_TOO_LARGE = (
+    "the context and the plan are larger than the 2 MB that a run may begin with; put large things "
+    "into files of the workspace, which skills can read"
+)
+
+
+async def start_run(
+    client: Client, id: str, given: TeamInput, *, task_queue: str, summary: str
+) -> Run:
+    """Start a run under an id that was never used.
+
+    Raises:
+        CommandError: the id is taken, or the input is larger than Temporal takes.
+    """
+    (payload,) = client.data_converter.payload_converter.to_payloads([given])
+    if len(payload.data) > LARGEST:
+        raise CommandError(_TOO_LARGE)
+    try:
+        await client.start_workflow(
+            WORKFLOW,
+            given,
+            id=id,
+            task_queue=task_queue,
+            static_summary=summary,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+        )
+    except WorkflowAlreadyStartedError:
+        raise CommandError(
+            f"there is a run {id!r} already; see it with `coterie status {id}`, or use another id"
+        ) from None
+    except RPCError as error:
+        if "exceeds limit" in error.message or "larger than max" in error.message:
+            raise CommandError(_TOO_LARGE) from None
+        raise CommandError(f"the server does not take this run: {error.message}") from None
+    return Run(client, id)

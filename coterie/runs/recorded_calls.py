@@ -1,0 +1,166 @@
+"""The calls of a step, out of the run's history: what was asked, the attempts, what came back."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from temporalio.api.common.v1 import Payload, Payloads
+from temporalio.api.failure.v1 import Failure
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import WorkflowHistory
+
+from activities.agents.prompts import system_message, user_message
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.storage.wire import data_converter
+from dsl.errors import TemplateFailed
+from workflows.core.views import TrailEntry
+
+Model = TypeVar("Model", bound=BaseModel)
+_LONGEST_ERROR = 500
+_REASK = re.compile(r"\.r\d+$")
+"""What follows the path of a turn that asks again."""
+
+
+@dataclass(slots=True)
+class RecordedCall:
+    """One model turn or one call of a skill."""
+
+    id: str
+    path: str
+    """`team/path of the step`."""
+    visit: int
+    scheduled: datetime
+    request: AgentRequest | SkillRequest
+    attempts: int = 0
+    started: datetime | None = None
+    """The last attempt."""
+    earlier_error: str = ""
+    """Why the attempt before the last one failed."""
+    ended: datetime | None = None
+    answer: AgentResponse | SkillResult | None = None
+    error: str = ""
+    """Why the call failed after all attempts."""
+    notes: list[str] = field(default_factory=list[str])
+
+    @property
+    def waited(self) -> float:
+        """Seconds from the call to its last attempt: for a worker, and between attempts."""
+        return 0.0 if self.started is None else (self.started - self.scheduled).total_seconds()
+
+
+def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
+    """Every call of a history, in the order in which they were scheduled."""
+    calls: dict[int, RecordedCall] = {}
+    for event in history.events:
+        scheduled = event.activity_task_scheduled_event_attributes
+        if event.HasField("activity_task_scheduled_event_attributes"):
+            summary = _text(event.user_metadata.summary)
+            made = _call(scheduled.activity_id, summary, scheduled.input, event)
+            if made is not None:
+                calls[event.event_id] = made
+            continue
+        for number, ended in _ends(event):
+            if number in calls:
+                _take(calls[number], event, ended)
+    return list(calls.values())
+
+
+def in_visits(calls: Sequence[RecordedCall], trail: Sequence[TrailEntry]) -> None:
+    """Put each call into the visit of its team that had begun when it was scheduled."""
+    began = [
+        (entry.team, entry.visit, datetime.fromisoformat(entry.at))
+        for entry in trail
+        if entry.kind == "team"
+    ]
+    for call in calls:
+        team = call.path.partition("/")[0]
+        visits = [visit for name, visit, at in began if name == team and at <= call.scheduled]
+        call.visit = visits[-1] if visits else call.visit
+
+
+def filled_prompts(request: AgentRequest) -> tuple[str | None, str]:
+    """The system prompt and the prompt as the model got them, or why they cannot be filled."""
+    if request.persona is None:
+        return None, "an agent class of your own: it makes its prompts itself"
+    try:
+        system = system_message(request.persona, request.inputs)
+        return system, user_message(request.persona, request.inputs, request.task)
+    except (TemplateFailed, KeyError) as error:
+        return None, f"the prompt cannot be filled: {error}"
+
+
+def _call(id: str, summary: str, given: Payloads, event: HistoryEvent) -> RecordedCall | None:
+    at = event.event_time.ToDatetime(UTC)
+    path = _REASK.sub("", summary.partition(" ")[0].removesuffix(":"))
+    for payload in given.payloads:
+        skill = _decoded(payload, SkillRequest)
+        if skill is not None:
+            return RecordedCall(id, path, _visit_of(skill.key), at, skill)
+        agent = _decoded(payload, AgentRequest)
+        if agent is not None:
+            return RecordedCall(id, path, agent.visit, at, agent)
+    return None
+
+
+def _visit_of(key: str) -> int:
+    """The visit that the key of a skill's call names: `run:team#2/...`."""
+    digits = key.partition("#")[2]
+    number = "".join(character for character in digits[:9] if character.isdigit())
+    return int(number) if number else 1
+
+
+def _ends(event: HistoryEvent) -> Iterator[tuple[int, str]]:
+    for kind in ("started", "completed", "failed", "timed_out", "canceled"):
+        name = f"activity_task_{kind}_event_attributes"
+        if event.HasField(name):  # type: ignore[arg-type]
+            yield getattr(event, name).scheduled_event_id, kind
+
+
+def _take(call: RecordedCall, event: HistoryEvent, kind: str) -> None:
+    at = event.event_time.ToDatetime(UTC)
+    if kind == "started":
+        started = event.activity_task_started_event_attributes
+        call.started, call.attempts = at, started.attempt
+        if started.HasField("last_failure"):
+            call.earlier_error = _failure(started.last_failure)
+        return
+    call.ended = at
+    if kind == "completed":
+        result = event.activity_task_completed_event_attributes.result
+        model = AgentResponse if isinstance(call.request, AgentRequest) else SkillResult
+        call.answer = next(
+            (found for one in result.payloads if (found := _decoded(one, model))), None
+        )
+    elif kind == "failed":
+        call.error = _failure(event.activity_task_failed_event_attributes.failure)
+    elif kind == "timed_out":
+        call.error = _failure(event.activity_task_timed_out_event_attributes.failure)
+    else:
+        call.error = "it was cancelled"
+
+
+def _failure(failure: Failure) -> str:
+    kind = failure.application_failure_info.type
+    told = f"{kind}: {failure.message}" if kind else failure.message
+    if failure.HasField("cause"):
+        told += f" ({_failure(failure.cause)})"
+    return told[:_LONGEST_ERROR]
+
+
+def _decoded(payload: Payload, model: type[Model]) -> Model | None:
+    try:
+        value = data_converter.payload_converter.from_payload(payload, model)
+    except (ValidationError, ValueError, RuntimeError):
+        return None
+    return value if isinstance(value, model) else None
+
+
+def _text(payload: Payload) -> str:
+    try:
+        value: object = data_converter.payload_converter.from_payload(payload)
+    except (ValueError, RuntimeError, KeyError):
+        return ""
+    return value if isinstance(value, str) else ""

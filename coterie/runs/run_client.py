@@ -1,0 +1,310 @@
+"""Runs, as a client sees them: ask, decide, wait for the end.
+
+Every failure of a call becomes one sentence here: no such run, no worker that answers, no server.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, ValidationError
+from temporalio.client import (
+    Client,
+    WorkflowExecutionDescription,
+    WorkflowFailureError,
+    WorkflowHandle,
+    WorkflowHistory,
+    WorkflowQueryFailedError,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.exceptions import (
+    ApplicationError,
+    CancelledError,
+    TerminatedError,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from coterie.failures import AT_LIMIT, CommandError, ExitCode
+from coterie.storage.histories import whole
+from workflows.core.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
+from workflows.core.requests import NOT_YET, Decision, Pending, RequestView
+from workflows.core.views import CostReport, RunStatus, TeamResult, TrailEntry, TrailPage
+
+_ANSWER_SECONDS = timedelta(seconds=8)
+"""For a query or a decision: a worker that lives answers in a fraction of it."""
+_AGAIN_SECONDS = 0.2
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended."""
+
+    completed: bool
+    result: TeamResult | None
+    """None when the run ended before it had any: refused, cancelled, terminated."""
+    message: str
+    """Why, when it did not complete."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What the calling shell learns: each bound of a run has a number of its own."""
+        if self.completed:
+            return ExitCode.DONE
+        return AT_LIMIT.get("" if self.result is None else self.result.end, ExitCode.RUN_FAILED)
+
+
+class Unanswered(CommandError):
+    """Nobody answered in time: the server is away, or no worker serves the run."""
+
+
+class NoWorker(Unanswered):
+    """The server is there; no worker serves the run's queue."""
+
+
+class Run:
+    """One run on a server."""
+
+    def __init__(self, client: Client, id: str) -> None:
+        self.id = id
+        self._client = client
+        self.handle: WorkflowHandle[object, TeamResult] = client.get_workflow_handle(
+            id, result_type=TeamResult
+        )
+
+    async def describe(self) -> WorkflowExecutionDescription:
+        """What the server knows of it; no worker is needed."""
+        try:
+            return await self.handle.describe(rpc_timeout=_ANSWER_SECONDS)
+        except RPCError as error:
+            raise self._told(error) from None
+
+    async def began(self, latest: WorkflowExecutionDescription) -> datetime:
+        """When it began; of one that continued as new, its first part.
+
+        Args:
+            latest: what the server knows of its latest part.
+        """
+        first = latest.raw_description.workflow_execution_info.first_run_id
+        if first in ("", latest.run_id):
+            return latest.start_time
+        try:
+            handle = self._client.get_workflow_handle(self.id, run_id=first)
+            return (await handle.describe(rpc_timeout=_ANSWER_SECONDS)).start_time
+        except RPCError:
+            return latest.start_time  # the server keeps the first part no longer
+
+    async def status(self) -> RunStatus:
+        """Where it is."""
+        return await self._query("status", RunStatus)
+
+    async def cost(self) -> CostReport:
+        """What it has used."""
+        return await self._query("cost", CostReport)
+
+    async def pending(self) -> tuple[Pending, ...]:
+        """What waits for a person."""
+        return tuple(await self._query("pending", list[Pending]))
+
+    async def request(self, id: str) -> RequestView:
+        """One request, whole, or how it was decided."""
+        return await self._query("request", RequestView, id)
+
+    async def trail(self, since: int = 0) -> list[TrailEntry]:
+        """What happened after entry number `since`."""
+        entries: list[TrailEntry] = []
+        while True:
+            page = await self._query("events", TrailPage, since)
+            entries += page.entries
+            if not page.more:
+                return entries
+            since = page.entries[-1].number
+
+    async def decide(self, asked: DecideInput) -> Decision:
+        """Decide a request.
+
+        Raises:
+            CommandError: the run refuses the decision, or nobody answers.
+        """
+        return await self._told_to("decide", asked, Decision)
+
+    async def retry(self, asked: RetryInput) -> Decision:
+        """Have a failed task tried again that waits; fails as `decide`."""
+        return await self._told_to("retry", asked, Decision)
+
+    async def skip(self, asked: SkipInput) -> Decision:
+        """Leave a task out; fails as `decide`."""
+        return await self._told_to("skip", asked, Decision)
+
+    async def amend(self, asked: AmendInput) -> None:
+        """Change its context at the next step; fails as `decide`."""
+        await self._told_to("amend", asked, int)
+
+    async def redirect(self, asked: RedirectInput) -> None:
+        """Send it to another team when its current one ends; fails as `decide`."""
+        await self._told_to("redirect", asked, object)
+
+    async def _told_to(self, name: str, asked: BaseModel, answer: type[T]) -> T:
+        try:
+            return await updated(self, name, asked, answer)
+        except WorkflowUpdateFailedError as error:
+            cause = error.cause
+            said = cause.message if isinstance(cause, ApplicationError) else str(cause)
+            raise CommandError(
+                f"the run refuses this decision: {said}", ExitCode.RUN_FAILED
+            ) from None
+        except WorkflowUpdateRPCTimeoutOrCancelledError:
+            raise Unanswered(
+                f"{self._no_worker()}. Whether it will take this decision then, `coterie pending` "
+                "shows"
+            ) from None
+        except RPCError as error:
+            if error.status == RPCStatusCode.NOT_FOUND and "completed" in error.message:
+                raise CommandError(
+                    f"the run {self.id!r} has ended; there is nothing left to decide",
+                    ExitCode.RUN_FAILED,
+                ) from None
+            raise self._told(error) from None
+
+    async def end(self) -> RunEnd:
+        """Wait for its end, however long.
+
+        Raises:
+            Unanswered: the server went away meanwhile.
+        """
+        try:
+            result = await self.handle.result()
+        except WorkflowFailureError as error:
+            if isinstance(error.cause, CancelledError):
+                return await self._cancelled()
+            return _failed(error)
+        except RPCError as error:
+            raise self._told(error) from None
+        return RunEnd(True, result, "")
+
+    async def _cancelled(self) -> RunEnd:
+        """What a cancelled run came to: its workflow knows, nothing else keeps it."""
+        try:
+            told = await self._query("result", object)
+        except CommandError as error:
+            return RunEnd(False, None, f"it was cancelled; what it came to is not known: {error}")
+        if told is None:
+            return RunEnd(False, None, "it was cancelled before it began")
+        partial = TeamResult.model_validate(told)
+        return RunEnd(False, partial, partial.because)
+
+    async def history(self, part: str | None = None) -> WorkflowHistory:
+        """All its events, with the values that are stored outside of them.
+
+        Args:
+            part: the run id of an earlier part of a run that continued as new; else the latest.
+        """
+        handle = self._client.get_workflow_handle(self.id, run_id=part)
+        try:
+            history = await handle.fetch_history()
+        except RPCError as error:
+            raise self._told(error) from None
+        return await whole(history, self._client.data_converter)
+
+    async def _query(self, name: str, result: type[T], *args: object) -> T:
+        until = monotonic() + _ANSWER_SECONDS.total_seconds()
+        while True:
+            try:
+                return await self.handle.query(
+                    name, args=list(args), result_type=result, rpc_timeout=_ANSWER_SECONDS
+                )
+            except WorkflowQueryFailedError as error:
+                raise CommandError(f"{self.id!r} is not a run of ours: {error}") from None
+            except RPCError as error:
+                if not _waits_its_turn(error) or monotonic() > until:
+                    raise self._told(error) from None
+            await asyncio.sleep(_AGAIN_SECONDS)  # until the question of somebody else is answered
+
+    def _told(self, error: RPCError) -> CommandError:
+        match error.status:
+            case RPCStatusCode.NOT_FOUND:
+                return CommandError(
+                    f"there is no run {self.id!r} on this server; `coterie runs` lists those that "
+                    "there are"
+                )
+            case (
+                RPCStatusCode.PERMISSION_DENIED
+                | RPCStatusCode.UNAUTHENTICATED
+                | RPCStatusCode.INVALID_ARGUMENT
+            ):
+                return CommandError(f"the server refuses: {error.message}")
+            case RPCStatusCode.FAILED_PRECONDITION if "failed state" in error.message:
+                return Unanswered(
+                    f"the worker breaks down on the run {self.id!r} again and again: a bug, or the "
+                    "run was begun by other code; the worker's log says more"
+                )
+            case RPCStatusCode.RESOURCE_EXHAUSTED if _waits_its_turn(error):
+                return NoWorker(self._no_worker())
+            case RPCStatusCode.FAILED_PRECONDITION if "closed" in error.message:
+                return CommandError(f"the run {self.id!r} ended before a worker took it")
+            case (
+                RPCStatusCode.DEADLINE_EXCEEDED
+                | RPCStatusCode.CANCELLED
+                | RPCStatusCode.FAILED_PRECONDITION
+            ):
+                return NoWorker(self._no_worker())
+            case _:
+                return Unanswered(f"the Temporal server does not answer ({error.message})")
+
+    def _no_worker(self) -> str:
+        return (
+            f"no worker answers for the run {self.id!r}; in the project where it was begun, start "
+            f"`coterie worker` or go on with `coterie run --resume {self.id}`"
+        )
+
+
+def _waits_its_turn(error: RPCError) -> bool:
+    """A server keeps one question of a run until its worker answers, and refuses a second."""
+    return error.status == RPCStatusCode.RESOURCE_EXHAUSTED and "query buffer" in error.message
+
+
+async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
+    """The answer of a run to an update; again, while a worker only takes up the run."""
+    # The SDK's own overloads are partly untyped.
+    update: Callable[..., Awaitable[T]] = cast("Any", run.handle).execute_update
+    until = monotonic() + _ANSWER_SECONDS.total_seconds()
+    while True:
+        try:
+            return await update(name, asked, result_type=answer, rpc_timeout=_ANSWER_SECONDS)
+        except WorkflowUpdateFailedError as error:
+            cause = error.cause
+            early = isinstance(cause, ApplicationError) and cause.type == NOT_YET
+            if not early or monotonic() > until:
+                raise
+        await asyncio.sleep(_AGAIN_SECONDS)
+
+
+def _failed(error: WorkflowFailureError) -> RunEnd:
+    cause = error.cause
+    match cause:
+        case ApplicationError():
+            result = _detail(cause)
+            kind = f"{cause.type}: " if cause.type else ""
+            return RunEnd(False, result, f"{kind}{cause.message}")
+        case TerminatedError():
+            return RunEnd(False, None, f"it was terminated: {cause.message}")
+        case _:
+            return RunEnd(False, None, str(cause))
+
+
+def _detail(cause: ApplicationError) -> TeamResult | None:
+    """The result that a failed run carries as its failure's first detail."""
+    try:
+        return TeamResult.model_validate(cause.details[0]) if cause.details else None
+    except ValidationError:
+        return None
+
+
+def json_of(value: BaseModel) -> str:
+    """A message as people and programs read it: every field, aliases as on the wire."""
+    return value.model_dump_json(indent=2, by_alias=True)

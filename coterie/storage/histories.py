@@ -1,0 +1,135 @@
+"""Histories with all their values: what lies outside of them is put back in, in one place."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from google.protobuf.json_format import ParseError
+from google.protobuf.message import Message
+from temporalio.api.common.v1 import Payload
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import WorkflowHistory
+from temporalio.converter import DataConverter
+
+from activities.storage.blobs import BlobMissing, BlobsUnusable
+from coterie.failures import CommandError
+from coterie.settings import Settings
+from coterie.storage.large_values import storage_of
+
+WORKFLOW = "TeamWorkflow"
+_REFERENCE = b"ExternalStorageReference"
+"""Stands in the payload that refers to a stored one."""
+
+
+async def history_in(file: Path, settings: Settings) -> WorkflowHistory:
+    """A history from a JSON file, with all its values.
+
+    Raises:
+        CommandError: it is none, or values of it are not in the storage.
+    """
+    return await whole(read_history(file), storage_of(settings).converter)
+
+
+def read_history(file: Path) -> WorkflowHistory:
+    """A history from a JSON file, as `temporal workflow show -o json` and the UI write it.
+
+    Raises:
+        CommandError: it is none.
+    """
+    history: WorkflowHistory | None = None
+    wrong: str | None = "it has another form"
+    try:
+        text = file.read_text(encoding="utf-8")
+        history = WorkflowHistory.from_json(file.stem, json.loads(text))
+        wrong = _unsound(history.events)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, ParseError, RecursionError):
+        pass
+    if history is None or wrong is not None:
+        raise CommandError(
+            f"{file} is no history of a run: {wrong}; `temporal workflow show -w RUN -o json` "
+            "writes one"
+        )
+    # What calls were given names the run, so a replay must know its id.
+    known = history.events[0].workflow_execution_started_event_attributes.workflow_id
+    return WorkflowHistory(known or file.stem, history.events)
+
+
+def _unsound(events: Sequence[HistoryEvent]) -> str | None:
+    """Why the engine cannot go through these events, which it does not say in words; or None."""
+    if not events:
+        return "it has no events"
+    began = events[0]
+    if began.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
+        return "it does not begin with the start of a workflow"
+    started = began.workflow_execution_started_event_attributes
+    if started.workflow_type.name != WORKFLOW:
+        return f"it is of the workflow {started.workflow_type.name!r}, not of {WORKFLOW}"
+    if len(started.input.payloads) != 1:
+        return "its start has no input"
+    for number, event in enumerate(events, 1):
+        if event.event_id != number:
+            return f"event {number} is missing or out of order"
+        if event.event_type == EventType.EVENT_TYPE_UNSPECIFIED:
+            return f"event {number} has no type"
+    return None
+
+
+async def whole(history: WorkflowHistory, converter: DataConverter) -> WorkflowHistory:
+    """The history with its stored values in place; changed in place.
+
+    Raises:
+        CommandError: they are not in the storage of this place, or it has none.
+    """
+    for event in history.events:
+        if _REFERENCE not in event.SerializeToString():
+            continue
+        for payload in _references(event):
+            payload.CopyFrom(await _stored(history, event.event_id, payload, converter))
+    return history
+
+
+async def _stored(
+    history: WorkflowHistory, event: int, payload: Payload, converter: DataConverter
+) -> Payload:
+    run = history.workflow_id
+    # The SDK has no public function for one payload; its own replayer calls these two.
+    [checked] = await converter._decode_reference_payload_sequence([payload])  # pyright: ignore[reportPrivateUsage]
+    if checked is not payload:
+        return checked  # it only pretended to be a reference, which the run refused by name
+    storage = converter.external_storage
+    if storage is None:
+        raise CommandError(
+            f"event {event} of {run} holds a reference to a value outside of the history, and no "
+            "storage is set here; set COTERIE_STORAGE to the one of its workers"
+        )
+    try:
+        found = await converter._external_retrieve_payload_sequence([payload])  # pyright: ignore[reportPrivateUsage]
+    except (BlobMissing, BlobsUnusable, RuntimeError) as error:
+        raise CommandError(f"event {event} of {run} cannot be read: {error}") from None
+    except ValueError as error:
+        raise CommandError(
+            f"event {event} of {run} holds a value of another storage ({error}); set "
+            "COTERIE_STORAGE to the one of its workers"
+        ) from None
+    return found[0]
+
+
+def _references(message: Message) -> Iterator[Payload]:
+    """Every reference in a message, however deep."""
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        if field.message_type.GetOptions().map_entry:
+            inner = field.message_type.fields_by_name["value"]
+            parts = value.values() if inner.message_type is not None else ()
+        else:
+            parts = (value,) if isinstance(value, Message) else value
+        for part in parts:
+            if isinstance(part, Payload):
+                if _REFERENCE in part.metadata.get("messageType", b""):
+                    yield part
+            else:
+                yield from _references(part)

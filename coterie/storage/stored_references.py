@@ -1,0 +1,136 @@
+"""References to stored values: what a payload must look like to be taken for one.
+
+Whoever can send a message can send a payload that pretends to be a reference. Temporal's library
+follows references before a run sees them, and retries the workflow task when it cannot. So a
+payload with a claim that Coterie never writes is replaced before, and fails its message or its run
+by name. Only the claim decides: a value that is missing or out of reach now may be there later.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from google.protobuf.json_format import Parse, ParseError
+from temporalio.api.common.v1 import Payload
+from temporalio.api.sdk.v1.external_storage_pb2 import ExternalStorageReference
+from temporalio.converter import DataConverter, EncodingPayloadConverter
+from temporalio.exceptions import ApplicationError
+
+from workflows.core.encoding import INVALID_REFERENCE
+
+DIRECTORY_DRIVER = "coterie.directory"
+"""Stands in histories: it is never renamed."""
+BUCKET_DRIVER = "coterie.storage.bucket"
+"""Stands in histories: it is never renamed."""
+DIRECTORY_HASH = "sha256"
+
+_ENCODING = b"json/protobuf"
+_OLD_ENCODING = b"json/external-storage-reference"
+_MESSAGE = ExternalStorageReference.DESCRIPTOR.full_name.encode()
+_MARKER = "__temporal_external_storage_reference"
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+_BUCKET = re.compile(r"[A-Za-z0-9._:/-]{1,200}")
+_SEGMENT = r"(?!\.{1,2}/)[A-Za-z0-9._~%-]+"
+_KEY = re.compile(
+    rf"v0(?:/ns/{_SEGMENT})?(?:/wt/{_SEGMENT}/wi/{_SEGMENT}/ri/{_SEGMENT}"
+    rf"|/at/{_SEGMENT}/ai/{_SEGMENT}/ri/{_SEGMENT})?/d/sha256/([0-9a-f]{{64}})"
+)
+
+
+def is_reference(payload: Payload) -> bool:
+    """Whether Temporal's library takes the payload for a reference."""
+    metadata = payload.metadata
+    encoding = metadata.get("encoding")
+    return (
+        encoding == _OLD_ENCODING
+        or (encoding == _ENCODING and metadata.get("messageType") == _MESSAGE)
+        or _MARKER in metadata
+    )
+
+
+def reference_fault(payload: Payload, bucket: str | None = None) -> str | None:
+    """Return why a reference is none that Coterie writes, or None.
+
+    Args:
+        payload: what is taken for a reference.
+        bucket: the only bucket that a claim may name; any where no bucket is the storage.
+    """
+    encoding = payload.metadata.get("encoding")
+    if encoding != _ENCODING or payload.metadata.get("messageType") != _MESSAGE:
+        return "it is no reference of this version"
+    try:
+        reference = Parse(payload.data, ExternalStorageReference())
+    except (ParseError, ValueError, RecursionError):
+        return "it cannot be read"
+    return claim_fault(reference.driver_name, dict(reference.claim_data), bucket)
+
+
+def claim_fault(driver: str, claim: Mapping[str, str], bucket: str | None = None) -> str | None:
+    """Return what a claim names that no claim of ours does, or None."""
+    if driver == BUCKET_DRIVER:
+        return _bucket_fault(claim, bucket)
+    if driver != DIRECTORY_DRIVER:
+        return "it names a storage that Coterie does not have"
+    if set(claim) != {DIRECTORY_HASH} or not _HASH.fullmatch(claim[DIRECTORY_HASH]):
+        return "its claim is not the name of a stored value"
+    return None
+
+
+def _bucket_fault(claim: Mapping[str, str], bucket: str | None) -> str | None:
+    if set(claim) != {"bucket", "key", "hash_algorithm", "hash_value"}:
+        return "its claim has other fields than Coterie writes"
+    if bucket is not None and claim["bucket"] != bucket:
+        return "it names another bucket"
+    key = _KEY.fullmatch(claim["key"])
+    if key is None:
+        return "it names another prefix than that of stored values"
+    named = _BUCKET.fullmatch(claim["bucket"]) and claim["hash_algorithm"] == "sha256"
+    if not named or claim["hash_value"] != key[1]:
+        return "its claim contradicts itself"
+    return None
+
+
+class InvalidReferenceConverter(EncodingPayloadConverter):
+    """Fails, by name, what is made of a payload that only pretended to be a reference."""
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of such a payload."""
+        return INVALID_REFERENCE.decode()
+
+    def to_payload(self, value: object) -> Payload | None:
+        """Nothing is encoded so."""
+        return None
+
+    def from_payload(self, payload: Payload, type_hint: type | None = None) -> object:
+        """Fail.
+
+        Raises:
+            ApplicationError: which fails a run, where another error would retry its task for ever.
+        """
+        told = f"not a reference to a stored value: {payload.data.decode(errors='replace')}"
+        raise ApplicationError(told, type="InvalidReference", non_retryable=True)
+
+
+@dataclass(frozen=True)
+class CheckedConverter(DataConverter):
+    """The SDK's converter, which follows no reference that Coterie did not write."""
+
+    bucket: str | None = None
+    """The only bucket that a claim may name."""
+
+    def checked(self, payload: Payload) -> Payload:
+        """Return the payload, or what stands for one that pretends to be a reference."""
+        if not is_reference(payload):
+            return payload
+        fault = reference_fault(payload, self.bucket)
+        if fault is None:
+            return payload
+        return Payload(metadata={"encoding": INVALID_REFERENCE}, data=fault.encode())
+
+    async def _decode_reference_payload_sequence(
+        self, payloads: Sequence[Payload]
+    ) -> list[Payload]:
+        """Check, where the SDK looks for references that a codec has encoded: there is no codec."""
+        return [self.checked(payload) for payload in payloads]

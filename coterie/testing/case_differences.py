@@ -1,0 +1,133 @@
+"""Expected against found: every difference of a case, told so that a person sees what happened."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import unified_diff
+
+from pydantic import JsonValue
+
+from coterie.testing.files.expectations import as_seconds, holds, shown, told
+from coterie.testing.files.test_document import ExpectDocument
+from coterie.testing.path_difference import path_lines
+from coterie.testing.simulation.case_outcome import Outcome
+from coterie.testing.simulation.stub_notifications import notice_differences
+from coterie.testing.trail_difference import trail_differences
+from dsl.errors import listed, nearest
+from dsl.evaluate.operators import Found
+from dsl.paths import MISSING, get, parse
+from dsl.values import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One expectation that is not met."""
+
+    place: str
+    """What was looked at: `path`, `context.review.status`, `trail[2]`."""
+    message: str
+    lines: tuple[str, ...] = ()
+    """More to see, below the message."""
+
+    def as_dict(self) -> dict[str, JsonValue]:
+        """The form that `coterie test --json` prints."""
+        return {"place": self.place, "message": self.message, "lines": list(self.lines)}
+
+
+def differences(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
+    """Every expectation that the outcome does not meet, the most telling ones first."""
+    if expect.end != found.end:
+        yield Difference("end", f"expected {expect.end}, and the run ended {found.end}, because "
+                         f"{found.because}")  # fmt: skip
+    if expect.path is not None:
+        lines = path_lines(expect.path, found.path)
+        if lines:
+            yield Difference("path", "the run went another way", lines)
+    for number, missed in trail_differences(expect.trail, found.trail):
+        yield Difference(f"trail[{number}]", missed.message, missed.lines)
+    for number, message, came in notice_differences(expect.notices, found.notices):
+        yield Difference(f"notices[{number}]", message, came)
+    yield from _error(expect, found)
+    yield from _paths("context", expect.context, found.context)
+    yield from _paths("output", expect.output, found.output)
+    yield from _files(expect.files, found)
+    yield from _counts(expect, found)
+
+
+def _error(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
+    if expect.error is None:
+        return
+    error = found.error
+    for field in ("type", "message"):
+        if field in expect.error.model_fields_set:
+            value: Found = MISSING if error is None else getattr(error, field)
+            yield from _checked(f"error.{field}", getattr(expect.error, field), value)
+
+
+def _paths(where: str, checks: Mapping[str, JsonValue], found: Json | None) -> Iterator[Difference]:
+    for path, check in checks.items():
+        if found is None:
+            yield Difference(f"{where}.{path}", f"expected {told(check)}, and the run ended "
+                             "without a result")  # fmt: skip
+            continue
+        value = get(found, parse(path))
+        hint = _what_there_is(found, path) if value is MISSING else ""
+        yield from _checked(f"{where}.{path}", check, value, hint)
+
+
+def _what_there_is(found: Json, path: str) -> str:
+    """The keys at the place where a path leaves what there is."""
+    here: JsonValue = found
+    for segment in parse(path):
+        below = get(here, (segment,))
+        if below is MISSING:
+            keys = here if isinstance(here, dict) else {}
+            return f"; there are {listed(keys)}. {nearest(segment, keys)}".rstrip(". ")
+        here = below
+    return ""
+
+
+def _files(checks: Mapping[str, JsonValue], found: Outcome) -> Iterator[Difference]:
+    for name, check in checks.items():
+        text = found.text_of(name)
+        yield from _checked(f"files.{name}", check, MISSING if text is None else text)
+
+
+def _counts(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
+    for team, check in expect.visits.items():
+        yield from _checked(f"visits.{team}", check, found.visits.get(team, 0))
+    counts: dict[str, float] = {
+        "model_calls": found.model_calls,
+        "skill_calls": found.skill_calls,
+        "tokens": found.tokens,
+        "teams_run": found.teams_run,
+    }
+    for name, count in counts.items():
+        if name in expect.model_fields_set:
+            yield from _checked(name, getattr(expect, name), count)
+    if "cost" in expect.model_fields_set:
+        yield from _cost(expect.cost, found)
+    if "duration" in expect.model_fields_set and not holds(
+        as_seconds(expect.duration), found.duration
+    ):
+        yield Difference(
+            "duration", f"expected {told(expect.duration)}, found {found.duration:g} s"
+        )
+
+
+def _cost(check: JsonValue, found: Outcome) -> Iterator[Difference]:
+    if found.unpriced:
+        told_models = ", ".join(found.unpriced)
+        yield Difference("cost", f"expected {told(check)}, and {told_models} has no price")
+        return
+    yield from _checked("cost", check, found.cost or 0.0)
+
+
+def _checked(place: str, check: JsonValue, found: Found, hint: str = "") -> Iterator[Difference]:
+    if holds(check, found):
+        return
+    if isinstance(check, str) and isinstance(found, str) and "\n" in check + found:
+        lines = unified_diff(check.splitlines(), found.splitlines(), "expected", "found",
+                             lineterm="")  # fmt: skip
+        yield Difference(place, "the text differs", tuple(lines))
+        return
+    yield Difference(place, f"expected {told(check)}, found {shown(found)}{hint}")

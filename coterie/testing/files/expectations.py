@@ -1,0 +1,101 @@
+"""Checks: what a test says of a found value. Operators are those of the language's conditions."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import cast, get_args
+
+from pydantic import JsonValue
+
+from dsl.errors import Code, listed, nearest
+from dsl.evaluate.operators import SHORT_NAMES, TESTS, Found, wrong_value
+from dsl.model.conditions import Operator
+from dsl.paths import MISSING
+from dsl.regular_expressions import pattern
+from dsl.source.yaml_reader import Node, Problems
+from dsl.values import NodePath, seconds
+
+OPERATORS: tuple[Operator, ...] = get_args(Operator)
+
+
+def asked(check: JsonValue) -> tuple[tuple[Operator, JsonValue], ...]:
+    """A check as operators with their values; a plain value is to be equal."""
+    if not isinstance(check, Mapping):
+        return (("equals", check),)
+    return tuple((_full(name), value) for name, value in check.items())
+
+
+def holds(check: JsonValue, found: Found) -> bool:
+    """Whether every operator of the check holds."""
+    return all(TESTS[operator](found, value) for operator, value in asked(check))
+
+
+def told(check: JsonValue) -> str:
+    """A check in words: `'PASS'`, or `contains "x" and min_length 3`."""
+    if not isinstance(check, Mapping):
+        return shown(check)
+    return " and ".join(
+        operator if value is None else f"{operator} {shown(value)}"
+        for operator, value in asked(check)
+    )
+
+
+def shown(value: Found, most: int = 300) -> str:
+    """A value in a line, cut at `most` characters, and saying so."""
+    if value is MISSING:
+        return "nothing"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= most else f"{text[:most]}... [{len(text) - most:,} more]"
+
+
+def as_seconds(check: JsonValue) -> JsonValue:
+    """A check of a length of time, with texts like `2d` read as seconds."""
+    if isinstance(check, Mapping):
+        return {name: as_seconds(value) for name, value in check.items()}
+    if isinstance(check, list):
+        return [as_seconds(value) for value in check]
+    try:
+        return cast("JsonValue", seconds(check))
+    except ValueError:
+        return check
+
+
+def problems_of(node: Node, path: NodePath, problems: Problems, *, time: bool = False) -> None:
+    """Note what is wrong with a check: an unknown operator, or a value that it cannot take.
+
+    Args:
+        node: the check.
+        path: where it stands.
+        problems: gets them.
+        time: its values are lengths of time, so `2d` is a number.
+    """
+    for key, below in node.entries().items():
+        if key not in TESTS and key not in SHORT_NAMES:
+            problems.add(
+                "E401", below.at, (*path, key), f"unknown operator {key!r}",
+                allowed=", ".join(OPERATORS),
+                fix=nearest(key, (*OPERATORS, *SHORT_NAMES))
+                or "to compare with a whole mapping, write it below `equals:`",
+            )  # fmt: skip
+            continue
+        value = as_seconds(below.plain()) if time else below.plain()
+        for code, message in _value_problems(_full(key), value):
+            problems.add(code, below.mark, (*path, key), message)
+    if isinstance(node.value, dict) and not node.value:
+        problems.add("E106", node.at, path, "a check without any operator holds always",
+                     allowed=f"operators: {listed(OPERATORS)}",
+                     fix="to find an empty mapping, write `equals: {}`")  # fmt: skip
+
+
+def _value_problems(operator: Operator, value: JsonValue) -> Iterator[tuple[Code, str]]:
+    wrong = wrong_value(operator, value)
+    if wrong is not None:
+        yield "E402", f"{operator!r} {wrong}, and this is {shown(value, 60)}"
+    elif operator == "matches" and isinstance(value, str):
+        try:
+            pattern(value)
+        except ValueError as error:
+            yield "E403", f"{value!r} is no regular expression: {error}"
+
+
+def _full(name: str) -> Operator:
+    return SHORT_NAMES.get(name, cast("Operator", name))

@@ -1,0 +1,50 @@
+"""Finds files of tests: those that are named, those in folders, those of the project's config."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from coterie.documents.catalog import is_test
+from coterie.failures import CommandError
+from coterie.settings import Settings
+
+_NEVER = (".venv", ".git", ".coterie", "node_modules", "__pycache__")
+
+
+def find_tests(settings: Settings, targets: Sequence[str]) -> list[Path]:
+    """The files, each once, in the order of the targets and then by name.
+
+    Raises:
+        CommandError: a target is not there, is no file of tests, or has none.
+    """
+    if targets:
+        found = [file for target in targets for file in _of(settings.cwd / target, target)]
+    else:
+        found = [file for root in settings.config_roots for file in _below(root)]
+    if not found:
+        where = ", ".join(str(root) for root in settings.config_roots) or "config"
+        raise CommandError(
+            f"there is no file of tests in {where}; write one beside a team, like "
+            "review.test.yml beside review.yml, or name a file"
+        )
+    return list(dict.fromkeys(found))
+
+
+def _of(path: Path, target: str) -> list[Path]:
+    if path.is_dir():
+        found = list(_below(path))
+        if not found:
+            raise CommandError(f"there is no file of tests in {target}; they end in .test.yml")
+        return found
+    if not path.is_file():
+        raise CommandError(f"{target} does not exist")
+    if not is_test(path):
+        raise CommandError(f"{target} is no file of tests: those end in .test.yml")
+    return [path]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and path.name not in _NEVER and not path.is_symlink():
+            yield from _below(path)
+        elif path.is_file() and is_test(path):
+            yield path

@@ -1,0 +1,202 @@
+"""Reads a file of tests: everything that is wrong with it at once, or what there is to run."""
+
+from argparse import ArgumentTypeError
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from activities.providers.provider_failures import ProviderFailure
+from activities.providers.script import ScriptedAnswer, read_script
+from coterie.arguments import model_name, read_text
+from coterie.documents.catalog import Catalog, shown
+from coterie.documents.compilation import CompiledDocument, compile_target
+from coterie.settings import OVERRIDE_FILE, Settings
+from coterie.testing.files.test_document import CaseDocument, SkillResultDocument, TestDocument
+from coterie.testing.files.test_references import (
+    check_names,
+    check_operators,
+    check_paths,
+    check_references,
+)
+from dsl.compile.shapes import fitted
+from dsl.errors import InvalidDocument, Problem
+from dsl.source.unknown_names import unknown
+from dsl.source.yaml_reader import Node, Problems, read
+from dsl.values import Json
+
+SUFFIXES = (".test.yml", ".test.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run to make, with all that the file says for every case."""
+
+    document: CaseDocument
+    context: Json
+    answers: tuple[tuple[ScriptedAnswer, ...], ...]
+    """Scripts, the stronger one first: an entry of it that fits is taken."""
+    skills: tuple[SkillResultDocument, ...]
+    """The stronger ones first."""
+    files: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """What it is called in its file."""
+        return self.document.name
+
+
+@dataclass(frozen=True, slots=True)
+class TestFile:
+    """A file of tests, ready to run."""
+
+    __test__ = False  # pytest takes classes by their name
+
+    shown: str
+    """The file as messages call it."""
+    team: CompiledDocument
+    settings: Settings
+    """Of the project that the cases are in: that of their workspace, if it is one."""
+    workspace: Path | None
+    """What each case gets a copy of."""
+    cases: tuple[Case, ...]
+    warnings: tuple[Problem, ...]
+
+
+def read_tests(settings: Settings, file: Path) -> TestFile:
+    """A file of tests, and the team that it is about.
+
+    Raises:
+        InvalidDocument: with every problem of the file, or of the team.
+    """
+    return _Reader(settings, file).read()
+
+
+class _Reader:
+    def __init__(self, settings: Settings, file: Path) -> None:
+        self.settings = settings
+        self.file = file
+        self.shown = shown(file, settings)
+        self.problems = Problems()
+
+    def read(self) -> TestFile:
+        tree = read(read_text(self.file, self.shown), self.shown)
+        document, _ = fitted(tree, TestDocument, self.problems)
+        check_operators(tree, self.problems)
+        check_names(tree, self.problems)
+        check_paths(tree, self.problems)
+        workspace = self._workspace(tree)
+        settings = self._settings_of(workspace)
+        team = self._team(tree, settings)
+        if team is not None:
+            check_references(tree, team.compiled.plan, self.problems)
+        scripts = self._scripts(tree)
+        if self.problems.errors or document is None or team is None:
+            raise InvalidDocument(self.problems.errors)
+        cases = tuple(
+            _case(document, case, (*scripts[number], *scripts[-1]))
+            for number, case in enumerate(document.cases)
+        )
+        return TestFile(self.shown, team, settings, workspace, cases, team.compiled.warnings)
+
+    def _workspace(self, tree: Node) -> Path | None:
+        node = tree.child("workspace")
+        if node is None or not isinstance(node.value, str):
+            return None
+        folder = self.file.parent / node.value
+        if not folder.is_dir():
+            self.problems.add("E001", node.mark, ("workspace",),
+                              f"the workspace {node.value} is no folder",
+                              fix="name a folder, relative to this file")  # fmt: skip
+            return None
+        return folder.resolve()
+
+    def _settings_of(self, workspace: Path | None) -> Settings:
+        if workspace is not None and (workspace / OVERRIDE_FILE).is_file():
+            return replace(self.settings, project=workspace)
+        return self.settings
+
+    def _team(self, tree: Node, settings: Settings) -> CompiledDocument | None:
+        """The team that the file names, or is named after.
+
+        Raises:
+            InvalidDocument: the team does not compile.
+        """
+        target = self._target(tree, Catalog(settings))
+        if target is None:
+            return None
+        model = tree.child("model")
+        if model is not None and isinstance(model.value, str):
+            try:
+                model_name(model.value)
+            except ArgumentTypeError as error:
+                self.problems.add("E103", model.mark, ("model",), str(error))
+                return None
+        given = model.value if model is not None and isinstance(model.value, str) else None
+        return compile_target(settings, target, model=given, workspace=str(self.file.parent))
+
+    def _target(self, tree: Node, catalog: Catalog) -> str | None:
+        node = tree.child("team")
+        if node is None:
+            beside = self._named_after()
+            if beside is None:
+                self.problems.add("E102", tree.mark, ("team",), "the key 'team' is missing",
+                                  fix="add `team:`, or name the file after the team's file "
+                                  "beside it: review.test.yml beside review.yml")  # fmt: skip
+            return None if beside is None else str(beside)
+        if not isinstance(node.value, str):
+            return None
+        path = self.file.parent / node.value
+        if path.is_file():
+            return str(path.resolve())
+        if catalog.named(node.value) is None:
+            unknown(self.problems, node.mark, ("team",), "E201", "team", node.value,
+                    catalog.names())  # fmt: skip
+            return None
+        return node.value
+
+    def _named_after(self) -> Path | None:
+        stem = next(self.file.name.removesuffix(s) for s in SUFFIXES if self.file.name.endswith(s))
+        ends = (".yml", ".yaml")
+        files = (self.file.with_name(stem + end).resolve() for end in ends)
+        return next((file for file in files if file.is_file()), None)
+
+    def _scripts(self, tree: Node) -> list[tuple[tuple[ScriptedAnswer, ...], ...]]:
+        """The scripts of each case in order, and last the file's own; in each none or one."""
+        cases = tree.child("cases")
+        nodes = [*(cases.items() if cases is not None else ()), tree]
+        return [self._script(node.child("answers")) for node in nodes]
+
+    def _script(self, node: Node | None) -> tuple[tuple[ScriptedAnswer, ...], ...]:
+        if node is None:
+            return ()
+        try:
+            if isinstance(node.value, str):
+                return (read_script(self.file.parent / node.value),)
+            return (tuple(ScriptedAnswer.model_validate(entry.plain()) for entry in node.items()),)
+        except ProviderFailure as failure:
+            self.problems.add("E001", node.mark, ("answers",), failure.message)
+        except ValueError:
+            pass  # told already: the entry has not the shape of one
+        return ()
+
+
+def _case(
+    document: TestDocument, case: CaseDocument, scripts: Sequence[tuple[ScriptedAnswer, ...]]
+) -> Case:
+    return Case(
+        document=case,
+        context=_over(document.context, case.context),
+        answers=tuple(scripts),
+        skills=(*case.skills, *document.skills),
+        files=document.files | case.files,
+    )
+
+
+def _over(base: Json, override: Json) -> Json:
+    """A case's context over the file's: mappings recurse, and null is a value like others."""
+    merged = dict(base)
+    for key, value in override.items():
+        below = merged.get(key)
+        both = isinstance(below, dict) and isinstance(value, dict)
+        merged[key] = _over(below, value) if both else value  # type: ignore[arg-type]
+    return merged

@@ -1,0 +1,69 @@
+"""Writes a file of tests as YAML that people like to read and that reads back as it was."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import yaml
+from pydantic import JsonValue
+
+from coterie.testing.files.test_document import TestDocument
+from dsl.source.yaml_reader import read
+
+_WIDTH = 100
+_LIKE_OTHERS = "+-.0123456789~"
+"""What a plain text may not begin with, or a reader may take it for a number."""
+
+
+def yaml_of(document: TestDocument, head: str) -> str:
+    """The document as YAML, below a comment.
+
+    Args:
+        document: what to write; fields that were never set are left out.
+        head: lines for people.
+    """
+    plain = _lean(document.model_dump(mode="json", by_alias=True, exclude_unset=True))
+    assert isinstance(plain, dict)  # a document is a mapping
+    for long in ("answers", "skills"):
+        if long in plain:
+            plain[long] = plain.pop(long)  # at the end, below what people look for
+    text = yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    assert read(text, "written").plain() == plain, "a written file of tests reads back otherwise"
+    comment = "".join(f"# {line}\n" for line in head.splitlines())
+    return f"{comment}{text}"
+
+
+def _lean(value: object) -> JsonValue:
+    """Whole numbers of seconds as whole numbers."""
+    match value:
+        case dict():
+            mapping = cast("Mapping[str, object]", value)
+            return {key: _lean(item) for key, item in mapping.items()}
+        case list():
+            return [_lean(item) for item in cast("list[object]", value)]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return cast("JsonValue", value)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Long texts as blocks; texts that look like something else in quotes; lists indented."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = None
+    if "\n" in text:
+        style = "|"
+    elif text[:1] in _LIKE_OTHERS or text.lower() in ("true", "false", "null"):
+        style = '"'
+    represent: Callable[..., yaml.ScalarNode] = cast("Any", dumper).represent_scalar
+    return represent("tag:yaml.org,2002:str", text, style)
+
+
+_Dumper.add_representer(str, _text)

@@ -1,0 +1,261 @@
+"""Makes a file of tests from a real run: what the model answered, what people did, how it ended.
+
+Everything is read from the run's histories; no worker is needed. What the run did then is
+expected of the team as it is now, so an edit that changes it is seen.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import JsonValue
+from temporalio.client import Client, WorkflowHistory
+
+from activities.contracts import AgentRequest, AgentResponse, FailureType, SkillResult
+from activities.providers.script import ScriptedAnswer, ScriptedError
+from coterie.failures import CommandError
+from coterie.replay.observer import Heard
+from coterie.replay.rebuilt_run import NotFollowed, rebuilt
+from coterie.testing.files.test_document import (
+    AmendmentDocument,
+    CancelDocument,
+    CaseDocument,
+    DecisionDocument,
+    PauseDocument,
+    RedirectDocument,
+    SignalDocument,
+    SkillError,
+    SkillResultDocument,
+    SkipDocument,
+    TestDocument,
+)
+from coterie.testing.recording.expectations_text import expected
+from coterie.testing.recording.recorded_events import (
+    Call,
+    Message,
+    began,
+    beginning,
+    calls,
+    histories,
+    json_of,
+    messages,
+)
+from dsl.model.outcomes import Failure
+from dsl.model.plan import Plan
+from dsl.values import Json
+from workflows.core.views import RunStatus, TrailEntry
+
+_DECISIONS = ("decide", "approve", "reject", "retry", "skip")
+_SHORT = 0.1
+"""Seconds that are not worth writing down."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run that has ended, as its histories tell it."""
+
+    parts: Sequence[WorkflowHistory]
+    """Oldest first."""
+    plan: Plan
+    trail: Sequence[TrailEntry]
+    status: RunStatus
+    heard: Sequence[Heard]
+
+
+async def recorded_run(client: Client, id: str) -> RecordedRun:
+    """A run of a server, read from its histories.
+
+    Raises:
+        CommandError: there is no such run, it goes on, or this code cannot follow it.
+    """
+    parts = await histories(client, id)
+    trail: dict[int, TrailEntry] = {}
+    heard: list[Heard] = []
+    seen = None
+    for part in parts:
+        seen = await rebuilt(part)
+        if isinstance(seen, NotFollowed):
+            raise CommandError(
+                f"this code decides otherwise than the run {id!r} did ({seen.cause}); record it "
+                "with the version that ran it"
+            )
+        trail |= {entry.number: entry for entry in seen.trail}
+        heard += seen.heard
+    assert seen is not None  # a run has a history
+    return RecordedRun(parts, seen.plan, [trail[n] for n in sorted(trail)], seen.status, heard)
+
+
+def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocument:
+    """The file of tests with the run as its one case.
+
+    Args:
+        run: the run.
+        team: how the file names the team.
+        workspace: a folder on which skills run for real, relative to the file; without one the
+            results that they had in the run are played.
+    """
+    ended = list(calls(run.parts))
+    given: Json = {"name": f"as in the run {run.parts[0].workflow_id}"}
+    case = CaseDocument.model_validate(
+        given | _happened(run) | {"expect": expected(run.parts, run.plan, run.trail, run.status)}
+    )
+    document: dict[str, object] = {"team": team}
+    context = beginning(run.parts[0]).context
+    if workspace is not None:
+        document["workspace"] = workspace
+    if context:
+        document["context"] = context
+    document["answers"] = tuple(_answers(ended))
+    if workspace is None:
+        document["skills"] = tuple(_skills(ended))
+    return TestDocument.model_validate({**document, "cases": (case,)})
+
+
+def _answers(ended: Sequence[Call]) -> Iterator[ScriptedAnswer]:
+    for call in ended:
+        if isinstance(call.request, AgentRequest) and not isinstance(call.result, SkillResult):
+            yield _answer(call.request, call.result, call.seconds)
+
+
+def _answer(
+    request: AgentRequest, result: AgentResponse | Failure, seconds: float
+) -> ScriptedAnswer:
+    entry: dict[str, object] = {"task": f"{request.team}/{request.task}", "visit": request.visit}
+    if request.reask is not None:
+        entry["reask"] = request.reask.number
+    entry |= _said(request, result)
+    if seconds >= _SHORT:
+        entry["seconds"] = round(seconds, 1)
+    if isinstance(result, AgentResponse) and result.usage is not None:
+        entry["usage"] = result.usage
+    return ScriptedAnswer.model_validate(entry)
+
+
+def _said(request: AgentRequest, result: AgentResponse | Failure) -> dict[str, object]:
+    """What the model said, as an entry of a script."""
+    if isinstance(result, Failure):
+        return {"error": ScriptedError(type=result.type, message=result.message)}
+    if result.success:
+        schema = request.persona.output_schema if request.persona is not None else None
+        data = result.data
+        plain = schema is None and isinstance(data, dict) and list(data) == ["text"]
+        return {"answer": data["text"] if plain and isinstance(data, dict) else data}
+    error = result.error
+    match None if error is None else error.type:
+        case FailureType.ANSWER_UNUSABLE:
+            return {"answer": result.answer or ""}
+        case FailureType.ANSWER_TRUNCATED:
+            return {"answer": "", "stop_reason": "max_tokens"}
+        case FailureType.ANSWER_REFUSED:
+            return {"answer": "", "stop_reason": "refusal"}
+        case kind:
+            message = "" if error is None else error.message
+            return {"error": ScriptedError(type=kind or FailureType.AGENT_FAILED, message=message)}
+
+
+def _skills(ended: Sequence[Call]) -> Iterator[SkillResultDocument]:
+    for call in ended:
+        if isinstance(call.request, AgentRequest):
+            continue
+        step, _, count = call.request.key.partition("/")[2].rpartition("#")
+        match call.result:
+            case SkillResult(data=data):
+                yield SkillResultDocument(step=step, visit=int(count), data=data)
+            case Failure(type=kind, message=message):
+                error = SkillError(type=kind, message=message)
+                yield SkillResultDocument(step=step, visit=int(count), error=error)
+            case AgentResponse():
+                continue
+
+
+def _happened(run: RecordedRun) -> dict[str, object]:
+    """What came from outside, each kind under its key of a case."""
+    start = began(run.parts[0])
+    came = list(messages(run.parts))
+    found: dict[str, Sequence[object]] = {
+        "decisions": [*_decisions(run.heard)],
+        "signals": [*_signals(came, start)],
+        "pauses": [*_pauses(came, start)],
+        "amendments": [*_amendments(came, start)],
+        "redirects": [*_redirects(came, start)],
+        "skips": [*_skips(run.heard, start)],
+    }
+    happened: dict[str, object] = {key: tuple(one) for key, one in found.items() if one}
+    cancelled = next((message for message in came if message.kind == "cancel"), None)
+    if cancelled is not None:
+        happened["cancel"] = CancelDocument(after=_whole(cancelled.at, start))
+    return happened
+
+
+def _decisions(heard: Sequence[Heard]) -> Iterator[DecisionDocument]:
+    """Decisions that were taken, each after the time that its request had waited."""
+    for message in heard:
+        said = message.said
+        if message.name not in _DECISIONS or not isinstance(said, dict):
+            continue
+        for request in message.changed:
+            fields: dict[str, JsonValue] = {
+                "approval": request.id, "decision": said.get("decision", message.name),
+                "by": said.get("by") or "unknown",
+            }  # fmt: skip
+            comment = said.get("comment") or said.get("why")
+            further = {"comment": comment or None} | {
+                key: said.get(key) for key in ("payload", "value")
+            }
+            fields |= {key: value for key, value in further.items() if value is not None}
+            seconds = _whole(message.at, datetime.fromisoformat(request.since))
+            if seconds:
+                fields["after"] = seconds
+            yield DecisionDocument.model_validate(fields)
+
+
+def _signals(came: Sequence[Message], start: datetime) -> Iterator[SignalDocument]:
+    for message in came:
+        if message.kind == "signal" and message.name not in (*_DECISIONS, "pause", "resume"):
+            yield SignalDocument(
+                signal=message.name, payload=message.payload, after=_whole(message.at, start)
+            )
+
+
+def _pauses(came: Sequence[Message], start: datetime) -> Iterator[PauseDocument]:
+    """Each pause until the resume that followed it."""
+    since: Message | None = None
+    for message in came:
+        if message.kind != "signal" or message.name not in ("pause", "resume"):
+            continue
+        if message.name == "pause" and since is None:
+            since = message
+        elif message.name == "resume" and since is not None:
+            asked = json_of(since)
+            yield PauseDocument(
+                lasts=_whole(message.at, since.at), after=_whole(since.at, start),
+                by=str(asked.get("by") or "unknown"), why=str(asked.get("why") or ""),
+            )  # fmt: skip
+            since = None
+
+
+def _amendments(came: Sequence[Message], start: datetime) -> Iterator[AmendmentDocument]:
+    for message in came:
+        if message.kind == "update" and message.name == "amend":
+            asked = json_of(message)
+            yield AmendmentDocument.model_validate({**asked, "after": _whole(message.at, start)})
+
+
+def _redirects(came: Sequence[Message], start: datetime) -> Iterator[RedirectDocument]:
+    for message in came:
+        if message.kind == "update" and message.name == "redirect":
+            asked = json_of(message)
+            yield RedirectDocument.model_validate({**asked, "after": _whole(message.at, start)})
+
+
+def _skips(heard: Sequence[Heard], start: datetime) -> Iterator[SkipDocument]:
+    """Skips of tasks that did not wait for a person; the others are decisions."""
+    for message in heard:
+        said = message.said
+        if message.name == "skip" and isinstance(said, dict) and not message.changed:
+            yield SkipDocument.model_validate({**said, "after": _whole(message.at, start)})
+
+
+def _whole(moment: datetime, since: datetime) -> float:
+    """Seconds between two moments; fractions are chance."""
+    return float(int((moment - since).total_seconds()))

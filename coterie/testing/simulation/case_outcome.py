@@ -1,0 +1,98 @@
+"""What a run came to, as far as a test can ask."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import JsonValue
+from temporalio.client import WorkflowExecutionStatus
+
+from activities.contracts import Notice
+from coterie.runs.run_client import Run, RunEnd
+from coterie.testing.files.test_document import Ending
+from coterie.testing.simulation.stage import Stage
+from dsl.model.outcomes import Failure
+from dsl.values import Json
+from workflows.core.views import TeamResult, TrailEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished run."""
+
+    end: Ending
+    because: str
+    error: Failure | None
+    context: Json | None
+    """None when the run ended without a result."""
+    output: Json
+    visits: dict[str, int]
+    teams_run: int
+    model_calls: int
+    skill_calls: int
+    tokens: int
+    cost: float | None
+    """US dollars, as the run itself counts them; None when no call has a price."""
+    unpriced: tuple[str, ...]
+    """Models that were asked and have no price; `cost` leaves them out."""
+    trail: tuple[TrailEntry, ...]
+    notices: tuple[Notice, ...]
+    """What people would have been told."""
+    duration: float
+    """Seconds on the run's own clock."""
+    folder: Path
+    """Its workspace, as it was left."""
+
+    @property
+    def path(self) -> tuple[TrailEntry, ...]:
+        """The teams in the order of their visits, each with its reason."""
+        return tuple(entry for entry in self.trail if entry.kind == "team")
+
+    def text_of(self, name: str) -> JsonValue:
+        """A file of the workspace; None when there is none, or it is no text."""
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+
+
+async def outcome_of(run: Run, stage: Stage) -> Outcome:
+    """What there is to be found of a run that has ended; its worker still answers."""
+    end = await run.end()
+    status = await run.status()
+    trail = tuple(await run.trail())
+    described = await run.describe()
+    cancelled = described.status == WorkflowExecutionStatus.CANCELED
+    result = end.result
+    return Outcome(
+        end="cancelled" if cancelled else _ending(end, result),
+        because=result.because if result is not None else end.message,
+        error=None if result is None else result.error,
+        context=None if result is None else result.context,
+        output={} if result is None else dict(result.output),
+        visits=status.visits,
+        teams_run=status.teams_run,
+        model_calls=status.model_calls,
+        skill_calls=status.skill_calls,
+        tokens=status.usage.input_tokens + status.usage.output_tokens,
+        cost=status.cost,
+        unpriced=await _unpriced(run) if status.unpriced else (),
+        trail=trail,
+        notices=stage.notices.sent,
+        duration=_length(described.start_time, described.close_time),
+        folder=stage.folder,
+    )
+
+
+async def _unpriced(run: Run) -> tuple[str, ...]:
+    return tuple(row.name for row in (await run.cost()).models if row.unpriced)
+
+
+def _ending(end: RunEnd, result: TeamResult | None) -> Ending:
+    if result is not None:
+        return result.end
+    return "completed" if end.completed else "failed"
+
+
+def _length(start: datetime, close: datetime | None) -> float:
+    return 0.0 if close is None else (close - start).total_seconds()

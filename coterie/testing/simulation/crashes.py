@@ -1,0 +1,70 @@
+"""The moments at which a worker is to end: after a step, or while one is in progress."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from coterie.testing.files.test_document import CaseDocument
+from dsl.model.step_paths import parted, without_rounds
+from workflows.core.views import TrailEntry
+
+_ENDED = ("success", "failure")
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """One moment."""
+
+    step: str
+    """`team/path`."""
+    execution: int
+    """Which of the step's executions in the run, from 1."""
+    after: bool
+    """After the step's end; else while it is in progress, before anybody takes its call."""
+
+    def is_due(self, trail: Sequence[TrailEntry], doing: Collection[str]) -> bool:
+        """Whether the moment has come.
+
+        Args:
+            trail: of the run so far.
+            doing: the steps in progress.
+        """
+        ended = self._ended(trail)
+        if self.after:
+            return ended >= self.execution
+        return ended == self.execution - 1 and self.step in (*doing, *map(without_rounds, doing))
+
+    def missed(self, trail: Sequence[TrailEntry]) -> str:
+        """What to say when it never came.
+
+        Args:
+            trail: of the whole run.
+        """
+        time = "" if self.execution == 1 else f" for the {self.execution}. time"
+        came = self._ended(trail) >= self.execution
+        if came and self.after:
+            return (
+                f"the run was over before the worker could be ended after {self.step}{time}; "
+                "nothing that it did after that waits"
+            )
+        if came:
+            return f"the worker was never ended: {self.step} ended{time} without any wait or call"
+        what = f"{self.step} did not end" if self.after else f"{self.step} was not in progress"
+        return f"the worker was never ended: {what}{time}"
+
+    def _ended(self, trail: Sequence[TrailEntry]) -> int:
+        return sum(_is_end(entry, self.step) for entry in trail)
+
+
+def crashes(case: CaseDocument) -> list[Crash]:
+    """The moments that a case names; each comes once, in whatever order they come."""
+    found: list[Crash] = []
+    for named, after in ((case.crash_after, True), (case.crash_during, False)):
+        for reference in (named,) if isinstance(named, str) else named:
+            step, execution = parted(reference)
+            found.append(Crash(step, execution, after))
+    return found
+
+
+def _is_end(entry: TrailEntry, step: str) -> bool:
+    path = f"{entry.team}/{entry.step}"
+    return entry.kind == "step" and entry.status in _ENDED and step in (path, without_rounds(path))

@@ -1,0 +1,105 @@
+"""Brings one run from its begin to its end: decisions and signals in time, crashes, time itself."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from coterie.failures import CommandError
+from coterie.runs.run_client import Run
+from coterie.testing.simulation.clock import Broken, Clock, Sight
+from coterie.testing.simulation.crashes import Crash
+from coterie.testing.simulation.gate import Gate
+from coterie.testing.simulation.scheduled_events import Happening, Scene
+from coterie.testing.simulation.stage import Stage
+
+_SOONEST, _LATEST = 0.003, 0.05
+"""Seconds between two looks at a run that is busy: longer, the longer it is."""
+
+
+@dataclass
+class Driver:
+    """Drives the run of a case."""
+
+    run: Run
+    stage: Stage
+    clock: Clock
+    happenings: Sequence[Happening]
+    crashes: list[Crash]
+    """When the worker is to end; those still to come."""
+    troubles: list[str] = field(default_factory=list[str])
+    """What did not go as the file says, told for people."""
+    began: datetime | None = None
+
+    async def drive(self) -> None:
+        """Until the run is over, or nothing can bring it on any more."""
+        try:
+            await self._drive()
+        except (Broken, CommandError) as error:
+            self.troubles.append(str(error))
+
+    async def _drive(self) -> None:
+        pause = _SOONEST
+        while not (sight := await self.clock.look()).ended:
+            self.began = self.began or sight.now
+            if sight.busy or not await self._at_the_gate(sight):
+                await asyncio.sleep(pause)  # between two looks
+                pause = min(pause * 1.3, _LATEST)
+                continue
+            pause = _SOONEST
+            scene = await self._scene(self.began)
+            if (await self.clock.look()).events != sight.events:
+                continue  # it went on meanwhile, and the scene may be of another moment
+            moments = [(happening.due(scene), happening) for happening in self.happenings]
+            due = [(moment, happening) for moment, happening in moments if moment is not None]
+            now = [one for one in due if one[0] <= sight.now]
+            if now:
+                _, happening = min(now, key=lambda one: (not one[1].quiet, one[0]))
+                await happening.happen(self.run, scene)
+                continue
+            if not due and sight.wake is None:
+                self.troubles.append(self._stuck(scene))
+                return
+            ahead = [moment for moment, _ in due] + ([sight.wake] if sight.wake else [])
+            await self.clock.skip_to(min(ahead))
+
+    async def _at_the_gate(self, sight: Sight) -> bool:
+        """See to calls that wait; whether nothing is left to see to."""
+        gate = self.stage.gate
+        if gate is None:
+            return not sight.held
+        if not gate.shut:
+            return False
+        if await self._crashed():
+            return False
+        if sight.held:
+            gate.let_one_through()
+            return False
+        return True
+
+    async def _crashed(self) -> bool:
+        """End the worker if it is time; another one, which knows nothing, goes on."""
+        trail = await self.run.trail()
+        doing = [one.step for one in (await self.run.status()).doing]
+        crash = next((crash for crash in self.crashes if crash.is_due(trail, doing)), None)
+        if crash is None:
+            return False
+        self.crashes.remove(crash)
+        await self.stage.close()
+        self.stage.open(Gate() if self.crashes else None)
+        return True
+
+    async def _scene(self, began: datetime) -> Scene:
+        status = await self.run.status()
+        return Scene(
+            began=began,
+            pending=await self.run.pending(),
+            doing={one.step: datetime.fromisoformat(one.since) for one in status.doing},
+        )
+
+    def _stuck(self, scene: Scene) -> str:
+        waits = ", ".join(request.id for request in scene.pending)
+        if waits:
+            return f"the run waits for ever: no further decision of this case fits {waits}"
+        doing = ", ".join(scene.doing) or "nothing"
+        return f"the run waits for ever, in {doing}: no signal of this case brings it on"

@@ -1,0 +1,250 @@
+"""What comes from outside during a case, each thing at its moment on the run's own clock."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any, cast
+
+from pydantic import JsonValue
+from temporalio.client import WorkflowUpdateFailedError
+
+from coterie.failures import CommandError
+from coterie.runs.run_client import Run, updated
+from coterie.testing.files.test_document import CaseDocument, DecisionDocument
+from workflows.control.retry_and_skip import FAILED
+from workflows.core.messages import (
+    AmendInput,
+    Control,
+    DecideInput,
+    RedirectInput,
+    RetryInput,
+    SkipInput,
+)
+from workflows.core.requests import Pending
+
+_ROUNDED = timedelta(milliseconds=1)
+"""What a moment that a run tells may be too early by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is to be seen of a run when nothing of it is in progress."""
+
+    began: datetime
+    pending: tuple[Pending, ...]
+    doing: Mapping[str, datetime]
+    """`{team/path: since}` of the steps in progress."""
+
+
+class Happening(ABC):
+    """One thing that is to happen."""
+
+    quiet: bool = False
+    """It brings the run nowhere by itself; so of all that is due, it happens first."""
+
+    @abstractmethod
+    def due(self, scene: Scene) -> datetime | None:
+        """When, as things stand; None while what it waits for has not come about."""
+
+    @abstractmethod
+    async def happen(self, run: Run, scene: Scene) -> None:
+        """Let it happen.
+
+        Raises:
+            CommandError: the run refuses it.
+        """
+
+    @abstractmethod
+    def missed(self) -> str | None:
+        """Why it never happened, or None when it did."""
+
+
+async def _decide(run: Run, request: str, digest: str, entry: DecisionDocument) -> None:
+    match entry.decision:
+        case "retry":
+            await run.retry(RetryInput(task=request, by=entry.by, why=entry.comment))
+        case "skip":
+            place = request.rpartition("#")[0]
+            task = request if place.endswith(f"/{FAILED}") else place
+            await run.skip(SkipInput(task=task, value=entry.value, by=entry.by, why=entry.comment))
+        case decision:
+            asked = DecideInput(
+                id=request,
+                decision=decision,
+                by=entry.by,
+                comment=entry.comment,
+                digest=digest or None,
+            )
+            if "payload" in entry.model_fields_set:  # null, too, is one
+                asked = asked.model_copy(update={"payload": entry.payload})
+            await run.decide(asked)
+
+
+@dataclass
+class Decisions(Happening):
+    """All decisions of a case: a request meets the entries that fit in their order, each once."""
+
+    entries: Sequence[DecisionDocument]
+    used: set[int] = field(default_factory=set[int])
+    spent: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    """Requests with the entries that they have met: where several have to approve, or a decision
+    was to be refused, they wait on."""
+
+    def due(self, scene: Scene) -> datetime | None:
+        """When the first of the pending requests is decided."""
+        return min((moment for moment, _, _ in self._waiting(scene)), default=None)
+
+    async def happen(self, run: Run, scene: Scene) -> None:
+        """Decide the request that is due first."""
+        _, number, request = min(self._waiting(scene))
+        entry = self.entries[number]
+        self.used.add(number)
+        self.spent.add((request, number))
+        try:
+            shown = next((one.digest for one in scene.pending if one.id == request), "")
+            await _decide(run, request, shown, entry)
+        except CommandError as error:
+            if not entry.refused:
+                raise CommandError(f"{request}: {error}") from None
+        else:
+            if entry.refused:
+                raise CommandError(
+                    f"{request}: the decision of {entry.by!r} was to be refused, and was taken"
+                )
+
+    def missed(self) -> str | None:
+        """The entries that no request fitted."""
+        unused = [
+            repr(entry.approval)
+            for number, entry in enumerate(self.entries)
+            if number not in self.used
+        ]
+        return f"no approval was asked for that fits {', '.join(unused)}" if unused else None
+
+    def _waiting(self, scene: Scene) -> Iterator[tuple[datetime, int, str]]:
+        """When each request is decided, by which entry."""
+        for request in scene.pending:
+            for number, entry in enumerate(self.entries):
+                fits = fnmatchcase(request.id, entry.approval)
+                if fits and (request.id, number) not in self.spent:
+                    since = datetime.fromisoformat(request.since)
+                    yield since + timedelta(seconds=entry.after), number, request.id
+                    break
+
+
+@dataclass
+class Timed(Happening):
+    """Something that is sent once: so long after the run, or after a step, began."""
+
+    what: str
+    """For people, if it never comes about."""
+    send: Callable[[Run], Awaitable[object]]
+    during: str | None
+    after: float
+    quiet: bool = False
+    done: bool = False
+
+    def due(self, scene: Scene) -> datetime | None:
+        """Counted from the step's begin, when it is in progress."""
+        since = scene.began if self.during is None else scene.doing.get(self.during)
+        if self.done or since is None:
+            return None
+        return since + timedelta(seconds=self.after) + (_ROUNDED if self.after else timedelta())
+
+    async def happen(self, run: Run, scene: Scene) -> None:
+        """Send it."""
+        self.done = True
+        await self.send(run)
+
+    def missed(self) -> str | None:
+        """The step never began, or the run was over before."""
+        if self.done:
+            return None
+        also = "" if self.during is None else f", or {self.during} was never in progress"
+        return f"{self.what}: the run was over before{also}"
+
+
+def happenings(case: CaseDocument) -> tuple[Happening, ...]:
+    """Everything that a case lets happen."""
+    return (Decisions(case.decisions), *_timed(case))
+
+
+def _timed(case: CaseDocument) -> Iterator[Timed]:
+    for one in case.signals:
+        yield Timed(f"the signal {one.signal!r} was never sent",
+                    partial(_signal, one.signal, one.payload), one.during, one.after)  # fmt: skip
+    for one in case.pauses:
+        control = Control(by=one.by, why=one.why).model_dump()
+        yield Timed("the run was never paused", partial(_signal, "pause", control), one.during,
+                    one.after, quiet=True)  # fmt: skip
+        yield Timed("the run was never resumed", partial(_signal, "resume", control), one.during,
+                    one.after + one.lasts)  # fmt: skip
+    for one in case.amendments:
+        asked = AmendInput(updates=one.updates, by=one.by, why=one.why)
+        yield Timed("the run was never amended", partial(_amend, asked), one.during, one.after,
+                    quiet=True)  # fmt: skip
+    for one in case.redirects:
+        to = RedirectInput(team=one.team, by=one.by, why=one.why)
+        yield Timed(
+            f"the run was never redirected to {one.team}",
+            partial(_redirect, to, one.refused),
+            one.during,
+            one.after,
+            quiet=True,
+        )
+    for one in case.skips:
+        left = SkipInput(task=one.task, value=one.value, by=one.by, why=one.why)
+        yield Timed(
+            f"{one.task} was never skipped",
+            partial(_skip, left, one.refused),
+            one.during,
+            one.after,
+            quiet=True,
+        )
+    if case.cancel is not None:
+        cancel = case.cancel
+        yield Timed("the run was never cancelled", _cancel, cancel.during, cancel.after)
+
+
+async def _signal(name: str, payload: JsonValue, run: Run) -> None:
+    # The SDK's own overloads are partly untyped.
+    send: Callable[..., Awaitable[None]] = cast("Any", run.handle).signal
+    await send(name, payload)
+
+
+async def _amend(asked: AmendInput, run: Run) -> None:
+    try:
+        await updated(run, "amend", asked, int)
+    except WorkflowUpdateFailedError as error:
+        raise CommandError(f"the run refuses the amendment: {error.cause}") from None
+
+
+async def _redirect(asked: RedirectInput, refused: bool, run: Run) -> None:
+    await _as_expected(run.redirect(asked), refused, f"the redirect to {asked.team}")
+
+
+async def _skip(asked: SkipInput, refused: bool, run: Run) -> None:
+    await _as_expected(run.skip(asked), refused, f"the skip of {asked.task}")
+
+
+async def _as_expected(request: Awaitable[object], refused: bool, what: str) -> None:
+    """Send a request that the run takes, or that it must refuse.
+
+    Raises:
+        CommandError: the run did the other thing.
+    """
+    try:
+        await request
+    except CommandError as error:
+        if not refused:
+            raise CommandError(f"{what}: {error}") from None
+    else:
+        if refused:
+            raise CommandError(f"{what}: the run must refuse it, and took it")
+
+
+async def _cancel(run: Run) -> None:
+    await run.handle.cancel()

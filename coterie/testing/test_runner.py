@@ -1,0 +1,136 @@
+"""Runs files of tests: one server for all, a workspace and a worker for each case."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from coterie.failures import CommandError
+from coterie.runs.new_runs import start_run
+from coterie.runs.run_client import Run
+from coterie.testing.case_differences import Difference, differences
+from coterie.testing.files.test_reader import Case, TestFile
+from coterie.testing.simulation.case_outcome import outcome_of
+from coterie.testing.simulation.clock import Clock
+from coterie.testing.simulation.crashes import crashes
+from coterie.testing.simulation.driver import Driver
+from coterie.testing.simulation.gate import Gate
+from coterie.testing.simulation.scheduled_events import happenings
+from coterie.testing.simulation.stage import Stage, staged
+from coterie.testing.simulation.stub_model import with_time_to_think
+from workflows.core.messages import TeamInput
+from workflows.core.views import TrailEntry
+
+AT_ONCE = 4
+"""Cases that run at the same time; each waits for others' processes most of its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """How a case ended."""
+
+    file: str
+    case: str
+    differences: tuple[Difference, ...]
+    seconds: float
+    """Of the machine's time."""
+    trail: tuple[TrailEntry, ...] = ()
+    """What happened, as far as the run could tell it."""
+    run: str = ""
+    """Its id on the server of the tests."""
+
+    @property
+    def passed(self) -> bool:
+        """Everything was as expected."""
+        return not self.differences
+
+
+async def run_cases(
+    client: Client, chosen: Sequence[tuple[TestFile, Case]], limit: float
+) -> AsyncIterator[CaseResult]:
+    """The results of the cases, in the order of the cases.
+
+    Args:
+        client: of a server that skips time.
+        chosen: cases with their files.
+        limit: seconds of the machine's time that one case may take.
+    """
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def in_turn(file: TestFile, case: Case) -> CaseResult:
+        async with turns:
+            return await run_case(client, file, case, limit)
+
+    tasks = [asyncio.create_task(in_turn(file, case)) for file, case in chosen]
+    try:
+        for task in tasks:
+            yield await task
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
+    """Run one case to its end and compare."""
+    began = time.monotonic()
+    name = f"test-{uuid4().hex}"
+    async with staged(client, file, case, name) as stage:
+        play = _Play(client, file, case, stage, Run(client, name))
+        try:
+            async with asyncio.timeout(limit):
+                await play.play()
+        except TimeoutError:
+            told = f"the case was given up after {limit:g} s of the machine's time"
+            play.found.append(Difference("run", told))
+        with suppress(RPCError):  # it has ended, as it should
+            await play.run.handle.terminate("the test is over")
+    seconds = time.monotonic() - began
+    return CaseResult(file.shown, case.name, tuple(play.found), seconds, play.trail, name)
+
+
+@dataclass
+class _Play:
+    """One case while it is played."""
+
+    client: Client
+    file: TestFile
+    case: Case
+    stage: Stage
+    run: Run
+    found: list[Difference] = field(default_factory=list[Difference])
+    trail: tuple[TrailEntry, ...] = ()
+
+    async def play(self) -> None:
+        """Start the run, bring it to its end, and compare."""
+        events, ends = happenings(self.case.document), crashes(self.case.document)
+        self.stage.open(Gate() if ends else None)
+        plan = with_time_to_think(self.file.team.compiled.plan)
+        await start_run(
+            self.client, self.run.id, TeamInput(plan=plan, context=self.case.context),
+            task_queue=self.stage.queue, summary=self.case.name,
+        )  # fmt: skip
+        driver = Driver(self.run, self.stage, Clock(self.client, self.run.id), events, ends)
+        await driver.drive()
+        if driver.troubles:
+            self._note("run", driver.troubles)
+            with suppress(CommandError):
+                self.trail = tuple(await self.run.trail())
+        else:
+            outcome = await outcome_of(self.run, self.stage)
+            self.trail = outcome.trail
+            self.found += differences(self.case.document.expect, outcome)
+            self._note("run", [event.missed() for event in events])
+            self._note("run", [crash.missed(self.trail) for crash in ends])
+        self._note("answers", [
+            f"the model was asked {label}, and no answer fits: {fix}"
+            for label, fix in self.stage.model.unanswered.items()
+        ])  # fmt: skip
+
+    def _note(self, place: str, told: Sequence[str | None]) -> None:
+        self.found += [Difference(place, message) for message in told if message is not None]

@@ -1,0 +1,89 @@
+"""Problems of documents as text: where, what, the line itself, what is allowed, how to mend it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from coterie.text.lines import text_of
+from dsl.errors import Problem
+from dsl.redaction import redacted_line
+
+ReadLines = Callable[[str], Sequence[str]]
+_WIDEST = 120
+_INDENT = "    "
+
+
+def problems_text(problems: Iterable[Problem], lines_of: ReadLines) -> str:
+    """All problems, a block each, as `docs/errors.md` explains them.
+
+    Args:
+        problems: in the order to tell them.
+        lines_of: the lines of a file; none when it cannot be read.
+    """
+    return "\n".join(_problem(problem, lines_of(problem.file)) for problem in problems)
+
+
+def summary(problems: Sequence[Problem]) -> str:
+    """How many: `3 problems, 1 warning`."""
+    warnings = sum(problem.severity == "warning" for problem in problems)
+    parts = [
+        counted(count, word)
+        for count, word in ((len(problems) - warnings, "problem"), (warnings, "warning"))
+        if count
+    ]
+    return ", ".join(parts) or "no problems"
+
+
+def counted(count: int, word: str) -> str:
+    """`1 problem`, `2 problems`."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def lines_of_file(folder: Path) -> ReadLines:
+    """Reads the lines of files for excerpts, each file once.
+
+    Args:
+        folder: what the files' names are relative to.
+    """
+    read: dict[str, Sequence[str]] = {}
+
+    def lines_of(file: str) -> Sequence[str]:
+        if file not in read:
+            try:
+                read[file] = (folder / file).read_text(encoding="utf-8").splitlines()
+            except (OSError, ValueError):
+                read[file] = ()
+        return read[file]
+
+    return lines_of
+
+
+def lines_of_text(file: str, text: str) -> ReadLines:
+    """The lines of one text under its name."""
+    lines = text.splitlines()
+    return lambda name: lines if name == file else ()
+
+
+def _problem(problem: Problem, lines: Sequence[str]) -> str:
+    kind = "" if problem.severity == "error" else "warning: "
+    told = [f"{problem.file}:{problem.line}:{problem.column}: {kind}{problem.message} "
+            f"[{problem.code}]"]  # fmt: skip
+    told += _excerpt(problem, lines)
+    if problem.step or problem.path:
+        told.append(f"{_INDENT}{problem.step or problem.path}")
+    if problem.allowed:
+        told.append(f"{_INDENT}allowed: {problem.allowed}")
+    if problem.fix:
+        told.append(f"{_INDENT}fix: {problem.fix}")
+    return text_of(told)
+
+
+def _excerpt(problem: Problem, lines: Sequence[str]) -> list[str]:
+    """The line without secrets, a caret below the place; a window of it when it is long."""
+    if not 1 <= problem.line <= len(lines):
+        return []
+    shown, column = redacted_line(lines, problem.line - 1, problem.column - 1)
+    line = shown.replace("\t", " ")
+    begin = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
+    shown = line[begin : begin + _WIDEST]
+    gutter = f"{problem.line:>6} | "
+    return [f"{gutter}{shown}", " " * (len(gutter) - 2) + "| " + " " * (column - begin) + "^"]

@@ -1,0 +1,37 @@
+"""Which sandbox the commands of a worker run in."""
+
+from typing import TYPE_CHECKING
+
+from coterie.documents.worker_trust import TrustedConfig
+from coterie.failures import CommandError
+from coterie.settings import Settings
+
+if TYPE_CHECKING:
+    from activities.processes.bubblewrap import Bubblewrap
+
+
+def command_sandbox(
+    trusted: TrustedConfig, settings: Settings
+) -> "tuple[Bubblewrap | None, str | None]":
+    """The sandbox, and a warning where commands run without one although nobody asked for that.
+
+    Raises:
+        CommandError: the configuration asks for bubblewrap, and it does not work here.
+    """
+    mode = trusted.sandbox.mode
+    if mode == "none" or (mode == "auto" and not trusted.commands):
+        return None, None
+    from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+
+    found = find_bubblewrap(settings.environment)
+    if isinstance(found, Bubblewrap):
+        return found, None
+    if mode == "bubblewrap":
+        raise CommandError(
+            f"`worker.sandbox` is bubblewrap, which does not work here ({found}); install or allow "
+            "it, or set `worker.sandbox: auto` to run commands without it"
+        )
+    return None, (
+        f"commands run without a sandbox, as this worker itself: bubblewrap does not work here "
+        f"({found}); `worker.sandbox: none` says that this is meant"
+    )

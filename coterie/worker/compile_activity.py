@@ -1,0 +1,115 @@
+"""The activity that makes a plan on the worker, for starts that bring a name or inline YAML.
+
+What comes with a start is trusted in nothing: a name finds only documents of the catalog, never
+a path; inline YAML is laid over the worker's own and may not say how the world is reached.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from temporalio import activity
+
+from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks, OwnQueue
+from coterie.documents.catalog import Catalog, Located
+from coterie.documents.product_capabilities import capabilities, schema_problem
+from coterie.documents.trusted_catalog import scope_providers
+from coterie.documents.worker_trust import TrustedConfig, absolute_providers
+from coterie.settings import Settings
+from coterie.worker.provider_queues import ProviderQueue
+from dsl.analysis.findings import with_needs
+from dsl.compile.compiler import Compiled, SourceText, compile_sources
+from dsl.errors import InvalidDocument, listed, nearest
+from dsl.model.plan import Plan
+
+INLINE = "inline document"
+"""What problems call a document that came with the start."""
+
+
+class CompileActivities:
+    """Compiles against what this worker has."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        trusted: TrustedConfig,
+        queues: Mapping[str, ProviderQueue] | None = None,
+        marks: Marks | None = None,
+    ) -> None:
+        self._marks = marks
+        self._settings = settings
+        self._trusted = trusted
+        self._queues = dict(queues or {})
+        self._catalog = Catalog(settings)
+        self._capabilities = capabilities(
+            trusted.providers, trusted.commands, trusted.notify, trusted.agent_packages
+        )
+
+    @activity.defn(name=COMPILE_TEAM)
+    async def compile_team(self, request: CompileRequest) -> CompileResult:
+        """The plan, or every reason why there is none; never raises for a person's mistake."""
+        if request.team is None and request.document is None:
+            return CompileResult(marks=self._marks)
+        try:
+            plan = await asyncio.to_thread(self._plan, request)
+            queues = self._queues_of(plan)
+            return CompileResult(plan=plan, queues=queues, marks=self._marks)
+        except InvalidDocument as error:
+            return CompileResult(refused=_told(error))
+
+    def _queues_of(self, plan: Plan) -> dict[str, OwnQueue]:
+        """So that a run need not be told at its first call."""
+        used = {persona.provider for persona in plan.personas.values()}
+        return {name: queue.told for name, queue in self._queues.items() if name in used}
+
+    def _plan(self, request: CompileRequest) -> Plan:
+        if request.team is None:
+            return self._compiled("inline", self._inline(request.document or "")).plan
+        located = self._named(request.team)
+        compiled = self._compiled(located.name, self._catalog.sources(located))
+        own = absolute_providers(compiled.providers, compiled.tree, self._settings)
+        return scope_providers(compiled.plan, located.name, own, self._trusted)
+
+    def _compiled(self, name: str, sources: Sequence[SourceText]) -> Compiled:
+        compiled = compile_sources(
+            sources, self._capabilities, name=name, schema_problem=schema_problem
+        )
+        return with_needs(compiled)
+
+    def _named(self, team: str) -> Located:
+        located = self._catalog.named(team)
+        if located is None:
+            known = self._catalog.names()
+            raise _UnknownTeam(
+                f"this worker knows no team {team!r}; known teams are {listed(known)}", team, known
+            )
+        return located
+
+    def _inline(self, document: str) -> tuple[SourceText, ...]:
+        root = self._catalog.roots[0]
+        return (
+            *self._catalog.root_sources(root),
+            SourceText(file=INLINE, text=document, trusted=False),
+            *self._catalog.override(),
+        )
+
+
+class _UnknownTeam(InvalidDocument):
+    """The one problem that has no place in any file."""
+
+    def __init__(self, message: str, team: str, known: tuple[str, ...]) -> None:
+        super().__init__(())
+        hint = nearest(team, known)
+        self.message = f"{message}: {hint}" if hint else message
+
+
+def _told(error: InvalidDocument) -> str:
+    """The problems as one text that a failed run shows."""
+    if isinstance(error, _UnknownTeam):
+        return error.message
+    lines = [f"the document does not compile ({len(error.problems)} found):"]
+    for problem in error.problems:
+        place = f"{problem.file}:{problem.line}:{problem.column}"
+        fix = f" (fix: {problem.fix})" if problem.fix else ""
+        allowed = f"; allowed: {problem.allowed}" if problem.allowed else ""
+        lines.append(f"{place}: {problem.message} [{problem.code}]{allowed}{fix}")
+    return "\n".join(lines)

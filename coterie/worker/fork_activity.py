@@ -1,0 +1,42 @@
+"""The activity that finds where another run goes on from: a worker looks, and believes nobody.
+
+Whoever starts a fork names a run and a visit, no more. Plan and state come from that run's own
+history (decision 0010).
+"""
+
+from temporalio import activity
+from temporalio.client import Client
+
+from activities.contracts import FORK_RUN, ForkRequest, ForkResult
+from activities.heartbeats import heartbeating
+from coterie.control.fork_point import began_with_a_plan, point_at, point_of_failure
+from coterie.failures import CommandError
+from coterie.runs.run_client import Unanswered
+from workflows.raw_plans import ADVICE
+
+
+class ForkActivities:
+    """Looks into the runs of this worker's own namespace."""
+
+    def __init__(self, client: Client, *, accept_plans: bool = True) -> None:
+        self._client = client
+        self._accept_plans = accept_plans
+
+    @activity.defn(name=FORK_RUN)
+    async def fork_run(self, request: ForkRequest) -> ForkResult:
+        """The point, or why there is none; fails only where it may help to try again."""
+        try:
+            async with heartbeating():
+                if not self._accept_plans and await began_with_a_plan(
+                    self._client, request.run, request.run_id
+                ):
+                    return ForkResult(refused=ADVICE)
+                if request.at is None:
+                    point = await point_of_failure(self._client, request.run, request.run_id)
+                else:
+                    point = await point_at(self._client, request.run, request.run_id, request.at)
+        except Unanswered:
+            raise
+        except CommandError as error:
+            return ForkResult(refused=str(error))
+        return ForkResult(plan=point.plan, carried=point.carried, at=point.at)

@@ -1,0 +1,171 @@
+"""Runs that an ended `coterie run` left on its private queue: a worker of the project serves them.
+
+Only queues that nobody polls, only with the configuration that the run's record keeps, and only
+where that is still the configuration that the queue is named for.
+"""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from pydantic import ValidationError
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import PollerInfo, TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from coterie.documents.worker_trust import missing_keys
+from coterie.failures import CommandError
+from coterie.runs.open_runs import open_executions
+from coterie.runs.records import PRIVATE, RunRecord, queue_of
+from coterie.settings import Settings
+from coterie.terminal import note
+from coterie.worker.workers import working
+
+_LOOK_SECONDS = 5.0
+_POLL_SECONDS = 75.0
+"""A poll lasts a minute at most: who has not polled for longer is gone."""
+_SOME_SECONDS = timedelta(seconds=10)
+
+
+class PrivateQueues:
+    """The private queues of a project, each served while it has runs and nobody else polls it."""
+
+    def __init__(self, client: Client, settings: Settings, grace: timedelta) -> None:
+        self._client = client
+        self._settings = settings
+        self._grace = grace
+        self._records: dict[Path, RunRecord | None] = {}
+        self._serving: dict[str, tuple[asyncio.Event, asyncio.Task[None]]] = {}
+        self._told: set[str] = set()
+
+    async def serve(self) -> None:
+        """Look for them until cancelled; then finish what is in progress."""
+        try:
+            while True:
+                with suppress(CommandError, RPCError):  # the server is away: at the next look
+                    await self._look()
+                await asyncio.sleep(_LOOK_SECONDS)
+        finally:
+            tasks = [task for _, task in self._serving.values()]
+            for ended, _ in self._serving.values():
+                ended.set()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _look(self) -> None:
+        records = await asyncio.to_thread(self._known)
+        if not records and not self._serving:
+            return
+        waiting: dict[str, str] = {}
+        only = f"TaskQueue STARTS_WITH '{PRIVATE}'"
+        async for execution in open_executions(self._client, only):
+            waiting.setdefault(execution.task_queue, execution.id)
+        for queue, (ended, task) in list(self._serving.items()):
+            if queue not in waiting:
+                ended.set()
+            if task.done():
+                del self._serving[queue]
+        for queue, run in waiting.items():
+            record = records.get(queue)
+            if queue in self._serving or record is None or await self._is_polled(queue):
+                continue
+            problem = self._problem(record)
+            if problem is None:
+                ended = asyncio.Event()
+                self._serving[queue] = (ended, asyncio.create_task(self._served(record, ended)))
+                self._tell(f"the `coterie run` of {run!r} has ended; this worker serves it now")
+            else:
+                self._tell(f"nobody serves the run {run!r}: {problem}")
+
+    def _known(self) -> dict[str, RunRecord]:
+        """`{queue: the latest record of a run on it}`, each file read once."""
+        for file in sorted((self._settings.state / "runs").glob("*.json")):
+            if file not in self._records:
+                self._records[file] = _read(file)
+        return {one.task_queue: one for one in self._records.values() if one is not None}
+
+    def _problem(self, record: RunRecord) -> str | None:
+        """Why this worker does not serve a run, with what to do."""
+        if record.task_queue != queue_of(record.trusted):
+            return (
+                "its configuration was recorded by another version, on another machine, or was "
+                f"changed since; go on with it yourself: coterie run --resume {record.id}"
+            )
+        missing = missing_keys(record.keys, self._settings)
+        return "; ".join(missing) if missing else None
+
+    async def _served(self, record: RunRecord, ended: asyncio.Event) -> None:
+        try:
+            async with working(
+                self._client, self._settings, record.trusted,
+                task_queue=record.task_queue, grace=self._grace,
+            ):  # fmt: skip
+                await ended.wait()
+        except CommandError as error:
+            self._tell(f"the run {record.id!r} cannot be served: {error}")
+
+    async def _is_polled(self, queue: str) -> bool:
+        request = DescribeTaskQueueRequest(
+            namespace=self._client.namespace,
+            task_queue=TaskQueue(name=queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        )
+        answer = await self._client.workflow_service.describe_task_queue(
+            request, timeout=_SOME_SECONDS
+        )
+        return any_alive(answer.pollers, time.time())
+
+    def _tell(self, what: str) -> None:
+        """Once, however often it is found."""
+        if what not in self._told:
+            self._told.add(what)
+            note(what)
+
+
+def any_alive(pollers: Iterable[PollerInfo], now: float) -> bool:
+    """Whether a queue is polled: a server lists pollers for minutes after they have ended.
+
+    Args:
+        pollers: as the server lists them.
+        now: seconds of Unix time.
+    """
+    return any(
+        now - poller.last_access_time.ToSeconds() < _POLL_SECONDS and not _has_ended(poller)
+        for poller in pollers
+    )
+
+
+def _has_ended(poller: PollerInfo) -> bool:
+    """A process of this machine that is no more; of another machine nobody knows."""
+    process, _, machine = poller.identity.partition("@")
+    if machine != socket.gethostname() or not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return _is_zombie(process)
+
+
+def _is_zombie(process: str) -> bool:
+    """It has ended, and whoever began it has not asked how; Linux only."""
+    try:
+        told = Path("/proc", process, "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return told.rpartition(")")[2].split()[:1] == ["Z"]
+
+
+def _read(file: Path) -> RunRecord | None:
+    try:
+        return RunRecord.model_validate_json(file.read_text(encoding="utf-8"))
+    except (OSError, ValidationError):
+        return None

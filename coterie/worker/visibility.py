@@ -1,0 +1,55 @@
+"""How a worker's runs are to be seen from outside: only by what its server knows.
+
+An attribute that is not registered would keep a run from ever going on (Temporal refuses the
+workflow task, for ever), so what the worker's section switches on is held against the server.
+"""
+
+import logging
+from datetime import timedelta
+
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from activities.contracts import Marks
+from coterie.documents.worker_trust import TrustedConfig
+from workflows.temporal.search_attributes import KINDS
+
+_TYPES = {
+    "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    "KeywordList": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+}
+_SOME_SECONDS = timedelta(seconds=10)
+_log = logging.getLogger("coterie")
+
+
+async def marks_of(client: Client, trusted: TrustedConfig) -> Marks | None:
+    """What the worker tells its runs; a word in its log where that is less than it should."""
+    if not trusted.marks_runs:
+        return None
+    registered = trusted.search_attributes and await _registered(client)
+    return Marks(search_attributes=registered, event_groups=trusted.event_groups)
+
+
+async def _registered(client: Client) -> bool:
+    request = ListSearchAttributesRequest(namespace=client.namespace)
+    try:
+        known = await client.operator_service.list_search_attributes(request, timeout=_SOME_SECONDS)
+    except RPCError as error:
+        _log.warning("search attributes are left off: the server does not list them (%s)",
+                     error.message)  # fmt: skip
+        return False
+    missing = {
+        name: kind
+        for name, kind in KINDS.items()
+        if known.custom_attributes.get(name) != _TYPES[kind]
+    }
+    if missing:
+        options = " ".join(f"--name {name} --type {kind}" for name, kind in missing.items())
+        _log.warning(
+            "search attributes are left off: the namespace %r lacks %s; register them and start "
+            "the worker again: temporal operator search-attribute create --namespace %s %s",
+            client.namespace, ", ".join(missing), client.namespace, options,
+        )  # fmt: skip
+    return not missing

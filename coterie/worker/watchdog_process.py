@@ -1,0 +1,49 @@
+"""Starts the watchdog of a worker, and ends it with the worker."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from coterie.settings import Settings
+from coterie.worker.task_board import TaskBoard
+from coterie.worker.watchdog import MAX_TASK_CPU
+
+_NAMES = ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_PREFIXES = ("COTERIE_", "TEMPORAL_", "PYTHON", "LC_")
+
+
+@contextmanager
+def watched(
+    settings: Settings, board: TaskBoard, *, max_cpu: float = MAX_TASK_CPU
+) -> Generator[None]:
+    """Have this process watched within the block; only on Linux, which tells a thread's CPU."""
+    if not Path("/proc/self/task").is_dir():
+        yield
+        return
+    worker = f"{os.getpid()}@{socket.gethostname()}"
+    arguments = (str(os.getpid()), worker, str(board.path), str(max_cpu))
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "coterie.worker.watchdog", *arguments],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        env=_environment(settings.environment), cwd=settings.cwd,
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        process.wait()
+        board.close()
+
+
+def _environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What it takes to reach the server; no keys of providers."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in _NAMES or name.startswith(_PREFIXES)
+    }

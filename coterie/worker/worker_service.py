@@ -1,0 +1,68 @@
+"""A worker that serves until it is told to stop."""
+
+import asyncio
+import logging
+from datetime import timedelta
+
+from coterie.documents.worker_trust import TrustedConfig
+from coterie.failures import ExitCode
+from coterie.logs import to_stderr
+from coterie.server.connection import Connection, open_connection
+from coterie.server.embedded_server import ServerMoved, supervise
+from coterie.settings import Settings
+from coterie.terminal import note
+from coterie.worker.private_queues import PrivateQueues
+from coterie.worker.workers import working
+
+_log = logging.getLogger("coterie")
+
+
+async def serve(settings: Settings, trusted: TrustedConfig, grace: float) -> ExitCode:
+    """Take runs from the task queue until cancelled; look after an embedded server meanwhile.
+
+    Args:
+        settings: which server and which task queue.
+        trusted: what runs may touch here.
+        grace: seconds for calls in progress at the end; a second Ctrl-C does not wait for it.
+    """
+    to_stderr()
+    while True:
+        try:
+            await _serve_at(await open_connection(settings, start=True), settings, trusted, grace)
+            return ExitCode.DONE
+        except ServerMoved as moved:
+            note(f"{moved}; this worker goes on there")
+
+
+async def _serve_at(
+    connection: Connection, settings: Settings, trusted: TrustedConfig, grace: float
+) -> None:
+    async with working(
+        connection.client, settings, trusted, task_queue=settings.task_queue,
+        grace=timedelta(seconds=grace), accept_plans=trusted.accept_plans,
+    ):  # fmt: skip
+        note(
+            f"serving the task queue {settings.task_queue!r} of {connection.address} on "
+            f"{trusted.workspace}; Ctrl-C ends it"
+        )
+        if connection.ui:
+            note(f"UI        {connection.ui}")
+        left = PrivateQueues(connection.client, settings, timedelta(seconds=grace))
+        looking = asyncio.create_task(left.serve())
+        try:
+            await _until_cancelled(connection)
+        finally:
+            looking.cancel()
+            await asyncio.wait({looking})
+
+
+async def _until_cancelled(connection: Connection) -> None:
+    embedded = connection.embedded
+    if embedded is None:
+        await asyncio.Event().wait()
+    else:
+        await supervise(
+            embedded.server,
+            embedded.record,
+            lambda: _log.warning("the server had died; it is back"),
+        )

@@ -1,0 +1,228 @@
+"""Builds workers: what runs is registered here, what it may touch is handed in here."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from activities.agent_activity import AgentActivities
+from activities.call_prices import Pricing
+from activities.contracts import HEARTBEAT_EVERY, Marks
+from activities.failure_redaction import SecretsInterceptor
+from activities.notifications import NoticeActivities, Webhook
+from activities.processes.bubblewrap import Bubblewrap
+from activities.providers.provider_registry import Providers
+from activities.skills.skill_activity import SkillActivities
+from activities.skills.skill_registry import SKILLS
+from activities.user_code.child_pool import UserCode
+from coterie.documents.worker_trust import (
+    TrustedConfig,
+    channels_of,
+    provider_settings,
+    user_code_of,
+    workspace_of,
+)
+from coterie.logs import hide
+from coterie.settings import Settings
+from coterie.storage.large_values import storage_of
+from coterie.terminal import note
+from coterie.version import own_version
+from coterie.worker.command_sandbox import command_sandbox
+from coterie.worker.compile_activity import CompileActivities
+from coterie.worker.fork_activity import ForkActivities
+from coterie.worker.plan_policy import PlanPolicy
+from coterie.worker.process_privacy import keep_to_itself
+from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
+from coterie.worker.task_board import TaskBoard
+from coterie.worker.visibility import marks_of
+from coterie.worker.watchdog_process import watched
+from coterie.worker.workflow_sandbox import sandbox
+from dsl.known_secrets import KnownSecrets, secrets_of
+from workflows.team import TeamWorkflow
+
+MOST_ACTIVITIES = 100
+"""Calls of models and skills at once in one worker: they wait for others nearly all the time."""
+
+STICKY = timedelta(seconds=10)
+"""The engine's own default. Measured: of 500 parked runs woken at once on two busy cores half wait
+4.6 s for their worker; a shorter time would replay them elsewhere just when load is high."""
+
+_CACHED_RUNS = 1000
+"""Runs that stay in memory; a run that does not costs a replay at its next event."""
+
+_LONGEST_END = timedelta(seconds=10)
+"""After the grace for calls: a run that blocks its thread cannot be put out of memory at all."""
+
+
+@asynccontextmanager
+async def working(
+    client: Client,
+    settings: Settings,
+    trusted: TrustedConfig,
+    *,
+    task_queue: str,
+    grace: timedelta,
+    sticky: timedelta = STICKY,
+    accept_plans: bool = True,
+) -> AsyncGenerator[Worker]:
+    """Serve a task queue within the block; then finish what is in progress and close connections.
+
+    Args:
+        client: with our data converter.
+        settings: the environment, for keys and commands.
+        trusted: what the worker may touch and reach.
+        task_queue: where it takes runs from.
+        grace: how long a call in progress may go on once the block is left.
+        sticky: how long a run waits for this worker, which has it in memory, before another may
+            replay it: the pause after a worker was killed.
+        accept_plans: run plans that this worker did not compile.
+    """
+    keep_to_itself()
+    sandbox, warning = command_sandbox(trusted, settings)
+    if warning is not None:
+        note(warning)
+    user_code = user_code_of(trusted, settings)
+    reached = provider_settings(trusted, settings)
+    providers = Providers(reached)
+    queues = provider_queues(trusted, task_queue)
+    marks = await marks_of(client, trusted)
+    board = TaskBoard()
+    workers = build_workers(
+        client, settings, trusted, providers, queues, Pricing(reached), user_code, marks, sandbox,
+        board,
+        task_queue=task_queue, grace=grace, sticky=sticky, accept_plans=accept_plans,
+    )  # fmt: skip
+    await _hold(client, queues)
+    try:
+        with watched(settings, board):
+            async with _serving(workers, grace):
+                yield workers[0]
+    finally:
+        await user_code.close()
+        await providers.close()
+
+
+@asynccontextmanager
+async def _serving(workers: Sequence[Worker], grace: timedelta) -> AsyncGenerator[None]:
+    """All of them; at the end all at once, since each may wait for its calls in progress.
+
+    Who is told to end while they wait does not ask any of them twice.
+    """
+    begun: list[Worker] = []
+    try:
+        for worker in workers:
+            await worker.__aenter__()
+            begun.append(worker)
+        yield
+    finally:
+        why = sys.exc_info()
+        try:
+            async with asyncio.timeout((grace + _LONGEST_END).total_seconds()):
+                await _left(begun, *why)
+        except TimeoutError:
+            note("a run could not be put out of memory; it is left as it is, and goes on elsewhere")
+
+
+async def _left(
+    workers: Sequence[Worker],
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: TracebackType | None,
+) -> None:
+    match workers:
+        case [only]:  # in this very task, which is the one that an interruption ends
+            await only.__aexit__(kind, error, trace)
+        case _:
+            await asyncio.gather(*(worker.__aexit__(kind, error, trace) for worker in workers))
+
+
+async def _hold(client: Client, queues: Mapping[str, ProviderQueue]) -> None:
+    for queue in {queue.name: queue for queue in queues.values()}.values():
+        problem = await hold(client, queue)
+        if problem is not None:
+            note(f"the server takes no settings of the queue {queue.name} ({problem}); the workers "
+                 "ask it for no more than the limit, and runs take no turns there")  # fmt: skip
+
+
+def build_workers(
+    client: Client,
+    settings: Settings,
+    trusted: TrustedConfig,
+    providers: Providers,
+    queues: Mapping[str, ProviderQueue],
+    pricing: Pricing,
+    user_code: UserCode,
+    marks: Marks | None = None,
+    commands_in: Bubblewrap | None = None,
+    board: TaskBoard | None = None,
+    *,
+    task_queue: str,
+    grace: timedelta,
+    sticky: timedelta = STICKY,
+    accept_plans: bool = True,
+) -> tuple[Worker, ...]:
+    """The SDK's workers: one with our workflow and activities, one for each provider's queue."""
+    skills = SkillActivities(workspace_of(trusted, settings, commands_in))
+    agents = AgentActivities(
+        providers,
+        agent_packages=trusted.agent_packages,
+        call_skill=skills.call_skill,
+        skills=tuple(SKILLS),
+        blobs=storage_of(settings).blobs,
+        queues={name: queue.told for name, queue in queues.items()},
+        pricing=pricing,
+        user_code=user_code,
+    )
+    compiler = CompileActivities(settings, trusted, queues, marks)
+    forks = ForkActivities(client, accept_plans=accept_plans)
+    notices = NoticeActivities(
+        channels_of(trusted, settings), settings.environment, Path(trusted.workspace)
+    )
+    known = KnownSecrets(_secret_values(trusted, settings))
+    hide(known)
+    clean = SecretsInterceptor(known)
+    serving = Worker(
+        client,
+        interceptors=[clean, PlanPolicy(accept_plans=accept_plans)],
+        task_queue=task_queue,
+        workflows=[TeamWorkflow],
+        activities=[
+            agents.run_agent,
+            skills.call_skill,
+            compiler.compile_team,
+            forks.fork_run,
+            notices.notify,
+        ],
+        workflow_runner=sandbox(board=board),
+        # The default is a hash over every loaded module: seconds of CPU for nothing.
+        build_id=own_version(),
+        max_cached_workflows=_CACHED_RUNS,
+        max_concurrent_activities=MOST_ACTIVITIES,
+        # The engine's own default keeps beats back, and with them the news of a cancellation.
+        max_heartbeat_throttle_interval=HEARTBEAT_EVERY * 0.8,
+        graceful_shutdown_timeout=grace,
+        sticky_queue_schedule_to_start_timeout=sticky,
+    )
+    served = {queue.name: queue for queue in queues.values()}.values()
+    calling = (
+        queue_worker(client, queue, agents, clean, grace=grace, most=MOST_ACTIVITIES)
+        for queue in served
+    )
+    return (serving, *calling)
+
+
+def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
+    """Every secret that this worker knows."""
+    yield from secrets_of(settings.environment)
+    for provider in provider_settings(trusted, settings).values():
+        yield provider.api_key or ""
+    for channel in channels_of(trusted, settings).values():
+        if isinstance(channel, Webhook):
+            yield channel.url or ""
+            yield channel.secret or ""

@@ -1,0 +1,62 @@
+"""Settings of model calls on personas that only ever follow a plan: no call is made with them."""
+
+from dsl.analysis.bodies import Bodies, is_there
+from dsl.compile.personas import ORCHESTRATING
+from dsl.model.steps import AgentStep
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+
+_PERSONAS: NodePath = ("llm_config", "personas")
+_OF_CALLS = ("temperature", "top_p", "max_tokens", "timeout", "retries")
+_OF_MODELS = ("provider", "model")
+
+
+def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
+    """Note each setting that no call has.
+
+    A provider and a model are settings like others only where the defaults name both: else every
+    persona has to.
+    """
+    names = (*_OF_CALLS, *(_OF_MODELS if _has_defaults(tree) else ()))
+    used: dict[str, bool] = {}
+    for body in (*bodies.teams.values(), *bodies.plans.values()):
+        for step, path in body.walked():
+            if isinstance(step, AgentStep) and step.persona_key is not None:
+                key = step.persona_key.partition("@")[0]
+                follows = step.agent_type == ORCHESTRATING
+                used[key] = used.get(key, False) or not follows
+                if follows:
+                    _note((*path, "config"), key, names, tree, problems)
+    for key, asked in used.items():
+        if not asked:
+            _note((*_PERSONAS, key), key, names, tree, problems)
+
+
+def _note(
+    owner: NodePath, key: str, names: tuple[str, ...], tree: Node, problems: Problems
+) -> None:
+    if not is_there(tree, owner):
+        return
+    written = tree.find(owner).entries()
+    for name in names:
+        place = (*owner, name)
+        if name in written and written[name].value is not None and not problems.has("W513", place):
+            problems.add(
+                "W513", written[name].at, place,
+                f"`{name}` has no effect: the persona {key!r} only follows its plan here, and asks "
+                "no model itself", fix="move it to the persona of an agent step of the plan",
+            )  # fmt: skip
+
+
+def _has_defaults(tree: Node) -> bool:
+    """Whether a persona that names no provider and no model has both."""
+    provider = _said(tree, "default_provider")
+    return provider is not None and (
+        _said(tree, "default_model") is not None
+        or _said(tree, "providers", str(provider), "default_model") is not None
+    )
+
+
+def _said(tree: Node, *keys: str) -> object:
+    path = ("llm_config", *keys)
+    return tree.find(path).value if is_there(tree, path) else None

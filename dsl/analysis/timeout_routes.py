@@ -1,0 +1,50 @@
+"""Silence: where a team is left for when nobody decides in time."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dsl.model.plan import Plan, Team
+from dsl.model.step_walk import asks, walk
+from dsl.model.steps import AgentStep, Step, ToolStep
+from dsl.model.terms import DecisionTerms, consent
+from dsl.templates.template import is_template
+
+
+class Silence(NamedTuple):
+    """A way out of a team that no rule leads."""
+
+    step: str
+    """The step that asks."""
+    after: float
+    """Seconds that people have."""
+    target: str
+    """The team that comes next."""
+
+
+def silences(team: Team, plan: Plan) -> Iterator[Silence]:
+    """Every such way of a team, those of its agents' plans too."""
+    seen: set[str] = set()
+    yield from _of(team.steps, plan, seen)
+
+
+def _of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[Silence]:
+    for step, _ in walk(steps, ()):
+        for terms in _terms(step, plan):
+            if terms.deadline is not None and terms.on_timeout in plan.teams:
+                yield Silence(step.name, terms.deadline, terms.on_timeout)
+        key = step.persona_key if isinstance(step, AgentStep) else None
+        if key is not None and key not in seen and key in plan.personas:
+            seen.add(key)
+            yield from _of(plan.personas[key].execution_plan or (), plan, seen)
+
+
+def _terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
+    own = asks(step)
+    if own is not None:
+        yield own
+    if isinstance(step, ToolStep):
+        any_tool = is_template(step.tool)
+        for name, tool in plan.tools.items():
+            terms = consent(tool.requires_approval)
+            if terms is not None and (any_tool or name == step.tool):
+                yield terms

@@ -1,0 +1,56 @@
+"""Legacy agent classes: whether a worker would import them, and whose sections nobody reads."""
+
+from collections.abc import Iterator
+
+from dsl.errors import listed
+from dsl.model.capabilities import Capabilities
+from dsl.model.document import SystemDocument
+from dsl.model.step_walk import walk
+from dsl.model.steps import AgentStep
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import NodePath
+
+
+def check_agent_classes(
+    document: SystemDocument, tree: Node, problems: Problems, capabilities: Capabilities
+) -> None:
+    """Warn of a class in no package that the worker allows; check the sections of `agents`."""
+    _sections(document, tree, problems)
+    own = None if document.worker is None else document.worker.agent_packages
+    if capabilities.agent_packages is None and own is None:
+        return  # nobody knows what the worker allows
+    allowed = (*(capabilities.agent_packages or ()), *(own or ()))
+    for step, path in _steps(document):
+        name = step.agent_class
+        if name is None or any(f"{name}.".startswith(f"{package}.") for package in allowed):
+            continue
+        place = (*path, "agent_class")
+        problems.add(
+            "W514", tree.find(place).mark, place,
+            f"the agent class {name!r} is in no package that this project's worker allows",
+            allowed=listed(allowed),
+            fix=f"add `agent_packages: [{name.split('.')[0]}]` to `worker:` in coterie.yml",
+        )  # fmt: skip
+
+
+def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    for name, section in document.llm_config.agents.items():
+        key = section.get("persona_key") if isinstance(section, dict) else None
+        if isinstance(key, str) and key not in document.llm_config.personas:
+            place: NodePath = ("llm_config", "agents", name, "persona_key")
+            unknown(problems, tree.find(place).mark, place, "E202", "persona", key,
+                    document.llm_config.personas)  # fmt: skip
+
+
+def _steps(document: SystemDocument) -> Iterator[tuple[AgentStep, NodePath]]:
+    teams = {} if document.orchestration is None else document.orchestration.teams
+    lists = [(team.tasks, ("orchestration", "teams", key, "tasks")) for key, team in teams.items()]
+    lists += [
+        (persona.execution_plan or (), ("llm_config", "personas", key, "execution_plan"))
+        for key, persona in document.llm_config.personas.items()
+    ]
+    for steps, place in lists:
+        for step, path in walk(steps, place):
+            if isinstance(step, AgentStep):
+                yield step, path

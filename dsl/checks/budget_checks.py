@@ -1,0 +1,176 @@
+"""Whether the budgets of a document can be held, and lead somewhere; and the plan's own of them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
+from dsl.model.document import Orchestration, SystemDocument
+from dsl.model.plan import Persona, Team
+from dsl.model.step_walk import walk
+from dsl.model.steps import AgentStep, Step
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import NodePath
+
+Priced = Callable[[str, str], bool]
+"""Whether a provider's model has a price here."""
+
+_PERSONAS: NodePath = ("llm_config", "personas")
+_OF_TASKS = "@"
+
+
+class BudgetCompiler:
+    """The budgets of one document."""
+
+    def __init__(
+        self, document: SystemDocument, orchestration: Orchestration, tree: Node, problems: Problems
+    ) -> None:
+        self._document = document
+        self._orchestration = orchestration
+        self._tree = tree
+        self._problems = problems
+
+    def check(self) -> None:
+        """Note what leads nowhere and what says too much; also of personas that no task uses."""
+        for budgets, path in sections(self._document, self._orchestration):
+            for kind, terms in written(budgets):
+                self._terms(terms, (*path, kind))
+
+    def budgets(
+        self,
+        teams: Mapping[str, Team],
+        personas: Mapping[str, Persona],
+        tasks: Mapping[str, tuple[Budgets, NodePath]],
+        priced: Priced | None,
+    ) -> tuple[Budget, ...]:
+        """Every budget of the plan; one that some calls escape is told.
+
+        Args:
+            teams: of the plan.
+            personas: of the plan.
+            tasks: `{plan key of a task's persona: the task's own budgets and their place}`.
+            priced: knows which models have a price; None where nobody does.
+        """
+        found: list[Budget] = []
+        used = {key.partition(_OF_TASKS)[0] for key in personas}
+        for scope, name, budgets, path in _owned(self._document, self._orchestration):
+            if scope == "persona" and name not in used:
+                continue
+            found += self._seen(compiled(budgets, scope, name), path, teams, personas, priced)
+        for key, (budgets, path) in tasks.items():
+            found += self._seen(compiled(budgets, "task", key), path, teams, personas, priced)
+        return tuple(found)
+
+    def _terms(self, terms: BudgetTerms, path: NodePath) -> None:
+        mark = self._tree.find(path).at
+        if terms.on_exceeded == "ask":
+            place = (*path, "on_exceeded")
+            self._problems.add(
+                "W502", self._tree.find(place).at, place,
+                f"the question of the budget {path[-1]!r} has no deadline: it may wait for ever",
+                fix="write `on_exceeded: {ask: {deadline: 3d}}`",
+            )  # fmt: skip
+        if terms.on_exceeded == "route":
+            if terms.next_team is None:
+                self._problems.add("E102", mark, (*path, "next_team"),
+                                   "the key 'next_team' is missing: `on_exceeded: route` goes to a "
+                                   "team", fix="add `next_team:`")  # fmt: skip
+            elif terms.next_team not in self._orchestration.teams:
+                place = (*path, "next_team")
+                unknown(self._problems, self._tree.find(place).mark, place, "E201", "team",
+                        terms.next_team, self._orchestration.teams)  # fmt: skip
+            elif path[:4] == ("orchestration", "teams", terms.next_team, "budgets"):
+                self._problems.add("E107", self._tree.find((*path, "next_team")).mark, path,
+                                   "the team is left when its budget is used up, and not for "
+                                   "itself", fix="name another team")  # fmt: skip
+        elif terms.next_team is not None:
+            self._problems.add(
+                "E107", self._tree.find((*path, "next_team")).at, (*path, "next_team"),
+                "`next_team` belongs to `on_exceeded: route`",
+                fix="add `on_exceeded: route`, or remove `next_team`",
+            )  # fmt: skip
+
+    def _seen(
+        self,
+        budgets: tuple[Budget, ...],
+        path: NodePath,
+        teams: Mapping[str, Team],
+        personas: Mapping[str, Persona],
+        priced: Priced | None,
+    ) -> tuple[Budget, ...]:
+        """The budgets, after a warning for what they cannot see."""
+        for budget in budgets:
+            if budget.kind not in ("tokens", "money"):
+                continue
+            place = (*path, budget.kind)
+            legacy = _legacy(budget, teams)
+            if legacy is not None:
+                self._problems.add(
+                    "W511", self._tree.find(place).at, place,
+                    f"{budget.told} does not see what {legacy!r} uses: legacy agents do not tell",
+                    fix="bound `model_calls` or `working_time` too",
+                )  # fmt: skip
+            for provider, model in _unpriced(budget, personas, priced):
+                self._problems.add(
+                    "W511", self._tree.find(place).at, place,
+                    f"{budget.told} cannot be held: {provider}/{model} has no price here, and a "
+                    "worker without one takes its first call for the last",
+                    fix=f"say what it costs in llm_config.providers.{provider}.prices of the "
+                    "worker's configuration, or bound `tokens` instead",
+                )  # fmt: skip
+        return budgets
+
+
+def sections(
+    document: SystemDocument, orchestration: Orchestration
+) -> Iterator[tuple[Budgets, NodePath]]:
+    """Every section of budgets that is written anywhere, with its place."""
+    lists: list[tuple[Sequence[Step], NodePath]] = [
+        (team.tasks, ("orchestration", "teams", name, "tasks"))
+        for name, team in orchestration.teams.items()
+    ]
+    for name, persona in document.llm_config.personas.items():
+        lists.append((persona.execution_plan or (), (*_PERSONAS, name, "execution_plan")))
+    for _, _, budgets, path in _owned(document, orchestration):
+        if budgets is not None:
+            yield budgets, path
+    for steps, path in lists:
+        for step, place in walk(steps, path):
+            if isinstance(step, AgentStep) and step.config and step.config.budgets:
+                yield step.config.budgets, (*place, "config", "budgets")
+
+
+def _owned(
+    document: SystemDocument, orchestration: Orchestration
+) -> Iterator[tuple[Scope, str, Budgets | None, NodePath]]:
+    yield "run", "", orchestration.budgets, ("orchestration", "budgets")
+    for name, team in orchestration.teams.items():
+        yield "team", name, team.budgets, ("orchestration", "teams", name, "budgets")
+    for name, persona in document.llm_config.personas.items():
+        yield "persona", name, persona.budgets, (*_PERSONAS, name, "budgets")
+
+
+def _legacy(budget: Budget, teams: Mapping[str, Team]) -> str | None:
+    """The first legacy agent whose calls the budget should see."""
+    if budget.scope not in ("run", "team"):
+        return None
+    for team in teams.values():
+        for step, _ in walk(team.steps, ()):
+            legacy = isinstance(step, AgentStep) and step.agent_class is not None
+            if legacy and budget.covers(team.id, ()):
+                return step.name
+    return None
+
+
+def _unpriced(
+    budget: Budget, personas: Mapping[str, Persona], priced: Priced | None
+) -> list[tuple[str, str]]:
+    """The models without a price whose calls a money budget may have to pay for."""
+    if priced is None or budget.kind != "money":
+        return []
+    asked = {
+        (persona.provider, persona.model): None
+        for key, persona in personas.items()
+        if persona.execution_plan is None
+        and (budget.scope in ("run", "team") or budget.covers("", (key,)))
+    }
+    return [model for model in asked if not priced(*model)]

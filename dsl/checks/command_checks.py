@@ -1,0 +1,46 @@
+"""Checks of the named commands that a skill step or a tool runs."""
+
+from dsl.model.capabilities import Capabilities
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.templates.template import is_template
+from dsl.values import JsonValue, NodePath
+
+RUN = "CommandRunner.run"
+RUN_ONCE = "CommandRunner.run_once"
+
+
+def check_command(
+    capabilities: Capabilities,
+    problems: Problems,
+    tree: Node,
+    skill: str,
+    given: JsonValue,
+    path: NodePath,
+) -> None:
+    """Note a command that the worker has not, or that this skill may not run.
+
+    Args:
+        capabilities: what the worker has; its commands may not be known.
+        problems: takes what is wrong.
+        tree: the document.
+        skill: which one runs the command.
+        given: the skill's input; a command that is a template is known only in the run.
+        path: where the input stands.
+    """
+    commands = capabilities.commands
+    if skill not in (RUN, RUN_ONCE) or commands is None or not isinstance(given, dict):
+        return
+    name = given.get("command")
+    if not isinstance(name, str) or is_template(name):
+        return
+    place = (*path, "command")
+    mark = tree.find(place).mark
+    if name not in commands:
+        unknown(problems, mark, place, "E209", "command", name, commands)
+    elif skill == RUN and name in capabilities.once_commands:
+        problems.add(
+            "E211", mark, place,
+            f"the command {name!r} may happen only once, and {RUN} is tried again",
+            fix=f"use `skill: {RUN_ONCE}`",
+        )  # fmt: skip

@@ -1,0 +1,57 @@
+"""What a change of what is sent, or of what came of it, is held against: a declared schema.
+
+A plan carries it with the step, so that a run can refuse a change at once.
+"""
+
+from pydantic import JsonValue
+
+from dsl.json_schema.schema_checker import beyond
+from dsl.model.capabilities import SkillContract
+from dsl.model.terms import Approval, Consent
+from dsl.source.nodes import Node, Problems
+from dsl.values import Json, NodePath
+
+
+def checked_by(
+    approval: Approval, declared: Json | None, path: NodePath, tree: Node, problems: Problems
+) -> Approval:
+    """The approval with the declared schema, where a change is to meet it and the file says none.
+
+    Args:
+        approval: what `requires_approval` says.
+        declared: the schema of what is shown, where there is one.
+        path: where `requires_approval` stands.
+        tree: the document.
+        problems: gets a schema that cannot be checked inside a run.
+    """
+    if not isinstance(approval, Consent) or not approval.editable or approval.schema_ is not None:
+        return approval
+    if declared is None:
+        return approval
+    wrong = beyond(declared)
+    if wrong is not None:
+        place = (*path, "editable")
+        problems.add(
+            "E505", tree.find(place).at, place, "a change cannot be checked against the declared "
+            f"schema: {wrong}", fix="say a `schema:` for the change, beside `editable`",
+        )  # fmt: skip
+    return approval.model_copy(update={"schema_": declared})
+
+
+def of_contract(
+    approval: Approval, contract: SkillContract, fixed: Json | None = None
+) -> Json | None:
+    """What a contract declares of what is shown; what a tool fixes stays as it is."""
+    if not isinstance(approval, Consent):
+        return None
+    if approval.when == "after":
+        return contract.output_schema
+    if not fixed:
+        return contract.input_schema
+    kept: JsonValue = {
+        "properties": {key: {"const": value} for key, value in fixed.items()},
+        "required": list(fixed),
+    }
+    already = contract.input_schema.get("allOf")
+    parts = already if isinstance(already, list) else []
+    return {**contract.input_schema, "allOf": [*parts, kept]}

@@ -1,0 +1,63 @@
+"""Whether a skill's contract takes what a step, or a tool, gives it."""
+
+from dsl.checks.contract_problems import ContractFault, contract_faults, resolved
+from dsl.model.capabilities import SkillContract
+from dsl.source.nodes import UNREADABLE, Node, Problems
+from dsl.templates.literal_parts import Part, known_parts
+from dsl.values import Json, JsonValue, NodePath
+
+
+def check_input(
+    tree: Node,
+    problems: Problems,
+    contract: SkillContract,
+    given: JsonValue,
+    path: NodePath,
+    *,
+    fixed: Json | None = None,
+    whole: bool = True,
+) -> None:
+    """Note every input that the contract never takes; what only the run knows is left to it.
+
+    Args:
+        tree: the document.
+        problems: takes what is wrong.
+        contract: of the skill.
+        given: the input, templates not filled.
+        path: where it stands.
+        fixed: what a tool lays over it, checked where the tool stands.
+        whole: nothing is added to it later.
+    """
+    parts = _without_unreadable(known_parts(given))
+    if given is None and _wants_mapping(contract.input_schema):
+        parts = {}
+    if fixed and isinstance(parts, dict):
+        parts = {**parts, **{key: known_parts(value) for key, value in fixed.items()}}
+    for fault in contract_faults(parts, contract.input_schema, whole=whole):
+        if fixed is None or not fault.path or fault.path[0] not in fixed:
+            _note(tree, problems, contract.name, fault, path)
+
+
+def _note(tree: Node, problems: Problems, skill: str, fault: ContractFault, path: NodePath) -> None:
+    place = (*path, *fault.path)
+    node = tree.find(place)
+    there = node is not tree.find(place[:-1])
+    takes = "needs" if fault.missing else "takes"
+    by_key = fault.missing or fault.unknown or not there
+    problems.add(
+        "E213", node.at if by_key else node.mark, place, f"{skill} {takes} {fault.message}",
+        allowed=fault.allowed, fix=fault.fix,
+    )  # fmt: skip
+
+
+def _wants_mapping(schema: Json) -> bool:
+    """Whether the input is a mapping in any case, so that without one its keys are missing."""
+    here = resolved(schema, schema)
+    return isinstance(here, dict) and here.get("type") == "object"
+
+
+def _without_unreadable(part: Part) -> Part:
+    """The part without the stand-ins for what could not be read, which is reported already."""
+    if isinstance(part, dict):
+        return {key: _without_unreadable(item) for key, item in part.items() if item != UNREADABLE}
+    return part

@@ -1,0 +1,291 @@
+"""What is certainly wrong with an input, held against the contract of the skill that takes it.
+
+As lenient as the skills are when they run: a text that reads as a number is taken for one, the
+words of an enum in any case. What only the run knows is left to the run.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, cast
+
+from pydantic import JsonValue
+
+from dsl.errors import asked_back, listed, nearest
+from dsl.redaction import HIDDEN, names_secret
+from dsl.regular_expressions import pattern
+from dsl.source.synonyms import meant_word
+from dsl.templates.literal_parts import Part, PartText, Unknown
+from dsl.values import Json, NodePath
+
+ALSO = "x-also"
+"""In a schema: the further names by which a property is taken."""
+
+_DEEPEST = 30
+_NUMBER = re.compile(r"\s*[+-]?(\d[\d_]*)?\.?\d*([eE][+-]?\d+)?\s*\Z")
+_IN_A_NUMBER = re.compile(r"[\d\s+\-._eE]*\Z")
+_TRUTH = ("true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", "1", "0")
+_TYPES = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "null",
+}
+
+
+class ContractFault(NamedTuple):
+    """One thing that the contract does not take."""
+
+    path: NodePath
+    """Within the input; of what is missing, where it would stand."""
+    message: str
+    """Follows "the skill takes": `no input 'pth'`; or "the skill needs", of what is missing."""
+    allowed: str = ""
+    fix: str = ""
+    missing: bool = False
+    unknown: bool = False
+    of_type: bool = False
+    """It is another kind of value altogether."""
+
+
+def contract_faults(given: Part, schema: Json, *, whole: bool = True) -> list[ContractFault]:
+    """What the schema never takes.
+
+    Args:
+        given: the input, as far as it is known.
+        schema: of the contract's input.
+        whole: nothing is added to the input later; else nothing is missing in it yet.
+    """
+    found = _Checked(schema).faults(given, schema, (), 0)
+    return [fault for fault in found if whole or not fault.missing]
+
+
+class _Checked:
+    def __init__(self, root: Json) -> None:
+        self._root = root
+
+    def faults(
+        self, given: Part, written: JsonValue, path: NodePath, depth: int
+    ) -> list[ContractFault]:
+        schema = resolved(written, self._root)
+        if given is Unknown.VALUE or not isinstance(schema, dict) or depth > _DEEPEST:
+            return []
+        for word in ("anyOf", "oneOf"):
+            options = schema.get(word)
+            if isinstance(options, list):
+                return self._any(given, options, path, depth)
+        found: list[ContractFault] = []
+        every = schema.get("allOf")
+        for part in every if isinstance(every, list) else ():
+            found += self.faults(given, part, path, depth + 1)
+        return found + self._own(given, schema, path, depth)
+
+    def _any(
+        self, given: Part, options: list[JsonValue], path: NodePath, depth: int
+    ) -> list[ContractFault]:
+        """Of the options that are of the right kind, the one that fits best."""
+        tried = [self.faults(given, option, path, depth + 1) for option in options]
+        if not all(tried):
+            return []
+        near = [found for found in tried if not any(f.of_type and f.path == path for f in found)]
+        if near:
+            return min(near, key=len)
+        wanted = " or ".join(dict.fromkeys(found[0].allowed for found in tried))
+        return [_wrong(given, path, wanted)._replace(of_type=True)]
+
+    def _own(self, given: Part, schema: Json, path: NodePath, depth: int) -> list[ContractFault]:
+        wrong = _type_fault(given, schema, path) or _value_fault(given, schema, path)
+        if wrong is not None:
+            return [wrong]
+        if isinstance(given, dict):
+            return self._mapping(given, schema, path, depth)
+        items = schema.get("items")
+        if isinstance(given, list) and items is not None:
+            return [
+                fault
+                for number, item in enumerate(given)
+                for fault in self.faults(item, items, (*path, number), depth + 1)
+            ]
+        return []
+
+    def _mapping(
+        self, given: Mapping[str, Part], schema: Json, path: NodePath, depth: int
+    ) -> list[ContractFault]:
+        properties = schema.get("properties")
+        if not isinstance(properties, dict):
+            return []
+        named = {
+            name: key for key, below in properties.items() for name in (key, *_also(below))
+        }  # fmt: skip
+        there = {named[name] for name in given if name in named}
+        required = schema.get("required")
+        lacking = [key for key in (required if isinstance(required, list) else ())
+                   if key not in there]  # fmt: skip
+        unknown = [name for name in given if name not in named]
+        found = [
+            fault
+            for name, item in given.items()
+            if name in named
+            for fault in self.faults(item, properties[named[name]], (*path, name), depth + 1)
+        ]
+        if schema.get("additionalProperties") is False:
+            for name in unknown:
+                meant = meant_word(name, properties.keys() - there)
+                lacking = [key for key in lacking if key != meant]
+                told = f"no input {name!r}"
+                fix = asked_back(meant)
+                found.append(
+                    ContractFault((*path, name), told, listed(properties), fix, unknown=True)
+                )
+        for key in lacking:
+            below = resolved(properties.get(str(key)), self._root)
+            told = f"the input {key!r}, which is missing"
+            fix = f"add `{key}:`"
+            found.append(
+                ContractFault((*path, str(key)), told, wanted_by(below), fix, missing=True)
+            )
+        return found
+
+
+def _also(schema: JsonValue) -> list[str]:
+    also = schema.get(ALSO) if isinstance(schema, dict) else None
+    return [str(name) for name in also] if isinstance(also, list) else []
+
+
+def resolved(schema: JsonValue, root: Json) -> JsonValue:
+    """The schema that a `$ref` within the same document leads to; None where it leads nowhere."""
+    for _ in range(_DEEPEST):
+        if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
+            return schema
+        parts = str(schema["$ref"]).removeprefix("#").split("/")[1:]
+        here: JsonValue = root
+        for part in parts:
+            here = here.get(part) if isinstance(here, dict) else None
+        schema = here
+    return None
+
+
+def wanted_by(schema: JsonValue) -> str:
+    """What a schema wants, in words; nothing where that is not simple."""
+    if not isinstance(schema, dict):
+        return ""
+    words = schema.get("enum")
+    if isinstance(words, list):
+        return ", ".join(str(word) for word in words)
+    kinds = _kinds(schema)
+    return " or ".join(_TYPES[kind] for kind in kinds)
+
+
+def _kinds(schema: Json) -> list[str]:
+    kind = schema.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    return [str(one) for one in kinds if one in _TYPES]
+
+
+def _type_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | None:
+    kinds = _kinds(schema)
+    if not kinds or any(_may_be(given, kind) for kind in kinds):
+        return None
+    fix = f"write a list: `[{given!r}]`" if kinds == ["array"] and isinstance(given, str) else ""
+    wrong = _wrong(given, path, " or ".join(_TYPES[kind] for kind in kinds))
+    return wrong._replace(of_type=True, fix=fix)
+
+
+def _wrong(given: Part, path: NodePath, wanted: str) -> ContractFault:
+    name = f"{path[-1]!r}" if path and isinstance(path[-1], str) else "its input"
+    shown = HIDDEN if path and names_secret(str(path[-1])) else _shown(given)
+    return ContractFault(path, f"{wanted} for {name}, not {shown}", wanted)
+
+
+def _shown(given: Part) -> str:
+    match given:
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case PartText():
+            return "a text around a template"
+        case None:
+            return "null"
+        case str() if len(given) > 40:
+            return f"{given[:37]!r}..."
+        case _:
+            return repr(given)
+
+
+def _may_be(given: Part, kind: str) -> bool:
+    """Whether a value of the input can be taken as this type of JSON Schema."""
+    match kind:
+        case "string":
+            return isinstance(given, str | PartText)
+        case "integer":
+            return _may_be_number(given) and not (isinstance(given, float) and given % 1 != 0)
+        case "number":
+            return _may_be_number(given)
+        case "boolean":
+            return (
+                isinstance(given, bool | PartText)
+                or (isinstance(given, int | float) and given in (0, 1))
+                or (isinstance(given, str) and given.lower() in _TRUTH)
+            )
+        case "array":
+            return isinstance(given, list)
+        case "object":
+            return isinstance(given, dict)
+        case _:
+            return given is None
+
+
+def _may_be_number(given: Part) -> bool:
+    match given:
+        case bool() | int() | float():
+            return True
+        case str():
+            return bool(_NUMBER.match(given)) and any(letter.isdigit() for letter in given)
+        case PartText(pieces=pieces):
+            return all(_IN_A_NUMBER.match(piece) for piece in pieces)
+        case _:
+            return False
+
+
+def _value_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | None:
+    words = schema.get("enum")
+    if isinstance(words, list) and not any(_may_equal(given, word) for word in words):
+        allowed = ", ".join(str(word) for word in words)
+        fix = nearest(given, [str(word) for word in words]) if isinstance(given, str) else ""
+        return _wrong(given, path, "one of " + allowed)._replace(allowed=allowed, fix=fix)
+    if isinstance(given, str):
+        return _text_fault(given, schema, path)
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        least, largest = schema.get("minimum"), schema.get("maximum")
+        if isinstance(least, int | float) and given < least:
+            return _wrong(given, path, f"at least {least}")
+        if isinstance(largest, int | float) and given > largest:
+            return _wrong(given, path, f"at most {largest}")
+    return None
+
+
+def _text_fault(given: str, schema: Json, path: NodePath) -> ContractFault | None:
+    shortest, form = schema.get("minLength"), schema.get("pattern")
+    if isinstance(shortest, int) and len(given) < shortest:
+        return _wrong(given, path, f"at least {shortest} character{'' if shortest == 1 else 's'}")
+    if isinstance(form, str):
+        try:
+            fits = pattern(form).search(given) is not None
+        except ValueError:
+            return None
+        return None if fits else _wrong(given, path, f"a text like {form}")
+    return None
+
+
+def _may_equal(given: Part, word: JsonValue) -> bool:
+    match given:
+        case str() if isinstance(word, str):
+            return given.strip().lower() == word.lower()
+        case PartText(pieces=pieces) if isinstance(word, str):
+            between = "(?s:.*)".join(re.escape(piece.lower()) for piece in pieces)
+            return re.fullmatch(rf"\s*{between}\s*", word.lower()) is not None
+        case _:
+            return cast("object", given) == word

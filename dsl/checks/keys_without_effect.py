@@ -1,0 +1,86 @@
+"""Keys that nothing would read where they stand, like prompts of an agent that asks no model."""
+
+from collections.abc import Iterator, Sequence
+
+from dsl.model.document import SystemDocument
+from dsl.model.step_walk import walk
+from dsl.model.steps import AgentStep, PersonaDocument, Step
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+
+ORCHESTRATING = "generic_orchestrating"
+_PERSONAS: NodePath = ("llm_config", "personas")
+
+OF_ANSWERS = ("prompts", "prompt", "prompt_syntax", "output_schema", "max_reasks", "flags")
+"""Keys of a persona that make a question or read its answer."""
+
+_MOVE = "move it to the persona of an agent step of the plan"
+
+
+def check_without_effect(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    """Note what questions and answers are said of where no model is asked."""
+    _steps(document, tree, problems)
+    asked = _asked_personas(document)
+    followed = {step.persona_key for step, _ in every_step(document)
+                if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING}  # fmt: skip
+    for key, persona in document.llm_config.personas.items():
+        if key in followed and key not in asked and persona.execution_plan is not None:
+            _persona(problems, tree, persona, (*_PERSONAS, key))
+
+
+def _steps(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    for step, path in every_step(document):
+        match step:
+            case AgentStep(agent_class=str()):
+                _refuse(problems, tree, (*path, "prompt"), step.prompt, "a legacy agent has no "
+                        "persona's prompts", "give it with the task's `input`")  # fmt: skip
+            case AgentStep(agent_type="generic_orchestrating"):
+                _refuse(problems, tree, (*path, "prompt"), step.prompt, _WHY, _MOVE)
+                if step.config is not None:
+                    _persona(problems, tree, step.config, (*path, "config"))
+            case _:
+                pass
+
+
+_WHY = "an agent that follows a plan asks no model itself"
+
+
+def _persona(problems: Problems, tree: Node, persona: PersonaDocument, path: NodePath) -> None:
+    for key in OF_ANSWERS:
+        _refuse(problems, tree, (*path, key), getattr(persona, key), _WHY, _MOVE)
+
+
+def _refuse(
+    problems: Problems, tree: Node, place: NodePath, said: object, why: str, fix: str
+) -> None:
+    if said is not None and said != {}:
+        told = f"`{place[-1]}` has no effect here: {why}"
+        problems.add("E503", tree.find(place).at, place, told, fix=fix)
+
+
+def _asked_personas(document: SystemDocument) -> set[str | None]:
+    """The personas whose model some task asks, or which an agent of the worker's own has."""
+    return {
+        step.persona_key
+        for step, _ in every_step(document)
+        if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING
+    }
+
+
+def every_step(document: SystemDocument) -> Iterator[tuple[Step, NodePath]]:
+    """Every step of teams and plans, and those of plans within a task's `config`."""
+    teams = {} if document.orchestration is None else document.orchestration.teams
+    lists: list[tuple[Sequence[Step], NodePath]] = [
+        (team.tasks, ("orchestration", "teams", key, "tasks")) for key, team in teams.items()
+    ]
+    lists += [
+        (persona.execution_plan or (), (*_PERSONAS, key, "execution_plan"))
+        for key, persona in document.llm_config.personas.items()
+    ]
+    while lists:
+        steps, path = lists.pop(0)
+        for step, place in walk(steps, path):
+            yield step, place
+            if isinstance(step, AgentStep) and step.config is not None:
+                below = (*place, "config", "execution_plan")
+                lists.append((step.config.execution_plan or (), below))

@@ -1,0 +1,101 @@
+"""What a task's data can look like: paths into declared output schemas, before any run."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeGuard
+
+from pydantic import JsonValue
+
+from dsl.checks.contract_problems import resolved
+from dsl.values import Json
+
+TEXT_ANSWER: Json = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "additionalProperties": False,
+}
+"""The data of an agent without an `output_schema`."""
+
+
+class MissingField(NamedTuple):
+    """A segment that data can never have."""
+
+    segment: str
+    known: list[str]
+    """What it can have there."""
+
+
+def missing_field(schema: JsonValue, path: Sequence[str]) -> MissingField | None:
+    """The first segment that data of this schema can never have, and what it can have there.
+
+    Only what is certain: an object that allows no other properties, or a plain value. Of several
+    forms that data may have, the segment is in none.
+    """
+    root = schema if isinstance(schema, dict) else {}
+    forms: list[JsonValue] = [schema]
+    for segment in path:
+        found = [_below(form, segment) for form in _forms(forms, root)]
+        if not found:
+            return None
+        known = [there for _, there in found if there is not None]
+        if len(known) == len(found):
+            return MissingField(segment, sorted({name for names in known for name in names}))
+        forms = [below for below, there in found if there is None]
+    return None
+
+
+def schema_at(schema: JsonValue, path: Sequence[str]) -> Json | None:
+    """What the schema says of the data at the path; None where that is not certain."""
+    root = schema if isinstance(schema, dict) else {}
+    here: JsonValue = resolved(schema, root)
+    for segment in path:
+        below, _ = _below(here, segment)
+        here = resolved(below, root)
+    return here if _certain(here) else None
+
+
+_MOST_FORMS = 50
+
+
+def _forms(schemas: Sequence[JsonValue], root: Json) -> list[JsonValue]:
+    """The forms that data may have, unions taken apart; null has no field, so it says nothing."""
+    found: list[JsonValue] = []
+    ahead = [*schemas]
+    while ahead and len(found) + len(ahead) <= _MOST_FORMS:
+        here = resolved(ahead.pop(), root)
+        union = next((here[key] for key in ("anyOf", "oneOf") if key in here), None) if (
+            isinstance(here, dict)
+        ) else None  # fmt: skip
+        if isinstance(union, list):
+            ahead += union
+        elif not (isinstance(here, dict) and here.get("type") == "null"):
+            found.append(here)
+    return [None] if ahead else found
+
+
+def _below(here: JsonValue, segment: str) -> tuple[JsonValue, list[str] | None]:
+    """The schema of a segment, None when it is not known; and what there is when that is not."""
+    if not _certain(here):
+        return None, None
+    kind = here.get("type")
+    if kind == "string" and segment.isdigit():
+        return None, None  # one of its characters
+    if kind in ("string", "number", "integer", "boolean", "null"):
+        return None, []
+    if kind == "array":
+        if not segment.isdigit():
+            return None, ["a number"]
+        return (None if "prefixItems" in here else here.get("items")), None
+    properties = here.get("properties")
+    if not isinstance(properties, dict):
+        return None, None
+    if segment in properties:
+        return properties[segment], None
+    closed = here.get("additionalProperties") is False and "patternProperties" not in here
+    return None, sorted(properties) if closed else None
+
+
+def _certain(here: JsonValue) -> TypeGuard[Json]:
+    return isinstance(here, dict) and not any(key in here for key in _UNCERTAIN)
+
+
+_UNCERTAIN = ("$ref", "anyOf", "oneOf", "allOf", "if", "not")

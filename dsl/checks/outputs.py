@@ -1,0 +1,235 @@
+"""What tasks and variables hold, where a schema or a contract declares it.
+
+The data of an agent by its `output_schema`, of a skill or tool by its contract, of an agent that
+follows a plan by the variables of that plan; and of a loop's item by the list that it goes over.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from dsl.checks.contract_problems import resolved
+from dsl.checks.known_answers import schema_at
+from dsl.model.capabilities import SkillContract
+from dsl.model.document import SystemDocument
+from dsl.model.merge import deep_merge
+from dsl.model.step_walk import variables, walk
+from dsl.model.steps import (
+    AgentStep,
+    LoopStep,
+    PersonaDocument,
+    ReturnStep,
+    SetStep,
+    SkillStep,
+    Step,
+    ToolStep,
+    TryStep,
+)
+from dsl.model.terms import Consent
+from dsl.paths import Path
+from dsl.templates.template import BadTemplate, is_template, parse
+from dsl.values import Json, JsonValue
+
+_MOST_PLANS = 5
+"""Plans within plans that are looked into."""
+
+_DEEPEST = 12
+"""Levels of a schema that stands in another one; what is below is left open."""
+
+TaskSchemas = Mapping[str, Json]
+
+
+class Declared(NamedTuple):
+    """A declared form of data, and the path into it that something names."""
+
+    what: str
+    """`the data of task 'discovery/read_project'`."""
+    schema: Json
+    path: Path
+
+
+def _no_tasks(_: str) -> TaskSchemas:
+    return {}
+
+
+class Outputs(NamedTuple):
+    """What is declared where one team or plan is."""
+
+    tasks: TaskSchemas
+    """`{task: schema of its data}`."""
+    variables: Mapping[str, Json]
+    """Of those that one step sets."""
+    of_team: Callable[[str], TaskSchemas]
+    """The same of the tasks of another team."""
+
+    def declared(self, named: Path) -> Declared | None:
+        """What is declared of a path of the facts; None where nothing is."""
+        match named:
+            case ("tasks", task, "data", *rest):
+                return _declared(f"the data of task {task!r}", self.tasks.get(task), rest)
+            case ("teams", team, "tasks", task, "data", *rest):
+                what = f"the data of task '{team}/{task}'"
+                return _declared(what, self.of_team(team).get(task), rest)
+            case (name, *rest) if name in self.variables:
+                return _declared(f"the variable {name!r}", self.variables[name], rest)
+            case _:
+                return None
+
+
+NO_OUTPUTS = Outputs({}, {}, _no_tasks)
+
+
+def _declared(what: str, schema: Json | None, rest: list[str]) -> Declared | None:
+    return None if schema is None else Declared(what, schema, tuple(rest))
+
+
+class DeclaredOutputs:
+    """The outputs of one document."""
+
+    def __init__(self, document: SystemDocument, skills: Mapping[str, SkillContract]) -> None:
+        self._personas = document.llm_config.personas
+        self._tools = document.tools
+        self._skills = skills
+        orchestration = document.orchestration
+        self._teams = {} if orchestration is None else orchestration.teams
+        self._known: dict[str, TaskSchemas] = {}
+
+    def of(self, steps: Sequence[Step]) -> Outputs:
+        """Of one team or plan."""
+        return self._of(steps, 0)
+
+    def _of(self, steps: Sequence[Step], depth: int) -> Outputs:
+        tasks = self._tasks(steps, depth)
+        outputs = Outputs(tasks, {}, self._of_team)
+        for _ in range(2):  # the item of a loop may be one of a variable's
+            outputs = outputs._replace(variables=_variables(steps, outputs))
+        return outputs
+
+    def _of_team(self, team: str) -> TaskSchemas:
+        if team not in self._known:
+            known = self._teams.get(team)
+            self._known[team] = {} if known is None else self._tasks(known.tasks, 0)
+        return self._known[team]
+
+    def _tasks(self, steps: Sequence[Step], depth: int) -> TaskSchemas:
+        found = ((step.name, self._step(step, depth)) for step, _ in walk(steps, ()))
+        return {name: schema for name, schema in found if schema}
+
+    def _step(self, step: Step, depth: int) -> Json | None:
+        if isinstance(step, AgentStep | SkillStep) and _edited(step):
+            return None
+        match step:
+            case AgentStep():
+                return self._agent(step, depth)
+            case SkillStep(skill=name):
+                return self._contract(name)
+            case ToolStep(tool=name) if name in self._tools:
+                return self._contract(self._tools[name].skill)
+            case _:
+                return None
+
+    def _contract(self, name: str) -> Json | None:
+        contract = self._skills.get(name)
+        return None if contract is None else contract.output_schema
+
+    def _agent(self, step: AgentStep, depth: int) -> Json | None:
+        persona = self._personas.get(step.persona_key or "")
+        if persona is None:
+            return None
+        if step.agent_type == "generic_single_shot":
+            return _output_schema(step, persona)
+        plan = persona.execution_plan
+        if step.config is not None and "execution_plan" in step.config.model_fields_set:
+            plan = step.config.execution_plan
+        if step.agent_type != "generic_orchestrating" or not plan or depth >= _MOST_PLANS:
+            return None
+        return self._plan(plan, depth + 1)
+
+    def _plan(self, steps: Sequence[Step], depth: int) -> Json | None:
+        """Its variables, unless it returns something else; a caught failure is one, too."""
+        if any(isinstance(step, ReturnStep) for step, _ in walk(steps, ())):
+            return None
+        typed = self._of(steps, depth).variables
+        properties: Json = {name: _alone(typed.get(name, {})) for name in variables(steps)}
+        return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _alone(schema: Json) -> Json:
+    """The schema with what it refers to put in its place, so that it may stand in another one."""
+
+    def inlined(part: JsonValue, depth: int) -> JsonValue:
+        if depth > _DEEPEST:
+            return {}  # it refers to itself
+        here = resolved(part, schema)
+        if isinstance(here, list):
+            return [inlined(item, depth) for item in here]
+        if not isinstance(here, dict):
+            return here
+        return {key: inlined(below, depth + 1) for key, below in here.items() if key != "$defs"}
+
+    found = inlined(schema, 0)
+    return found if isinstance(found, dict) else {}
+
+
+def _edited(step: AgentStep | SkillStep) -> bool:
+    """Whether a person may make anything of what it gives."""
+    asked = step.requires_approval
+    return isinstance(asked, Consent) and asked.when == "after" and asked.editable
+
+
+def _output_schema(step: AgentStep, persona: PersonaDocument) -> Json | None:
+    schema = persona.output_schema
+    if step.config is not None and "output_schema" in step.config.model_fields_set:
+        over = step.config.output_schema
+        return deep_merge(schema or {}, over) if over is not None else None
+    return schema
+
+
+def _variables(steps: Sequence[Step], outputs: Outputs) -> dict[str, Json]:
+    """`{variable: schema}` of those that one step alone sets."""
+    setters: dict[str, list[Json | None]] = {}
+    for step, _ in walk(steps, ()):
+        for name, schema in _sets(step, partial(_item, outputs=outputs)):
+            setters.setdefault(name, []).append(outputs.tasks.get(step.name) if schema is None
+                                                else schema or None)  # fmt: skip
+    return {name: found[0] for name, found in setters.items() if len(found) == 1 and found[0]}
+
+
+def _sets(step: Step, item: Callable[[JsonValue], Json]) -> list[tuple[str, Json | None]]:
+    """What a step sets, each with its schema: empty when it is not known, None for its data's."""
+    found: list[tuple[str, Json | None]] = []
+    if step.output_variable is not None:
+        found.append((step.output_variable, None))
+    match step:
+        case LoopStep(loop_variable=str() as name, iterate_on=over):
+            found.append((name, item(over)))
+        case SetStep(values=values):
+            found += [(name, {}) for name in values]
+        case TryStep(catch=clauses) if clauses:
+            found.append(("error", {}))
+        case _:
+            pass
+    return found
+
+
+def _item(over: JsonValue, outputs: Outputs) -> Json:
+    """The schema of an item of what a loop goes over; empty when it is not known."""
+    if not isinstance(over, str) or not is_template(over):
+        return {}
+    try:
+        template = parse(over)
+    except BadTemplate:
+        return {}
+    if not template.shares or len(template.paths) != 1:
+        return {}  # more than a plain path
+    declared = outputs.declared(next(iter(template.paths)))
+    if declared is None:
+        return {}
+    here = schema_at(declared.schema, declared.path)
+    if here is None or here.get("type") != "array" or "prefixItems" in here:
+        return {}
+    item = resolved(here.get("items"), declared.schema)
+    if not isinstance(item, dict):
+        return {}
+    defs = declared.schema.get("$defs")
+    return {**item, "$defs": defs} if defs is not None and "$defs" not in item else item

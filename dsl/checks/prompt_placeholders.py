@@ -1,0 +1,64 @@
+"""`{name}` in a prompt that is filled as a template: it reaches the model as it stands."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from dsl.source.nodes import Node, Problems
+from dsl.templates.template import is_template
+from dsl.values import NodePath
+
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_PLACEHOLDER = re.compile(r"(?<![\w$\\{}])\{([A-Za-z_]\w*(?:\.\w+)*)\}(?!\})")
+_MOST_TOLD = 5
+
+
+class Placeholder(NamedTuple):
+    """One `{name}`, and the line of the text that it is in, from 1."""
+
+    name: str
+    line: int
+
+
+def placeholders(text: str) -> list[Placeholder]:
+    """Every `{name}` outside of templates, each name once."""
+    if "{" not in text:
+        return []
+    bare = _TEMPLATE.sub(lambda found: "\n" * found[0].count("\n"), text)
+    found: dict[str, int] = {}
+    for match in _PLACEHOLDER.finditer(bare):
+        found.setdefault(match[1], bare.count("\n", 0, match.start()) + 1)
+    return [Placeholder(name, line) for name, line in found.items()]
+
+
+def check_placeholders(
+    tree: Node,
+    problems: Problems,
+    prompts: Mapping[str, str | None],
+    place: Callable[[str], NodePath],
+) -> None:
+    """Warn of each prompt with placeholders, and say which syntax its persona is written in.
+
+    Args:
+        tree: the document.
+        problems: takes the warnings.
+        prompts: of one persona, which are filled as templates.
+        place: where a prompt is written.
+    """
+    texts = {key: text for key, text in prompts.items() if text is not None}
+    older = not any(is_template(text) for text in texts.values())
+    for key, text in texts.items():
+        found = placeholders(text)
+        if not found:
+            continue
+        names = ", ".join(f"`{{{one.name}}}`" for one in found[:_MOST_TOLD])
+        more = f" and {len(found) - _MOST_TOLD} more" if len(found) > _MOST_TOLD else ""
+        first = found[0]
+        written = f"`{{{{ input.{first.name} }}}}` or `{{{{ context.{first.name} }}}}`"
+        fix = "add `prompt_syntax: braces` to the persona" if older else f"write {written}"
+        syntax = ", written in the older syntax," if older else ""
+        problems.add(
+            "W512", tree.find(place(key)).line(first.line, f"{{{first.name}}}"), place(key),
+            f"the prompt{syntax} would reach the model with {names}{more} as "
+            f"{'it stands' if len(found) == 1 else 'they stand'}", fix=fix,
+        )  # fmt: skip

@@ -1,0 +1,319 @@
+"""Checks of one team or plan: names, references, conditions and templates, all at their place."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from dsl.checks.condition_checks import check_data
+from dsl.checks.known_answers import missing_field
+from dsl.checks.outputs import NO_OUTPUTS, Outputs
+from dsl.checks.step_checks import check_kind
+from dsl.errors import Code, listed, nearest
+from dsl.evaluate.operators import WITHOUT_VALUE, wrong_value
+from dsl.model.capabilities import Capabilities
+from dsl.model.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
+from dsl.model.document import ToolSection
+from dsl.model.facts import RESERVED, ROOTS
+from dsl.model.step_walk import (
+    blocks,
+    conditions,
+    leaves,
+    sets_as_well,
+    templated,
+    variables,
+    walk,
+)
+from dsl.model.steps import LoopStep, Step
+from dsl.paths import Path
+from dsl.paths import parse as parse_path
+from dsl.regular_expressions import pattern
+from dsl.source.nodes import UNREADABLE, Mark, Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.templates.fact_names import lacking
+from dsl.templates.template import BadTemplate, Template, is_template, parse
+from dsl.values import Json, NodePath
+
+EARLIER = "teams:"
+"""Marks, among the paths that are read, those into what earlier teams came to."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
+_TEMPLATE = re.compile(r"\{\{.*\}\}", re.DOTALL)
+
+
+def parsed(
+    text: str, node: Node, problems: Problems, path: NodePath, *, statements: bool = False
+) -> Template | None:
+    """The template; None, and a problem, where it does not work."""
+    try:
+        return parse(text, statements=statements)
+    except BadTemplate as error:
+        code = "E302" if error.forbidden else "E301"
+        told = f"the template does not work: {error}"
+        problems.add(code, node.line(error.line), path, told)
+        return None
+
+
+@dataclass(slots=True)
+class Checker:
+    """Checks the steps of one team or one plan against what they may name."""
+
+    tree: Node
+    problems: Problems
+    capabilities: Capabilities
+    teams: Mapping[str, Collection[str]]
+    """`{team id: its task names}`."""
+    steps: Sequence[Step]
+    path: NodePath
+    inputs: Collection[str] | None = None
+    """The names that `input` has here; None when they are not known."""
+    tools: Mapping[str, ToolSection] = field(default_factory=dict[str, ToolSection])
+    """The tools that the document declares."""
+    given: Collection[str] = ()
+    """Variables that are there from the beginning."""
+    outputs: Outputs = NO_OUTPUTS
+    """What the data of tasks and the variables can look like, where that is declared."""
+    flags: Collection[str] | None = None
+    """The persona's flags, which its prompts may name; None where there are none to name."""
+    reads: dict[str, None] = field(default_factory=dict[str, None])
+    """Context paths that are looked at, in order; those into earlier teams are marked."""
+    _walked: list[tuple[Step, NodePath]] | None = None
+    _names: dict[str, None] | None = None
+    _variables: dict[str, NodePath] | None = None
+
+    def run(self) -> None:
+        """Check every step."""
+        self._unique_names()
+        self._variable_names()
+        self._loop_variables(self.steps, self.path, {})
+        for step, path in self.walked:
+            for condition, place in conditions(step, path):
+                self.condition(condition, place)
+            for value in templated(step, path):
+                self.value(value.value, value.path)
+            check_kind(self, step, path)
+
+    @property
+    def walked(self) -> list[tuple[Step, NodePath]]:
+        """Every step of this team or plan, nested ones too, in written order, with its place."""
+        if self._walked is None:
+            self._walked = list(walk(self.steps, self.path))
+        return self._walked
+
+    @property
+    def task_names(self) -> dict[str, None]:
+        """The names of all steps."""
+        if self._names is None:
+            self._names = dict.fromkeys(step.name for step, _ in self.walked)
+        return self._names
+
+    @property
+    def variables(self) -> dict[str, NodePath]:
+        """What some step sets, and where below the steps."""
+        if self._variables is None:
+            self._variables = variables(self.steps)
+        return self._variables
+
+    @property
+    def only_caught(self) -> bool:
+        """Whether `error` is nothing but the failure that a `catch` caught."""
+        return "error" not in self.given and not any(
+            sets_as_well(step, "error") for step, _ in self.walked
+        )
+
+    def at(self, path: NodePath) -> Mark:
+        """Where the value at the path stands."""
+        return self.tree.find(path).mark
+
+    def _unique_names(self) -> None:
+        first: dict[str, NodePath] = {}
+        for step, path in self.walked:
+            place = (*path, "name")
+            if "/" in step.name or "#" in step.name:
+                self.problems.add(
+                    "E105", self.at(place), place, f"no step can be called {step.name!r}",
+                    allowed="a name without / and #, which part the ids of approvals",
+                )  # fmt: skip
+            if step.name in first and step.name != UNREADABLE:
+                line = self.at(first[step.name]).line
+                self.problems.add(
+                    "E208", self.at(place), place,
+                    f"the name {step.name!r} is taken by the step on line {line}",
+                    fix="give each step of a team or plan its own name",
+                )  # fmt: skip
+            first.setdefault(step.name, place)
+
+    def _variable_names(self) -> None:
+        for name, path in self.variables.items():
+            reserved = name in ROOTS or name in RESERVED
+            if reserved or not _IDENTIFIER.match(name):
+                place = (*self.path, *path)
+                node = self.tree.find(place)
+                why = "is a name of the language" if reserved else "is no identifier"
+                self.problems.add(
+                    "E105", node.at if "values" in path else node.mark, place,
+                    f"no variable can be called {name!r}: it {why}",
+                    allowed="letters, digits and _, but not " + listed((*ROOTS, *RESERVED)),
+                )  # fmt: skip
+
+    def _loop_variables(
+        self, steps: Sequence[Step], path: NodePath, taken: Mapping[str, str]
+    ) -> None:
+        """Note a loop whose item has the name of an outer loop's: it would take it away."""
+        for index, step in enumerate(steps):
+            here = (*path, index)
+            inner = dict(taken)
+            if isinstance(step, LoopStep) and step.loop_variable is not None:
+                if step.loop_variable in taken:
+                    place = (*here, "loop_variable")
+                    self.problems.add(
+                        "E208", self.at(place), place, f"{step.loop_variable!r} is the item of the "
+                        f"loop {taken[step.loop_variable]!r} around it",
+                        fix="give the inner item a name of its own",
+                    )  # fmt: skip
+                inner[step.loop_variable] = step.name
+            for below, place in blocks(step, here):
+                self._loop_variables(below, place, inner)
+
+    def condition(self, condition: Condition, path: NodePath) -> None:
+        """Check a condition: its tasks, operator values, regular expressions, templates."""
+        for leaf, place in leaves(condition, path):
+            match leaf:
+                case TaskField(task=task) | TaskStatus(task=task):
+                    if task not in self.task_names:
+                        self.unknown("E206", "task", task, self.task_names, (*place, "task"))
+                case ContextField(context_field=field_path):
+                    self.reads[field_path] = None
+                case Expression(expression=text):
+                    self._expression(text, place)
+                case _:
+                    pass
+            if isinstance(leaf, TaskField):
+                self._field(leaf.task, parse_path(leaf.output_field), (*place, "output_field"))
+            if isinstance(leaf, TaskField | ContextField):
+                self._operator_value(leaf, place)
+            if isinstance(leaf, TaskField):
+                schema = self.outputs.tasks.get(leaf.task)
+                check_data(leaf, schema, self.tree, self.problems, place)
+
+    def _expression(self, text: str, path: NodePath) -> None:
+        if not is_template(text):
+            self.problems.add(
+                "E109", self.at(path), path, f"{text!r} is no condition",
+                allowed="all_success, any_success, any_failure, all_failure, or {{ ... }}",
+                fix=nearest(text, ("all_success", "any_success", "any_failure", "all_failure")),
+            )  # fmt: skip
+            return
+        self.value(text, (*path, "expression"))
+        try:
+            single = parse(text).single
+        except BadTemplate:
+            return  # told with all templates
+        if not single:
+            self.problems.add(
+                "E109", self.at(path), path, f"the text {text!r} is no condition: it always holds",
+                allowed="one expression: {{ ... }} around all of it",
+                fix="write the comparison inside the braces",
+            )  # fmt: skip
+
+    def _misfits(self, path: NodePath) -> bool:
+        below = f"{self.problems.place(path)}."
+        found = self.problems.found
+        return any(p.code.startswith(("E1", "E401")) and p.path.startswith(below) for p in found)
+
+    def _field(self, task: str, path: Path, place: NodePath) -> None:
+        """Whether a task's data can have something at the path."""
+        told = f"the data of task {task!r}"
+        self._known_field(self.outputs.tasks.get(task), told, path, place, self.at(place))
+
+    def _known_field(
+        self, schema: Json | None, what: str, path: Path, place: NodePath, mark: Mark
+    ) -> None:
+        """Whether data of a declared form can have something at the path."""
+        if UNREADABLE in path:
+            return
+        missing = missing_field(schema, path)
+        if missing is not None and not self.problems.has("E303", place):
+            self.problems.add(
+                "E210", mark, place,
+                f"{what} never has {'.'.join(path)}: its schema has no {missing.segment!r} there",
+                allowed=listed(missing.known), fix=nearest(missing.segment, missing.known),
+            )  # fmt: skip
+
+    def _operator_value(self, leaf: TaskField | ContextField, path: NodePath) -> None:
+        place = (*path, "value")
+        if self._misfits(path):
+            return  # told already: what is missing may only be misspelt
+        if "value" not in leaf.model_fields_set and leaf.operator not in WITHOUT_VALUE:
+            self.problems.add(
+                "E102", self.tree.find(path).at, place, "the key 'value' is missing: the operator "
+                f"{leaf.operator!r} compares with nothing",
+                fix="add `value:`, or an operator that needs none: " + listed(WITHOUT_VALUE),
+            )  # fmt: skip
+            return
+        if isinstance(leaf.value, str) and _TEMPLATE.search(leaf.value):
+            self.problems.add(
+                "E402", self.at(place), place, f"the value {leaf.value!r} is compared as it "
+                "stands, and looks like a template",
+                fix="write the condition as one expression: "
+                '`condition: "{{ context.a == context.b }}"`',
+            )  # fmt: skip
+            return
+        wrong = wrong_value(leaf.operator, leaf.value)
+        if wrong is not None:
+            self.problems.add(
+                "E402", self.at(place), place,
+                f"the operator {leaf.operator!r} {wrong}, not {leaf.value!r}",
+            )  # fmt: skip
+        elif leaf.operator == "matches" and isinstance(leaf.value, str):
+            try:
+                pattern(leaf.value)
+            except ValueError as error:
+                self.problems.add(
+                    "E403", self.at(place), place,
+                    f"the regular expression {leaf.value!r} does not compile: {error}",
+                    fix="RE2 syntax: no look-around, no back references",
+                )  # fmt: skip
+
+    def value(self, value: object, path: NodePath, *, statements: bool = False) -> None:
+        """Check every template in a value."""
+        if isinstance(value, str):
+            if is_template(value):
+                self.template(value, path, statements=statements)
+        elif isinstance(value, dict):
+            for key, item in cast("dict[str, object]", value).items():
+                self.value(item, (*path, key))
+        elif isinstance(value, list):
+            for index, item in enumerate(cast("list[object]", value)):
+                self.value(item, (*path, index))
+
+    def template(self, text: str, path: NodePath, *, statements: bool = False) -> None:
+        """Check one template: it parses, and every name in it can have a value."""
+        node = self.tree.find(path)
+        template = parsed(text, node, self.problems, path, statements=statements)
+        if template is None:
+            return
+        for named, line in template.paths.items():
+            if named[0] == "context":
+                self.reads[".".join(named[1:])] = None
+            if named[0] == "teams":
+                self.reads[EARLIER + ".".join(named[1:])] = None
+            self._name(named, node.line(line, named[0]), path)
+
+    def _name(self, named: Path, mark: Mark, path: NodePath) -> None:
+        declared = self.outputs.declared(named)
+        if declared is not None:
+            self._known_field(declared.schema, declared.what, declared.path, path, mark)
+        wrong = lacking(named, self)
+        if wrong is not None:
+            known = [one for one in wrong.known if one != UNREADABLE]
+            self.problems.add(
+                "E207", mark, path, f"the template names {'.'.join(named)}, and {wrong.told}",
+                allowed=listed(known), fix=nearest(wrong.segment, known),
+            )  # fmt: skip
+
+    def unknown(
+        self, code: Code, what: str, name: str, known: Collection[str], path: NodePath
+    ) -> None:
+        """Note a name that refers to nothing, with the names that there are."""
+        unknown(self.problems, self.at(path), path, code, what, name, known)

@@ -1,0 +1,160 @@
+"""Templates where none is filled: they would stay the text that they are, so they are refused."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import cast
+
+from pydantic import BaseModel
+
+from dsl.model.conditions import ContextField, Expression, TaskField
+from dsl.model.document import (
+    LlmConfig,
+    RoutingDocument,
+    RuleDocument,
+    SystemDocument,
+    TeamDocument,
+    ToolSection,
+)
+from dsl.model.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
+from dsl.model.steps import STEP_MODELS, PersonaDocument, StepBase
+from dsl.model.terms import ApprovalTerms, Consent
+from dsl.source.nodes import UNREADABLE, Node, Problems
+from dsl.templates.template import is_template
+from dsl.values import NodePath
+
+_KEY = "\0key"
+"""Ends the place of a text that is a key."""
+
+_FILLED: dict[type[BaseModel], tuple[str, ...]] = {
+    PersonaDocument: ("prompts",),
+    RuleDocument: ("context_updates",),
+    RoutingDocument: ("context_updates",),
+    Expression: ("expression",),
+    Consent: FILLED_OF_CONSENTS,
+    **{model: FILLED_OF_STEPS[kind] for kind, model in STEP_MODELS.items()},
+}
+"""What is filled when it is used; docs/language.md, "Templates"."""
+
+_LEFT: dict[type[BaseModel], tuple[str, ...]] = {
+    SystemDocument: ("description", "worker"),  # a command may well have braces of its own
+    TeamDocument: ("description",),
+    ToolSection: ("description",),
+    PersonaDocument: ("description", "output_schema"),
+    ApprovalTerms: ("schema_",),
+    LlmConfig: ("agents",),
+    StepBase: ("description", "output_variable"),
+}
+"""What no one fills either, and what others read: people, models, programs; or told elsewhere."""
+
+_INSTEAD = {
+    **dict.fromkeys(
+        ("team", "next_team", "default", "entry_team", "on_timeout", "concentrator"),
+        "write a team's id, and let routing rules or a step of `type: branch` choose",
+    ),
+    **dict.fromkeys(
+        ("persona_key", "agent_type", "prompt"),
+        "write it out, and let a step of `type: branch` choose between tasks",
+    ),
+    "skill": "write the skill's name; the `tool` of a step may be a template",
+    **dict.fromkeys(
+        ("model", "provider"),
+        "write it out; `config:` on a task may name another one, and so may `--model`",
+    ),
+    **dict.fromkeys(
+        ("approvers", "to", "groups", "notify"),
+        "write the names out, and let a step of `type: branch` choose between approvals",
+    ),
+    "signal": "write the signal's name; what differs from run to run belongs into its payload",
+    "error": "write the type of failure; what differs belongs into `message:`",
+    **dict.fromkeys(
+        ("context_field", "output_field", "task", "value"),
+        'write the condition as one expression: `condition: "{{ ... }}"`',
+    ),
+    "flags": "write it into the prompt, or give it as the task's `input`",
+    "fixed": "give it with the step's `arguments`, or write it out",
+    "api_key_env": "write the NAME of the environment variable",
+}
+
+
+def refuse_unfilled(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    """Note every template that would stay literal text."""
+    for path, field, text in _texts(document, (), ""):
+        if not is_template(text) or path[-1:] == (_KEY,):
+            continue
+        problems.add(
+            "E303", tree.find(path).mark, path,
+            f"a template is not filled here: {field!r} is taken as it is written",
+            fix=_INSTEAD.get(field, "write the value itself"),
+        )  # fmt: skip
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal would obey, or a line would end at."""
+
+_FREE = ("value", "fixed", "flags", "message", "prompt", "run")
+"""Fields with texts that are no names."""
+
+
+def refuse_control_characters(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    """Note every name, of whatever it is, that holds a control character."""
+    for path, field, text in _texts(document, (), ""):
+        found = _CONTROL.search(text)
+        if found is None or field in _FREE or text == UNREADABLE:
+            continue
+        is_key = path[-1] == _KEY
+        place = (*path[:-1], text) if is_key else path
+        node = tree.find(place)
+        name = f"the name {text!r}" if is_key else f"{field!r}"
+        problems.add(
+            "E214", node.at if is_key else node.mark, place,
+            f"{name} holds the control character U+{ord(found[0]):04X}",
+            allowed="a text on one line, without control characters",
+            fix="write the name without it",
+        )  # fmt: skip
+
+
+@cache
+def _fields(model: type[BaseModel]) -> tuple[tuple[str, str, bool], ...]:
+    """Name, key and whether it is filled of each field that can have a template."""
+    left = {name for base, names in _LEFT.items() if issubclass(model, base) for name in names}
+    filled = _FILLED.get(model, ())
+    return tuple(
+        (name, info.alias or name, name in filled)
+        for name, info in model.model_fields.items()
+        if name not in left
+    )
+
+
+def _texts(value: object, path: NodePath, field: str) -> Iterator[tuple[NodePath, str, str]]:
+    """Each text that is not filled: where it stands, in which field, and the text itself.
+
+    Of a key of a mapping, `_KEY` stands in the place of the key.
+    """
+    match value:
+        case str():
+            yield path, field, value
+        case BaseModel():
+            yield from _of_model(value, path)
+        case Mapping():
+            for key, item in cast("Mapping[str, object]", value).items():
+                yield (*path, _KEY), field, key
+                yield from _texts(item, (*path, key), field)
+        case tuple() | list():
+            for index, item in enumerate(cast("list[object]", value)):
+                yield from _texts(item, (*path, index), field)
+        case _:
+            return
+
+
+def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str, str]]:
+    for name, key, filled in _fields(type(value)):
+        below = getattr(value, name)
+        if isinstance(value, ToolSection) and isinstance(below, Consent):
+            # a tool is called from anywhere, so its question has nothing to be filled from
+            for word in FILLED_OF_CONSENTS:
+                yield from _texts(getattr(below, word), (*path, key, word), word)
+        compared = name == "value" and isinstance(value, TaskField | ContextField)
+        if filled or (compared and isinstance(below, str)):  # E402 tells it
+            continue
+        yield from _texts(below, (*path, key), key)

@@ -1,0 +1,40 @@
+"""Personas that no task uses: what is certain of them, whoever may use them."""
+
+from collections.abc import Collection
+
+from dsl.model.document import LlmConfig
+from dsl.model.steps import PersonaDocument
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import NodePath
+
+
+def check_written_model(
+    persona: PersonaDocument,
+    place: NodePath,
+    llm: LlmConfig,
+    providers: Collection[str],
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Check the provider and the model that a persona names itself; defaults are no part of it.
+
+    Args:
+        persona: as it is written.
+        place: where it is written.
+        llm: the section that it stands in.
+        providers: those that the worker has.
+        tree: of the document.
+        problems: where it is noted.
+    """
+    written = persona.provider
+    if written is not None and written not in providers:
+        where = (*place, "provider")
+        mark = tree.find(where).mark
+        unknown(problems, mark, where, "E205", "provider", written, providers)
+        return
+    section = llm.providers.get(str(written or llm.default_provider))
+    valid = section.valid_models if section is not None else ()
+    if persona.model is not None and valid and persona.model not in valid:
+        where = (*place, "model")
+        unknown(problems, tree.find(where).mark, where, "E105", "model", persona.model, valid)

@@ -1,0 +1,363 @@
+"""Agents of a plan: personas merged with a task's config, prompts checked, plans resolved.
+
+The rule of seed c4h 3.2 and 3.3: the task's `config` is deep-merged onto the persona; neither
+is changed. What comes out is a snapshot that needs nothing else.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, cast
+
+from dsl.checks.consent_checks import checked_by, of_contract
+from dsl.checks.format_checks import warn_of_formats
+from dsl.checks.outputs import DeclaredOutputs
+from dsl.checks.prompt_checks import PromptChecks, check_syntax
+from dsl.checks.reference_checks import Checker
+from dsl.checks.unused_personas import check_written_model
+from dsl.compile.models import ModelChoice
+from dsl.errors import listed
+from dsl.model.budgets import Budgets
+from dsl.model.capabilities import Capabilities
+from dsl.model.document import SystemDocument
+from dsl.model.merge import deep_merge
+from dsl.model.plan import Persona
+from dsl.model.step_walk import rebuilt
+from dsl.model.steps import (
+    AgentStep,
+    LoopStep,
+    PersonaDocument,
+    SkillStep,
+    SkillTerms,
+    Step,
+    ToolStep,
+    WaitStep,
+)
+from dsl.model.terms import Approval, Consent
+from dsl.source.nodes import UNREADABLE
+from dsl.source.unknown_names import unknown
+from dsl.source.yaml_reader import Node, Problems
+from dsl.values import Json, NodePath
+
+ORCHESTRATING = "generic_orchestrating"
+_PERSONAS: NodePath = ("llm_config", "personas")
+
+SchemaProblem = Callable[[Json], str | None]
+"""Says what is wrong with a JSON Schema, or None; handed in, for it needs a library."""
+
+
+class AgentResolver:
+    """Resolves the agents of all teams into the personas of one plan."""
+
+    def __init__(
+        self,
+        document: SystemDocument,
+        tree: Node,
+        problems: Problems,
+        capabilities: Capabilities,
+        model: str | None,
+        schema_problem: SchemaProblem,
+        teams: Mapping[str, Sequence[str]],
+        outputs: DeclaredOutputs,
+    ) -> None:
+        self.llm = document.llm_config
+        self.tree = tree
+        self.problems = problems
+        self.capabilities = capabilities
+        self.schema_problem = schema_problem
+        self.teams = teams
+        self.tools = document.tools
+        self.outputs = outputs
+        self.personas: dict[str, Persona] = {}
+        self.uses_legacy = False
+        self.budgets: dict[str, tuple[Budgets, NodePath]] = {}
+        """`{plan key: the task's own budgets and their place}`."""
+        self._models = ModelChoice(document.llm_config, tree, problems, capabilities, model)
+        self._open: list[str] = []
+        self._used: set[str] = set()
+
+    def team_steps(
+        self, team: str, tasks: Sequence[Step], path: NodePath, checker: Checker
+    ) -> tuple[tuple[Step, ...], dict[str, None]]:
+        """The team's steps, resolved, and the context paths that its agents read."""
+        reads: dict[str, None] = {}
+        steps = self._steps(tasks, path, checker, team, reads, in_plan=False)
+        return steps, reads
+
+    def _steps(
+        self,
+        steps: Sequence[Step],
+        path: NodePath,
+        checker: Checker,
+        place: str,
+        reads: dict[str, None],
+        *,
+        in_plan: bool,
+    ) -> tuple[Step, ...]:
+        def inner(below: Sequence[Step], where: NodePath) -> tuple[Step, ...]:
+            return self._steps(below, where, checker, place, reads, in_plan=in_plan)
+
+        resolved: list[Step] = []
+        for index, step in enumerate(steps):
+            here = (*path, index)
+            match step:
+                case AgentStep():
+                    resolved.append(self._agent(step, here, checker, place, reads))
+                case SkillStep():
+                    resolved.append(self._skill(step, here, in_plan))
+                case ToolStep() if not in_plan:
+                    self._not_a_task(here, "tool", step.tool)
+                    resolved.append(step)
+                case LoopStep():
+                    loop = step.model_copy(update={"repeated_calls": _repeated_calls(step)})
+                    resolved.append(rebuilt(loop, here, inner))
+                case _:
+                    resolved.append(rebuilt(step, here, inner))
+        return tuple(resolved)
+
+    def _skill(self, step: SkillStep, path: NodePath, in_plan: bool) -> SkillStep:
+        if not in_plan:
+            self._not_a_task(path, "skill", step.skill)
+        contract = self.capabilities.skills.get(step.skill)
+        if contract is None:
+            return step
+        terms = SkillTerms(
+            effect=contract.effect,
+            timeout=step.timeout or contract.timeout,
+            retries=contract.retries,
+        )
+        approval = checked_by(
+            step.requires_approval, of_contract(step.requires_approval, contract),
+            (*path, "requires_approval"), self.tree, self.problems,
+        )  # fmt: skip
+        return step.model_copy(update={"terms": terms, "requires_approval": approval})
+
+    def _not_a_task(self, path: NodePath, what: str, name: str) -> None:
+        if name == UNREADABLE:
+            return
+        self.problems.add(
+            "E501", self.tree.find((*path, what)).at, path,
+            f"a team's task is an agent's work, and {name!r} is a {what}",
+            fix="call it from the execution_plan of a generic_orchestrating persona",
+        )  # fmt: skip
+
+    def _agent(
+        self,
+        step: AgentStep,
+        path: NodePath,
+        checker: Checker,
+        place: str,
+        reads: dict[str, None],
+    ) -> AgentStep:
+        if step.agent_class is not None:
+            return self._legacy(step, path, reads)
+        missing = [key for key in ("agent_type", "persona_key") if getattr(step, key) is None]
+        for key in missing:
+            fix = "add `persona_key:`" if key == "persona_key" else (
+                f"add `agent_type:` ({', '.join(self.capabilities.agent_types)})")  # fmt: skip
+            self.problems.add("E102", self.tree.find(path).at, (*path, key),
+                              f"the key {key!r} is missing", fix=fix)  # fmt: skip
+        self._agent_type(step, path)
+        persona = self._persona(step, path)
+        if persona is None or missing:
+            return step
+        key = str(step.persona_key)
+        self._used.add(key)
+        plan_key = f"{key}@{place}.{step.name}" if step.config is not None else key
+        origin = (*path, "config") if step.config is not None else (*_PERSONAS, key)
+        persona = self._checked(step, persona, path, origin, checker, plan_key, reads)
+        self.personas[plan_key] = persona
+        if step.config is not None and step.config.budgets is not None:
+            self.budgets[plan_key] = (step.config.budgets, (*path, "config", "budgets"))
+        approval = self._consent(step, persona, path)
+        return step.model_copy(
+            update={"persona_key": plan_key, "config": None, "requires_approval": approval}
+        )
+
+    def _consent(self, step: AgentStep, persona: Persona, path: NodePath) -> Approval:
+        """An answer that a person may change is held against the schema of answers."""
+        asked = step.requires_approval
+        after = isinstance(asked, Consent) and asked.when == "after"
+        declared = persona.output_schema if after and step.agent_type != ORCHESTRATING else None
+        place = (*path, "requires_approval")
+        return checked_by(asked, declared, place, self.tree, self.problems)
+
+    def _legacy(self, step: AgentStep, path: NodePath, reads: dict[str, None]) -> AgentStep:
+        self.uses_legacy = True
+        if step.agent_type is not None or step.persona_key is not None:
+            self.problems.add(
+                "E107", self.tree.find((*path, "agent_class")).at, path,
+                f"the task {step.name!r} says both agent_class and agent_type or persona_key",
+                fix="keep `agent_type` and `persona_key`; `agent_class` is the older form",
+            )  # fmt: skip
+        if step.config is not None:
+            self.problems.add(
+                "E108", self.tree.find((*path, "config")).at, (*path, "config"),
+                "`config` is laid over a persona, and a legacy agent has none",
+                fix=f"write it under llm_config.agents.{step.name}",
+            )  # fmt: skip
+        if step.input is None:
+            reads[""] = None  # a legacy agent is given the whole context
+        return step
+
+    def _agent_type(self, step: AgentStep, path: NodePath) -> None:
+        known = self.capabilities.agent_types
+        if step.agent_type is None or step.agent_type in known:
+            return
+        place = (*path, "agent_type")
+        if step.agent_type in self.capabilities.skills:
+            self.problems.add(
+                "E203", self.tree.find(place).mark, place,
+                f"{step.agent_type!r} is a skill, and a task needs an agent type",
+                allowed=listed(known), fix="skills are called by execution plans",
+            )  # fmt: skip
+            return
+        mark = self.tree.find(place).mark
+        unknown(self.problems, mark, place, "E203", "agent type", step.agent_type, known)
+
+    def _persona(self, step: AgentStep, path: NodePath) -> Persona | None:
+        if step.persona_key is None:
+            return None
+        written = self.llm.personas.get(step.persona_key)
+        if written is None:
+            known = self.tree.find(_PERSONAS).entries()
+            if step.persona_key not in known:
+                place = (*path, "persona_key")
+                mark = self.tree.find(place).mark
+                unknown(self.problems, mark, place, "E202", "persona", step.persona_key, known)
+            return None
+        own = _plain(written)
+        merged = own if step.config is None else deep_merge(own, _plain(step.config))
+        origins = ((*path, "config"), (*_PERSONAS, step.persona_key))
+        return self._models.complete(_without_nulls(merged), origins, step.persona_key)
+
+    def _checked(
+        self,
+        step: AgentStep,
+        persona: Persona,
+        path: NodePath,
+        origin: NodePath,
+        checker: Checker,
+        plan_key: str,
+        reads: dict[str, None],
+    ) -> Persona:
+        self._schema(persona.output_schema, self._origin(step, origin, "output_schema"))
+        if step.agent_type == ORCHESTRATING:
+            check_syntax(self.tree, self.problems, persona.prompts, persona.prompt_syntax,
+                         lambda key: self._origin(step, origin, "prompts", key))  # fmt: skip
+            return self._with_plan(step, persona, path, origin, plan_key, reads)
+        if persona.execution_plan and step.agent_type == "generic_single_shot":
+            where = (*path, "agent_type")
+            self.problems.add(
+                "E503", self.tree.find(where).mark, where,
+                f"the persona {step.persona_key!r} has an execution_plan, which a "
+                "generic_single_shot agent would never follow",
+                fix=f"use `agent_type: {ORCHESTRATING}`",
+            )  # fmt: skip
+            return persona
+        texts = PromptChecks(self.tree, self.problems, checker, reads)
+        texts.check(step, persona, path, lambda *keys: self._origin(step, origin, *keys))
+        return persona
+
+    def _schema(self, schema: Json | None, where: NodePath) -> None:
+        wrong = None if schema is None else self.schema_problem(schema)
+        if wrong is not None:
+            self.problems.add("E505", self.tree.find(where).mark, where,
+                              f"the output_schema is no JSON Schema: {wrong}")  # fmt: skip
+        elif schema is not None:
+            warn_of_formats(schema, self.problems, self.tree.find(where).mark, where)
+
+    def _origin(self, step: AgentStep, origin: NodePath, *keys: str) -> NodePath:
+        """Where a field of the merged persona is written: the task's config, or the persona."""
+        node: Node | None = self.tree.find(origin)
+        for key in keys:
+            node = node.child(key) if node is not None else None
+        return (*origin, *keys) if node is not None else (*_PERSONAS, str(step.persona_key), *keys)
+
+    def _with_plan(
+        self,
+        step: AgentStep,
+        persona: Persona,
+        path: NodePath,
+        origin: NodePath,
+        plan_key: str,
+        reads: dict[str, None],
+    ) -> Persona:
+        where = (*path, "persona_key")
+        if persona.execution_plan is None:
+            spot = (*_PERSONAS, str(step.persona_key))
+            self.problems.add(
+                "E503", self.tree.find(spot).at, spot,
+                f"the persona {step.persona_key!r} has no execution_plan, and the task "
+                f"{step.name!r} needs one",
+                fix="add `execution_plan:`, or use `agent_type: generic_single_shot`",
+            )  # fmt: skip
+            return persona
+        if plan_key in self._open:
+            self.problems.add(
+                "E503", self.tree.find(where).mark, where,
+                f"the execution_plan of {step.persona_key!r} contains itself",
+            )  # fmt: skip
+            return persona
+        plan_path = self._origin(step, origin, "execution_plan")
+        inputs = tuple(step.input) if isinstance(step.input, dict) else None
+        checker = Checker(
+            self.tree, self.problems, self.capabilities, self.teams, persona.execution_plan,
+            plan_path, inputs=inputs if step.input is not None else (), tools=self.tools,
+            outputs=self.outputs.of(persona.execution_plan),
+        )  # fmt: skip
+        checker.run()
+        self._open.append(plan_key)
+        steps = self._steps(
+            persona.execution_plan, plan_path, checker, plan_key, reads, in_plan=True
+        )
+        self._open.pop()
+        reads.update(checker.reads)
+        return persona.model_copy(update={"execution_plan": steps})
+
+    def check_unused(self) -> None:
+        """Check the personas that no task uses, so that no mistake stays hidden."""
+        for key, persona in self.llm.personas.items():
+            if key not in self._used:
+                self._unused(persona, (*_PERSONAS, key))
+
+    def _unused(self, persona: PersonaDocument, place: NodePath) -> None:
+        """What is certain of a persona, whoever may use it."""
+        if self._models.model is None:  # else no persona's own is asked
+            check_written_model(persona, place, self.llm, self.capabilities.providers, self.tree,
+                                self.problems)  # fmt: skip
+        self._schema(persona.output_schema, (*place, "output_schema"))
+        check_syntax(self.tree, self.problems, persona.prompts or {}, persona.prompt_syntax,
+                     lambda key: (*place, "prompts", key))  # fmt: skip
+        plan = persona.execution_plan
+        if plan is not None:
+            Checker(self.tree, self.problems, self.capabilities, self.teams, plan,
+                    (*place, "execution_plan"), tools=self.tools,
+                    outputs=self.outputs.of(plan)).run()  # fmt: skip
+
+
+def _without_nulls(persona: Json) -> Json:
+    """What a null takes away is not there, at the top and among the prompts."""
+    kept: Json = {key: value for key, value in persona.items() if value is not None}
+    prompts = kept.get("prompts")
+    if isinstance(prompts, dict):
+        kept["prompts"] = {key: text for key, text in prompts.items() if text is not None}
+    return kept
+
+
+def _plain(persona: PersonaDocument) -> Json:
+    """The fields that make an agent; budgets are the run's affair."""
+    plain = persona.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude={"budgets"})
+    return cast("Json", plain)
+
+
+def _repeated_calls(step: LoopStep) -> Literal["stop", "allow"] | None:
+    """What the loop says of calls that repeat; unless it does, what it is tells.
+
+    One that waits between its rounds looks whether something has changed. One over a list ends
+    by itself: its calls count for the loop around it, if there is one.
+    """
+    if step.repeated_calls is not None:
+        return step.repeated_calls
+    if any(isinstance(inner, WaitStep) for inner in step.body):
+        return "allow"
+    over_a_list = step.iterate_on is not None and step.break_when is None
+    return None if over_a_list else "stop"

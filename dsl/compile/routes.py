@@ -1,0 +1,229 @@
+"""Routing of a document -> of a plan: every team that it names exists, and fan-outs meet."""
+
+from collections.abc import Iterator, Sequence
+
+from dsl.checks.reference_checks import Checker
+from dsl.errors import listed, nearest
+from dsl.logic.routing_gaps import either, holes
+from dsl.logic.solver import Effort
+from dsl.model.document import Orchestration, RoutingDocument, RuleDocument, TeamDocument
+from dsl.model.plan import Routing, Rule
+from dsl.model.step_walk import asks, walk
+from dsl.paths import parse
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import NodePath
+
+
+def targets(next_team: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The teams that a route leads to."""
+    if next_team is None:
+        return ()
+    return (next_team,) if isinstance(next_team, str) else tuple(next_team)
+
+
+class RouteCompiler:
+    """Compiles and checks the routing of all teams."""
+
+    def __init__(self, orchestration: Orchestration, tree: Node, problems: Problems) -> None:
+        self.teams = orchestration.teams
+        self.tree = tree
+        self.problems = problems
+        self.effort = Effort()
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Every team that the document names, readable or not."""
+        return tuple(self.tree.find(("orchestration", "teams")).entries())
+
+    def check_team(self, name: str, path: NodePath) -> None:
+        """Note a team that does not exist."""
+        if name not in self.known:
+            mark = self.tree.find(path).mark
+            unknown(self.problems, mark, path, "E201", "team", name, self.known)
+
+    def check_clean_up(self, name: str | None, path: NodePath) -> None:
+        """Note a team that cleans up and does not exist, or waits for branches that never come."""
+        if name is None:
+            return
+        self.check_team(name, path)
+        team = self.teams.get(name)
+        if team is not None and team.type == "concentrator":
+            self.problems.add(
+                "E107", self.tree.find(path).mark, path,
+                f"{name!r} collects the branches of a fan-out, and nothing fans out to a clean-up",
+                fix="name a team of another type",
+            )  # fmt: skip
+
+    def routing(self, team: TeamDocument, path: NodePath, checker: Checker) -> Routing | None:
+        """The routing of one team."""
+        written = team.routing
+        if written is None:
+            return None
+        checker.value(written.context_updates, (*path, "context_updates"))
+        rules = tuple(
+            self._rule(rule, (*path, "rules", index), checker)
+            for index, rule in enumerate(written.rules)
+        )
+        if written.default is not None:
+            self.check_team(written.default, (*path, "default"))
+        ends = "default" in written.model_fields_set and written.default is None
+        if written.rules and written.default is None and not ends:
+            self._without_default(team, written, path)
+        return Routing(
+            rules=rules,
+            default=written.default,
+            ends_by_default=ends,
+            context_updates=written.context_updates,
+        )
+
+    def _without_default(
+        self, team: TeamDocument, written: RoutingDocument, path: NodePath
+    ) -> None:
+        """Note rules that leave a success without a route; failures alone are the analysis's."""
+        rules = [rule.condition for rule in written.rules]
+        left = holes(team.tasks, team.stop_on_failure, rules, self.effort)
+        if left.after_success:
+            failed = f", and when {either(left.after_failure)} fails," if left.after_failure else ""
+            self.problems.add(
+                "W501", self.tree.find(path).at, path,
+                f"when no rule matches{failed} the run fails: there is no default",
+                fix="add `default:` with a team, or `default: null` to end there",
+            )  # fmt: skip
+
+    def _rule(self, rule: RuleDocument, path: NodePath, checker: Checker) -> Rule:
+        if rule.condition is not None:
+            checker.condition(rule.condition, (*path, "condition"))
+        checker.value(rule.context_updates, (*path, "context_updates"))
+        fans_out = not isinstance(rule.next_team, str | None)
+        for index, target in enumerate(targets(rule.next_team)):
+            place = (*path, "next_team")
+            self.check_team(target, (*place, index) if fans_out else place)
+        concentrator = self._meeting(rule, path) if fans_out else None
+        for key in ("merge", "concentrator"):
+            if getattr(rule, key) and not fans_out:
+                self.problems.add(
+                    "E107", self.tree.find((*path, key)).at, (*path, key),
+                    f"`{key}` belongs to a fan-out, and `next_team` is no list",
+                    fix=f"write `next_team: [a, b]`, or remove `{key}`",
+                )  # fmt: skip
+        if fans_out:
+            self._merged(rule, path)
+        return Rule(
+            condition=rule.condition,
+            next_team=rule.next_team,
+            context_updates=rule.context_updates,
+            merge=rule.merge,
+            concentrator=concentrator,
+        )
+
+    def _merged(self, rule: RuleDocument, path: NodePath) -> None:
+        """Note a policy for a context path that no branch sets."""
+        written = {parse(update) for name in self._on_branches(rule) for update in
+                   self._updates(name)}  # fmt: skip
+        for policy in rule.merge:
+            wanted = parse(policy)
+            if any(one[: len(wanted)] == wanted[: len(one)] for one in written):
+                continue
+            place = (*path, "merge", policy)
+            known = {".".join(one) for one in written}
+            self.problems.add(
+                "W516", self.tree.find(place).at, place,
+                f"no branch of this fan-out sets {policy!r}, so nothing is merged there",
+                allowed=f"the context paths that a branch sets: {listed(known)}",
+                fix=nearest(policy, known) or "set it in `context_updates:` of a branch's routing",
+            )  # fmt: skip
+
+    def _on_branches(self, rule: RuleDocument) -> set[str]:
+        """The teams that the branches can come to before, and past, where they meet."""
+        found: set[str] = set()
+        ahead = [*targets(rule.next_team)]
+        while ahead:
+            team = self.teams.get(name := ahead.pop())
+            if team is None or name in found:
+                continue
+            found.add(name)
+            if team.routing is not None:
+                ahead += targets(team.routing.default)
+                ahead += [t for one in team.routing.rules for t in targets(one.next_team)]
+                ahead += [one.concentrator for one in team.routing.rules if one.concentrator]
+            ahead += [t for t in self.teams if t in _silent_targets(team)]
+        return found
+
+    def _updates(self, name: str) -> Iterator[str]:
+        routing = self.teams[name].routing
+        if routing is not None:
+            yield from routing.context_updates
+            for rule in routing.rules:
+                yield from rule.context_updates
+
+    def _meeting(self, rule: RuleDocument, path: NodePath) -> str | None:
+        """Where the branches of a fan-out meet."""
+        branches = targets(rule.next_team)
+        place = (*path, "next_team")
+        twice = sorted({branch for branch in branches if branches.count(branch) > 1})
+        if twice or not branches:
+            told = f"names {listed(twice)} twice" if twice else "is empty"
+            self.problems.add("E208" if twice else "E106", self.tree.find(place).mark, place,
+                              f"the fan-out {told}", fix="name each branch once")  # fmt: skip
+        found = tuple(dict.fromkeys(self._reachable(branches, set())))
+        if rule.concentrator is not None:
+            self._said(rule.concentrator, found, path)
+            return rule.concentrator
+        if len(found) > 1:
+            self.problems.add(
+                "E107", self.tree.find(place).at, place,
+                f"the branches of this fan-out can meet at {listed(found)}",
+                fix=f"say which: `concentrator: {found[0]}`",
+            )  # fmt: skip
+        return found[0] if found else None
+
+    def _said(self, concentrator: str, found: Sequence[str], path: NodePath) -> None:
+        """The concentrator that a rule names is one, and no branch comes to another."""
+        where = (*path, "concentrator")
+        self.check_team(concentrator, where)
+        mark = self.tree.find(where).mark
+        team = self.teams.get(concentrator)
+        if team is not None and team.type != "concentrator":
+            self.problems.add("E107", mark, where,
+                              f"{concentrator!r} is a team of type {team.type!r}",
+                              allowed="a team of type 'concentrator'")  # fmt: skip
+        others = [name for name in found if name != concentrator]
+        if team is not None and others:
+            self.problems.add(
+                "E107", mark, where, f"a branch of this fan-out can come to {listed(others)}, "
+                f"where nobody waits for it: the fan-out meets at {concentrator!r}",
+                fix="lead every branch to one concentrator, or to the end",
+            )  # fmt: skip
+
+    def _reachable(self, names: Sequence[str], seen: set[tuple[str, str]]) -> Iterator[str]:
+        """The concentrators that the branches come to first, past those of inner fan-outs."""
+        for name in names:
+            team = self.teams.get(name)
+            if team is None or ("into", name) in seen:
+                continue
+            seen.add(("into", name))
+            if team.type == "concentrator":
+                yield name
+            else:
+                yield from self._beyond(team, seen)
+
+    def _beyond(self, team: TeamDocument, seen: set[tuple[str, str]]) -> Iterator[str]:
+        if team.routing is None:
+            return
+        for rule in team.routing.rules:
+            if isinstance(rule.next_team, str | None):
+                yield from self._reachable(targets(rule.next_team), seen)
+                continue
+            inner = rule.concentrator or next(self._reachable(rule.next_team, set(seen)), None)
+            meeting = self.teams.get(inner or "")
+            if meeting is not None and inner is not None and ("past", inner) not in seen:
+                seen.add(("past", inner))
+                yield from self._beyond(meeting, seen)
+        yield from self._reachable(targets(team.routing.default), seen)
+
+
+def _silent_targets(team: TeamDocument) -> set[str]:
+    """Where approvals of the team go on when nobody decides."""
+    return {terms.on_timeout for step, _ in walk(team.tasks, ())
+            if (terms := asks(step)) is not None}  # fmt: skip

@@ -1,0 +1,160 @@
+"""JSON Schema for editors, generated from the models: what a person writes, not what they become.
+
+The models know documents after `dsl.normalise.forms`. This brings their schema back into the written
+shape: `type` instead of `kind`, kinds known by a key, durations like `3d`; what no model has, the
+forms of conditions and the older forms, is in `dsl.editor_schema.written_forms`.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import cast
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
+from pydantic_core import core_schema
+
+from dsl.editor_schema import rules as schema_rules
+from dsl.editor_schema import written_forms as schema_forms
+from dsl.editor_schema.field_docs import field_docs
+from dsl.model import conditions
+from dsl.model.document import SystemDocument
+from dsl.model.steps import STEP_MODELS, PersonaDocument
+from dsl.values import Json, JsonValue, seconds
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+CONDITIONS = (
+    conditions.TaskField, conditions.TaskStatus, conditions.ContextField, conditions.AllOf,
+    conditions.AnyOf, conditions.Not, conditions.TeamOutcome, conditions.Expression,
+)  # fmt: skip
+
+
+def document_schema() -> Json:
+    """Of a whole document."""
+    schema = model_schema(SystemDocument, "A document of Coterie: personas, teams, limits")
+    return {**schema, "required": ["orchestration"]}
+
+
+def persona_schema() -> Json:
+    """Of a persona in a file of its own."""
+    return model_schema(PersonaDocument, "A persona of Coterie in a file of its own")
+
+
+def override_schema() -> Json:
+    """Of a file that is laid over others: nothing that they say already is missing in it."""
+    title = "A file of Coterie that is laid over others"
+    return model_schema(SystemDocument, title, change=schema_rules.laid_over)
+
+
+def model_schema(
+    root: type[BaseModel], title: str, change: Callable[[Json], Json] = lambda defs: defs
+) -> Json:
+    """Of any model that is written in YAML; steps and conditions in it in their written forms."""
+    models = dict.fromkeys(
+        (root, SystemDocument, PersonaDocument, *STEP_MODELS.values(), *CONDITIONS)
+    )
+    _, generated = models_json_schema(
+        [(model, "validation") for model in models], by_alias=True, schema_generator=_Written
+    )
+    defs = cast("Json", generated["$defs"])
+    defs = change(schema_rules.ruled(schema_forms.written(cast("Json", _tidy(defs, names=True)))))
+    used = {name: defs[name] for name in sorted(_reached(root.__name__, defs))}
+    return {"$schema": DIALECT, "title": title, "$ref": _REF + root.__name__, "$defs": used}
+
+
+_REF = "#/$defs/"
+_FORM = "x-form"
+"""Marks a place where a definition of ours belongs, while pydantic generates."""
+
+
+class _Written(GenerateJsonSchema):
+    """Leaves room for durations and for the unions of steps and conditions; takes docs along."""
+
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
+        """The unions of steps and of conditions."""
+        first = str(next(iter(schema["choices"])))
+        if first.startswith(("step:", "condition:")):
+            return {_FORM: "Step" if first.startswith("step:") else "Condition"}
+        return super().tagged_union_schema(schema)
+
+    def function_before_schema(
+        self, schema: core_schema.BeforeValidatorFunctionSchema
+    ) -> JsonSchemaValue:
+        """A duration is also a text."""
+        if schema["function"]["function"] is seconds:
+            return {_FORM: "Duration"}
+        return super().function_before_schema(schema)
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """Each field with the text that stands under it."""
+        made = super().model_schema(schema)
+        model = cast("type[BaseModel]", schema["cls"])
+        for field, text in field_docs(model).items():
+            name = model.model_fields[field].alias or field
+            made["properties"][name].setdefault("description", text)
+        return made
+
+
+_SCHEMAS = ("items", "additionalProperties", "propertyNames")
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+
+
+def _tidy(schema: JsonValue, *, names: bool = False) -> JsonValue:
+    """Without what only programs want to know: titles made of names, defaults of nothing."""
+    if not isinstance(schema, dict):
+        return schema
+    if names:
+        return {name: _tidy(below) for name, below in schema.items()}
+    if _FORM in schema:
+        form = "Timeout" if "gt" in schema else schema[_FORM]
+        kept = {key: schema[key] for key in ("description", "default") if schema.get(key)}
+        return {"$ref": f"{_REF}{form}", **kept}
+    tidy: Json = {}
+    for key, value in schema.items():
+        if key == "title" or (key == "default" and value in (None, [], {})):
+            continue
+        if key in _SCHEMAS:
+            tidy[key] = _tidy(value)
+        elif key in _LISTS and isinstance(value, list):
+            tidy[key] = [_tidy(item) for item in value]
+        else:
+            tidy[key] = _tidy(value, names=True) if key == "properties" else value
+    return _without_null(tidy)
+
+
+def _without_null(schema: Json) -> Json:
+    """`{anyOf: [x, null]}` as one x that may be null: editors show it better."""
+    options = schema.get("anyOf")
+    null: Json = {"type": "null"}
+    if not isinstance(options, list) or len(options) != 2 or options[1] != null:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    match options[0]:
+        case {"enum": list(words), **more}:
+            return {**more, "type": ["string", "null"], "enum": [*words, None], **rest}
+        case {"type": str(name), **more} if "const" not in more:
+            return {**more, "type": [name, "null"], **rest}
+        case _:
+            return schema
+
+
+def _reached(name: str, defs: Json) -> set[str]:
+    """The definitions that a definition leads to, and itself."""
+    reached: set[str] = set()
+    ahead = [name]
+    while ahead:
+        here = ahead.pop()
+        if here not in reached:
+            reached.add(here)
+            ahead += _named(defs[here])
+    return reached
+
+
+def _named(schema: JsonValue) -> Iterator[str]:
+    if isinstance(schema, dict):
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            yield reference.removeprefix(_REF)
+        for below in schema.values():
+            yield from _named(below)
+    elif isinstance(schema, list):
+        for below in schema:
+            yield from _named(below)

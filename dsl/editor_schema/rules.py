@@ -1,0 +1,154 @@
+"""What keys of one mapping ask of each other, as JSON Schema says it.
+
+The compiler tells the same in a reader's words (`dsl.checks.step_checks`, `dsl.compile.compiler`).
+"""
+
+from typing import cast
+
+from dsl.checks.step_checks import RUN_SIGNALS, TEMPORALS
+from dsl.editor_schema.written_forms import ref
+from dsl.values import Json, JsonValue
+
+
+def _has(*keys: str) -> Json:
+    return {"required": list(keys)}
+
+
+def _said(key: str) -> Json:
+    return {**_has(key), "properties": {key: {"not": {"type": "null"}}}}
+
+
+def _none_of(*keys: str) -> Json:
+    return {"not": {"anyOf": [_has(key) for key in keys]}}
+
+
+def _only_for(kind: str, section: str) -> Json:
+    """A section of a team belongs to a team of that type."""
+    of_kind: Json = {"properties": {"type": {"const": kind}}, **_has("type")}
+    return {"if": {"properties": {section: {"type": "object"}}, **_has(section)}, "then": of_kind}
+
+
+def _needs(kind: str, section: str) -> Json:
+    of_kind: Json = {"properties": {"type": {"const": kind}}, **_has("type")}
+    return {"if": of_kind, "then": _has(section)}
+
+
+_SIGNAL: Json = {"properties": {"signal": {"not": {"anyOf": [
+    {"enum": list(RUN_SIGNALS)}, {"type": "string", "pattern": f"^{TEMPORALS}"},
+]}}}}  # fmt: skip
+
+_NOT_EMPTY: Json = {"type": "array", "minItems": 1}
+
+_AMOUNTS: dict[str, tuple[str, Json]] = {
+    "tokens": ("CountBudget", {"type": "integer", "minimum": 1}),
+    "money": ("MoneyBudget", {"type": "number", "exclusiveMinimum": 0}),
+    "model_calls": ("CountBudget", {"type": "integer", "minimum": 1}),
+    "tool_calls": ("CountBudget", {"type": "integer", "minimum": 1}),
+    "working_time": ("TimeBudget", ref("Timeout")),
+}
+"""`{kind of budget: its definition, and its amount alone}`."""
+
+_TERMS: list[Json] = [
+    {"if": {"properties": {"on_exceeded": {"const": "route"}}, **_has("on_exceeded")},
+     "then": {**_has("next_team"), "properties": {"next_team": {"type": "string"}}},
+     "else": {"properties": {"next_team": {"type": "null"}}}},
+]  # fmt: skip
+
+RULES: dict[str, list[Json]] = {
+    **{model: _TERMS for model, _ in _AMOUNTS.values()},
+    "AgentStep": [{"anyOf": [
+        {**_has("agent_type", "persona_key"), **_none_of("agent_class")},
+        {**_has("agent_class"), **_none_of("agent_type", "persona_key", "config")},
+    ]}],
+    "LoopStep": [
+        {"anyOf": [_has("iterate_on"), _has("while"), _has("until")]},
+        {"anyOf": [_has("iterate_on"), _has("max_iterations")]},
+        {"dependentRequired": {"iterate_on": ["loop_variable"]}},
+        {"if": {"not": _has("iterate_on")},
+         "then": {"properties": {"concurrency": {"maximum": 1}}}},
+    ],
+    "TryStep": [{"anyOf": [
+        {**_has(key), "properties": {key: _NOT_EMPTY}} for key in ("catch", "finally")
+    ]}],
+    "WaitStep": [
+        {"oneOf": [_said(key) for key in ("duration", "time", "signal")]},
+        {"if": _said("deadline"), "then": _said("signal")},
+        _SIGNAL,
+    ],
+    "Collect": [_SIGNAL],
+    "Catch": [{"properties": {"error": {"minItems": 1, "minLength": 1}}}],
+    "TeamDocument": [
+        *(_only_for(kind, section) for kind, section in
+          (("loop", "loop"), ("approval", "approval"), ("concentrator", "collect"))),
+        _needs("loop", "loop"),
+        _needs("approval", "approval"),
+        {"anyOf": [
+            {**_has("tasks"), "properties": {"tasks": _NOT_EMPTY}},
+            {**_has("type"), "properties": {"type": {"enum": ["approval", "concentrator"]}}},
+        ]},
+    ],
+    "RuleDocument": [
+        {"if": {"properties": {"next_team": {"type": ["string", "null"]}}},
+         "then": {"properties": {"merge": {"maxProperties": 0}, "concentrator": {"type": "null"}}}},
+    ],
+}  # fmt: skip
+"""`{definition: what must hold besides its own shape}`."""
+
+_MORE: dict[str, Json] = {
+    "Budgets": {kind: {"anyOf": [alone, ref(model), {"type": "null"}]}
+                for kind, (model, alone) in _AMOUNTS.items()},
+    "ProviderSection": {"env_var": {"type": ["string", "null"], "deprecated": True,
+                                    "description": "Older form: write `api_key_env`."}},
+    "WaitStep": {"duration": {
+        "description": "How long: seconds, `90s`, `2d`, or a template that gives one of these.",
+        "anyOf": [{"type": "number"}, ref("Duration"), {"type": "string", "pattern": r"\{\{"},
+                  {"type": "null"}],
+    }},
+    "LoopStep": {"iterate_on": {
+        "description": "A list, or a template that gives one.",
+        "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}, {"type": "null"}],
+    }},
+    "LoopSection": {"iterate_on": {
+        "description": "A list, or a template that gives one.",
+        "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}, {"type": "null"}],
+    }},
+    "RuleDocument": {"next_team": {
+        "description": "A team; null ends the run; a list fans out to several at once.",
+        "anyOf": [{"type": "string"}, {"type": "null"},
+                  {"type": "array", "items": {"type": "string"}, "minItems": 1,
+                   "uniqueItems": True}],
+    }},
+}  # fmt: skip
+"""`{definition: properties that are written otherwise than the model has them}`."""
+
+
+def ruled(defs: Json) -> Json:
+    """The definitions with what their keys ask of each other."""
+    for name, rules in RULES.items():
+        schema = cast("Json", defs[name])
+        already = cast("list[JsonValue]", schema.get("allOf", []))
+        defs[name] = {**schema, "allOf": [*already, *rules]}
+    for name, properties in _MORE.items():
+        schema = cast("Json", defs[name])
+        before = cast("Json", schema["properties"])
+        told = {key: _described(before.get(key), new) for key, new in properties.items()}
+        defs[name] = {**schema, "properties": {**before, **told}}
+    return defs
+
+
+def _described(before: JsonValue, new: JsonValue) -> JsonValue:
+    """The new form, with the text of the one that it stands for unless it has its own."""
+    if not isinstance(before, dict) or not isinstance(new, dict) or "description" not in before:
+        return new
+    return {"description": before["description"], **new}
+
+
+def laid_over(defs: Json) -> Json:
+    """The definitions for a file whose mappings only say what is different."""
+    for name in (
+        "Orchestration", "TeamDocument", "ToolSection", "CommandSection", "Price", "CountBudget",
+        "MoneyBudget", "TimeBudget",
+    ):  # fmt: skip
+        schema = cast("Json", defs[name])
+        defs[name] = {k: v for k, v in schema.items() if k not in ("required", "allOf")}
+    return defs

@@ -1,0 +1,225 @@
+"""The parts of the schema that no model has: what is written in several forms, and older forms.
+
+Each definition here says the same as `dsl.normalise.forms` and the dialects do; a test holds every
+document of the project, and random ones, against both.
+"""
+
+from typing import cast
+
+from dsl.evaluate.operators import SHORT_NAMES, TESTS
+from dsl.model.conditions import Operator
+from dsl.model.steps import STEP_MODELS
+from dsl.normalise.dialects import AGENT_TYPES
+from dsl.normalise.forms import KIND_BY_KEY, OUTCOMES
+from dsl.values import LONGEST, Json, JsonValue
+
+_LENGTH = r"^ *(\d[\d ]*(\.[\d ]+)?(m *s|[smhd]) *)+$"
+_TEMPLATE = r"\{[{%#]"
+_OPERATORS: tuple[Operator | str, ...] = (*TESTS, *SHORT_NAMES)
+
+
+def written(defs: Json) -> Json:
+    """The definitions with steps, conditions and durations as a person writes them."""
+    steps: Json = {
+        model.__name__: _step(kind, cast("Json", defs[model.__name__]))
+        for kind, model in STEP_MODELS.items()
+    }
+    older = _older_steps({**defs, **steps})
+    kinds = [*steps, *older, "NameAlone"]
+    return {
+        **defs, **steps, **older, **_durations(), **_conditions(defs),
+        "PersonaDocument": _persona(cast("Json", defs["PersonaDocument"])),
+        "ExecutionPlan": _plan(),
+        "NameAlone": mapping({"name": {"type": "string"}}, "name",
+                             description="A step that does nothing yet."),
+        "Step": {"description": "A step, of the kind that `type` or one of its keys tells.",
+                 "anyOf": [ref(name) for name in kinds]},
+    }  # fmt: skip
+
+
+def ref(name: str, **more: JsonValue) -> Json:
+    """A reference to a definition."""
+    return {"$ref": f"#/$defs/{name}", **more}
+
+
+def mapping(properties: Json, *required: str, **more: JsonValue) -> Json:
+    """A mapping with these keys and no others."""
+    return {"type": "object", "additionalProperties": False, "properties": properties,
+            "required": list(required), **more}  # fmt: skip
+
+
+def _durations() -> Json:
+    texts: Json = {"type": "string", "pattern": _LENGTH, "examples": ["90s", "1h30m", "2d"]}
+    numbers: Json = {"type": "number", "maximum": LONGEST}
+    told = "Seconds, or a text like `90s`, `5m`, `1h30m`, `2d`."
+    return {
+        "Duration": {"description": told, "anyOf": [{**numbers, "minimum": 0}, texts]},
+        "Timeout": {"description": told, "anyOf": [{**numbers, "exclusiveMinimum": 0}, texts]},
+    }
+
+
+def _properties(schema: JsonValue) -> Json:
+    assert isinstance(schema, dict)
+    return cast("Json", schema["properties"])
+
+
+def _step(kind: str, schema: Json) -> Json:
+    """A kind of step: `type`, or a key that only it has."""
+    properties: Json = {
+        "name": _properties(schema)["name"],
+        "type": {"const": kind, "description": schema["description"]},
+        **_properties(schema),
+        "output_field": {"type": "string", "deprecated": True,
+                         "description": "Older form: write `output_variable`."},
+    }  # fmt: skip
+    for key in ("kind", "terms"):
+        properties.pop(key, None)
+    if kind in ("agent", "skill", "team"):
+        properties["params"] = {"deprecated": True, "description": "Older form: write `input`."}
+    telling = [key for key, told in KIND_BY_KEY.items() if told == kind and key in properties]
+    if kind == "parallel":
+        telling.append("branches")
+    required = [key for key in cast("list[JsonValue]", schema["required"]) if key != "kind"]
+    known: Json = {"anyOf": [{"required": [key]} for key in ("type", *telling)]}
+    return {**schema, "properties": properties, "required": required, **known}
+
+
+def _conditions(defs: Json) -> Json:
+    operators: Json = {"enum": list(_OPERATORS), "description": "How the two are compared."}
+    fields = ("TaskField", "ContextField")
+    named: Json = {name: _changed(defs, name, {"operator": operators}) for name in fields}
+    forms = (*fields, "TaskStatus", "AllOf", "AnyOf", "Not", "TeamOutcome", "Expression")
+    return {
+        **named,
+        "Condition": {
+            "description": "When something holds: a question about a task or the context, several "
+            "of them joined, how the tasks ended together, or a template expression.",
+            "anyOf": [
+                *(ref(name) for name in forms),
+                {"type": "array", "items": ref("Condition"), "description": "All of them."},
+                {"enum": list(OUTCOMES), "description": "How the tasks ended together."},
+                {"type": "string", "pattern": _TEMPLATE, "examples": ["{{ context.tries > 2 }}"],
+                 "description": "A template expression, true or false."},
+                ref("OlderCondition"),
+            ],
+        },
+        "OlderCondition": _older_condition(operators),
+    }  # fmt: skip
+
+
+def _changed(defs: Json, name: str, properties: Json) -> Json:
+    schema = cast("Json", defs[name])
+    return {**schema, "properties": {**_properties(schema), **properties}}
+
+
+def _older_condition(operators: Json) -> Json:
+    parts: Json = {"type": "array", "items": ref("Condition")}
+    one_or_more: Json = {"anyOf": [ref("Condition"), parts]}
+    test: Json = {"operator": operators, "value": {}}
+    joined: Json = {"type": {"enum": ["and", "or"]}, "conditions": parts, "condition": parts}
+    return {
+        "description": "Older forms of conditions.",
+        "deprecated": True,
+        "anyOf": [
+            mapping(joined, "type", anyOf=[{"required": ["conditions"]},
+                                           {"required": ["condition"]}]),
+            mapping({"type": {"const": "not"}, "condition": one_or_more,
+                     "conditions": one_or_more}, "type"),
+            mapping({"type": {"const": "simple"}, "field": {"type": "string"},
+                     "task": {"type": "string"}, **test}, "type"),
+            mapping({"field": {"type": "string"}, **test}, "field",
+                    anyOf=[{"required": ["operator"]}, {"required": ["value"]}]),
+            mapping({"config_field": {"type": "string"}, **test}, "config_field"),
+            {
+                "type": "object",
+                "minProperties": 1,
+                "propertyNames": {"not": {"enum": list(_CONDITION_WORDS)}},
+                "description": "`{key: value}` of the context; several mean all of them.",
+            },
+        ],
+    }  # fmt: skip
+
+
+_CONDITION_WORDS = (
+    "task", "output_field", "status", "context_field", "operator", "value", "and", "or", "not",
+    "outcome", "expression", "type", "conditions", "condition", "config_field",
+)  # fmt: skip
+
+
+def _persona(schema: Json) -> Json:
+    older: Json = {
+        key: {"deprecated": True, "description": f"Older form: an `execution_plan` {what}."}
+        for key, what in (("skill", "that calls this skill"), ("params", "with this input"),
+                          ("skill_params", "with this input"), ("input", "with this input"))
+    }  # fmt: skip
+    plan: Json = {"anyOf": [ref("ExecutionPlan"), {"type": "null"}],
+                  "description": "What an orchestrating agent does, step by step."}  # fmt: skip
+    properties: Json = {**_properties(schema), "execution_plan": plan, **older}
+    needed: Json = {key: ["skill"] for key in older if key != "skill"}
+    return {**schema, "properties": properties, "dependentRequired": needed}
+
+
+def _plan() -> Json:
+    steps: Json = {"type": "array", "items": ref("Step")}
+    older = mapping(
+        {"enabled": {"type": "boolean"}, "steps": steps, "description": {}}, "steps",
+        deprecated=True, description="Older form: write the list of its steps.",
+    )  # fmt: skip
+    return {"anyOf": [steps, older]}
+
+
+def _older_steps(defs: Json) -> Json:
+    """The older kinds, each as the kind that it means with what it says otherwise."""
+    text: Json = {"type": "string"}
+    any_steps: Json = {"type": "array", "items": ref("Step")}
+    steps: Json = {**any_steps, "minItems": 1}
+    ways: Json = {"type": "array", "items": ref("Branch")}
+    agents = ("node", "agent", "persona", "target")
+    return {
+        "OlderSkillCall": _older(defs, "SkillStep", "skill_call", {}),
+        "OlderAgentCall": _older(
+            defs, "AgentStep", "agent_call", {**dict.fromkeys(agents, text), "input_params": {}}
+        ),
+        "OlderModelCall": _older(
+            defs, "AgentStep", "llm_call",
+            {**dict.fromkeys(("agent", "persona", "system_message"), text), "prompt": text,
+             **{key: _properties(defs["PersonaDocument"])[key]
+                for key in ("provider", "model", "temperature", "max_tokens")}},
+        ),
+        "OlderTeamCall": _older(
+            defs, "TeamStep", "team_call", dict.fromkeys(("team_id", "target_team", "target"), text)
+        ),
+        "OlderSetValue": _older(
+            defs, "SetStep", "set_value", {"field": text, "variable": text, "value": {}}
+        ),
+        "OlderConditional": _older(
+            defs, "BranchStep", "conditional",
+            {"then": steps, "if_true": steps, "steps": steps, "else": any_steps,
+             "if_false": any_steps, "default": any_steps, "condition": ref("Condition"),
+             "conditions": ways},
+        ),
+        "OlderSkillAgent": _older_skill_agent(defs),
+    }  # fmt: skip
+
+
+def _older(defs: Json, base: str, kind: str, more: Json) -> Json:
+    schema = cast("Json", defs[base])
+    properties: Json = {
+        **_properties(schema), **more,
+        "type": {"const": kind, "deprecated": True},
+    }  # fmt: skip
+    properties.setdefault("params", {})
+    return {
+        **{key: value for key, value in schema.items() if key not in ("anyOf", "allOf")},
+        "deprecated": True,
+        "properties": properties,
+        "required": ["name", "type"],
+    }
+
+
+def _older_skill_agent(defs: Json) -> Json:
+    """A task that is an agent made of one skill."""
+    older = _older(defs, "AgentStep", "agent", {"skill": {"type": "string"}, "skill_params": {}})
+    names: Json = {"enum": [name for name in AGENT_TYPES if "skill" in name.lower()]}
+    properties: Json = {**_properties(older), "agent_type": names}
+    return {**older, "required": ["name", "agent_type", "skill"], "properties": properties}

@@ -1,0 +1,164 @@
+"""Deciding: whether a condition holds, and why, told in the reader's words. Pure, total."""
+
+import json
+from typing import Final, assert_never
+
+from pydantic import JsonValue
+
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from dsl.evaluate.missing_data import missing_outcomes
+from dsl.evaluate.operators import TESTS, Found, charge
+from dsl.model.conditions import (
+    AllOf,
+    AnyOf,
+    Condition,
+    ContextField,
+    Expression,
+    Not,
+    TaskField,
+    TaskStatus,
+    TeamOutcome,
+)
+from dsl.model.evaluation_budget import EvaluationMeter
+from dsl.model.facts import Facts, Outcomes
+from dsl.paths import MISSING, get, parse
+from dsl.templates.jsonable import beginning
+from dsl.templates.template import fill
+
+_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one each time
+
+
+def holds(
+    condition: Condition,
+    facts: Facts,
+    meter: EvaluationMeter | None = None,
+    *,
+    missing_is_false: bool = False,
+) -> bool:
+    """Whether the condition holds; all its parts share one budget.
+
+    With `missing_is_false`, an expression that cannot be evaluated and names a task without
+    success does not hold.
+
+    Raises:
+        TemplateFailed: an expression names what is not there.
+        EvaluationLimitExceeded: it needs more than one evaluation may take.
+    """
+    meter = facts.meter() if meter is None else meter
+    return _holds(condition, facts, meter, missing_is_false)
+
+
+def _holds(
+    condition: Condition, facts: Facts, meter: EvaluationMeter, missing_is_false: bool
+) -> bool:
+    match condition:
+        case TaskField(task=task, output_field=path):
+            found = _task_field(condition, facts)
+            return _tested(f"{task}.{path}", condition, found, meter)
+        case ContextField(context_field=path):
+            found = get(facts.context, parse(path))
+            return _tested(f"context.{path}", condition, found, meter)
+        case TaskStatus(task=task, status=status):
+            outcome = facts.tasks.get(task)
+            return outcome is not None and outcome.status == status
+        case AllOf(all_of=parts):
+            return all(_holds(part, facts, meter, missing_is_false) for part in parts)
+        case AnyOf(any_of=parts):
+            return any(_holds(part, facts, meter, missing_is_false) for part in parts)
+        case Not(negated=part):
+            return not _holds(part, facts, meter, missing_is_false)
+        case TeamOutcome():
+            return _team_outcome(condition, facts)
+        case Expression(expression=text):
+            return _expression_holds(text, facts, meter, missing_is_false)
+        case _:
+            assert_never(condition)
+
+
+def _expression_holds(
+    text: str, facts: Facts, meter: EvaluationMeter, missing_is_false: bool
+) -> bool:
+    try:
+        return bool(fill(text, facts.names(meter)))
+    except EvaluationLimitExceeded:
+        raise
+    except TemplateFailed:
+        if missing_is_false and missing_outcomes(text, facts):
+            return False
+        raise
+
+
+def _tested(
+    name: str, condition: TaskField | ContextField, found: Found, meter: EvaluationMeter
+) -> bool:
+    operator, value = condition.operator, condition.value
+    try:
+        charge(operator, meter, found, value)
+    except EvaluationLimitExceeded as error:
+        message = f"the condition {name} {operator} {brief(value)} is given up: {error}"
+        raise EvaluationLimitExceeded(message, bound=error.bound) from None
+    return TESTS[operator](found, value)
+
+
+def _task_field(condition: TaskField, facts: Facts) -> Found:
+    outcome = facts.tasks.get(condition.task)
+    return MISSING if outcome is None else get(outcome.data, parse(condition.output_field))
+
+
+def _team_outcome(condition: TeamOutcome, facts: Facts) -> bool:
+    tasks = _counted(facts)
+    ran = [outcome for outcome in tasks.values() if outcome.status != "skipped"]
+    match condition.outcome:
+        case "all_success":
+            return all(outcome.success for outcome in ran)
+        case "any_success":
+            return any(outcome.success for outcome in ran)
+        case "any_failure":
+            return any(not outcome.success for outcome in ran)
+        case "all_failure":
+            return bool(ran) and all(not outcome.success for outcome in ran)
+        case _:
+            assert_never(condition.outcome)
+
+
+def _counted(facts: Facts) -> Outcomes:
+    return facts.tasks if facts.counted is None else facts.counted
+
+
+def told(condition: Condition, facts: Facts) -> str:
+    """The condition with what it found: `review.status is 'FAIL' (equals 'FAIL')`."""
+    match condition:
+        case TaskField(task=task, output_field=path, operator=operator, value=value):
+            return _test_told(f"{task}.{path}", _task_field(condition, facts), operator, value)
+        case ContextField(context_field=path, operator=operator, value=value):
+            found = get(facts.context, parse(path))
+            return _test_told(f"context.{path}", found, operator, value)
+        case TaskStatus(task=task, status=status):
+            outcome = facts.tasks.get(task)
+            found = "absent" if outcome is None else outcome.status
+            return f"{task} is {found} (wanted {status})"
+        case AllOf(all_of=parts):
+            return " and ".join(told(part, facts) for part in parts) or "nothing asked"
+        case AnyOf(any_of=parts):
+            return " or ".join(told(part, facts) for part in parts) or "nothing to hold"
+        case Not(negated=part):
+            return f"not ({told(part, facts)})"
+        case TeamOutcome(outcome=outcome):
+            counts = ", ".join(f"{name} {found.status}" for name, found in _counted(facts).items())
+            return f"{outcome} ({counts or 'no tasks'})"
+        case Expression(expression=text):
+            return text
+        case _:
+            assert_never(condition)
+
+
+def _test_told(name: str, found: Found, operator: str, value: JsonValue) -> str:
+    shown = "missing" if found is MISSING else brief(found)
+    wanted = "" if value is None else f" {brief(value)}"
+    return f"{name} is {shown} ({operator}{wanted})"
+
+
+def brief(value: JsonValue, most: int = 60) -> str:
+    """A value in a sentence: JSON, cut at `most` characters."""
+    text = _ENCODED(beginning(value, most))
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -1,0 +1,90 @@
+"""Conditions as a reader says them, without the facts of a run."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from dsl.model.conditions import (
+    AllOf,
+    AnyOf,
+    Condition,
+    ContextField,
+    Expression,
+    Not,
+    Operator,
+    Status,
+    TaskField,
+    TaskStatus,
+    TeamEnd,
+    TeamOutcome,
+)
+
+_LONGEST_VALUE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The words for each kind of test; how they are joined is always the same."""
+
+    test: Callable[[str, Operator, JsonValue], str]
+    """Of `(task.path or context.path, operator, value)`."""
+    status: Callable[[str, Status], str]
+    """Of `(task, status)`."""
+    outcome: Callable[[TeamEnd], str]
+    expression: Callable[[str], str]
+
+
+def condition_text(condition: Condition, wording: Wording | None = None) -> str:
+    """`review.status equals "FAIL" and approve is success`, unless in a wording of its own."""
+    words = wording or WRITTEN
+    match condition:
+        case TaskField(task=task, output_field=path, operator=operator, value=value):
+            return words.test(f"{task}.{path}", operator, value)
+        case ContextField(context_field=path, operator=operator, value=value):
+            return words.test(f"context.{path}", operator, value)
+        case TaskStatus(task=task, status=status):
+            return words.status(task, status)
+        case AllOf(all_of=parts):
+            return " and ".join(part_text(part, words) for part in parts) or "nothing asked"
+        case AnyOf(any_of=parts):
+            return " or ".join(part_text(part, words) for part in parts) or "none of no conditions"
+        case Not(negated=part):
+            return f"not {part_text(part, words)}"
+        case TeamOutcome(outcome=outcome):
+            return words.outcome(outcome)
+        case Expression(expression=text):
+            return words.expression(text)
+        case _:
+            assert_never(condition)
+
+
+def part_text(condition: Condition, wording: Wording) -> str:
+    """A condition within another one."""
+    text = condition_text(condition, wording)
+    return f"({text})" if isinstance(condition, AllOf | AnyOf) else text
+
+
+def value_text(value: object) -> str:
+    """A value in one short line; a template stays as it is written."""
+    text = (
+        value if isinstance(value, str) and "{{" in value else json.dumps(value, ensure_ascii=False)
+    )
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+
+
+def _test(name: str, operator: Operator, value: JsonValue) -> str:
+    if operator in ("exists", "is_empty", "is_null") and value is None:
+        return f"{name} {operator}"
+    return f"{name} {operator} {value_text(value)}"
+
+
+WRITTEN = Wording(
+    test=_test,
+    status=lambda task, status: f"{task} is {status}",
+    outcome=lambda outcome: outcome,
+    expression=lambda text: text,
+)
+"""Close to what is written in the document: its own names of operators and outcomes."""

@@ -1,0 +1,129 @@
+"""Examining: every question that a decision asked, with what was found. Pure, for people.
+
+`deciding` and `routing` decide; here the same is taken apart, so that one sees which rule held
+and which did not, down to the single test.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from dsl.errors import TemplateFailed
+from dsl.evaluate.condition_evaluation import brief, holds, told
+from dsl.evaluate.routing import counted
+from dsl.model.conditions import (
+    AllOf,
+    AnyOf,
+    Condition,
+    ContextField,
+    Expression,
+    Not,
+    TaskField,
+    TaskStatus,
+    TeamOutcome,
+)
+from dsl.model.facts import Facts
+from dsl.model.plan import Team
+from dsl.model.steps import BranchStep
+from dsl.paths import MISSING, get
+from dsl.templates.jsonable import with_views
+from dsl.templates.template import BadTemplate, parse
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A condition and what came of it."""
+
+    asked: Literal["all of", "any of", "not", "test"]
+    holds: bool
+    told: str = ""
+    """The test with what it found; why it could not be asked."""
+    parts: tuple["Examined", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One of several ways that were tried in order."""
+
+    number: int
+    """From 1."""
+    leads_to: str | None
+    """The next team or teams; None is the end of the run. For a branch, the way's first step."""
+    taken: bool | None
+    """None: an earlier one was taken, so nobody asked."""
+    condition: Examined | None = None
+    """None: it holds always."""
+
+
+def examine(condition: Condition, facts: Facts) -> Examined:
+    """The condition, taken apart."""
+    match condition:
+        case AllOf(all_of=parts):
+            found = tuple(examine(part, facts) for part in parts)
+            return Examined("all of", all(part.holds for part in found), "", found)
+        case AnyOf(any_of=parts):
+            found = tuple(examine(part, facts) for part in parts)
+            return Examined("any of", any(part.holds for part in found), "", found)
+        case Not(negated=part):
+            inner = examine(part, facts)
+            return Examined("not", not inner.holds, "", (inner,))
+        case Expression(expression=text):
+            return _expression(condition, text, facts)
+        case TaskField() | ContextField() | TaskStatus() | TeamOutcome():
+            return Examined("test", holds(condition, facts), told(condition, facts))
+        case _:
+            assert_never(condition)
+
+
+def _expression(condition: Expression, text: str, facts: Facts) -> Examined:
+    try:
+        held = holds(condition, facts)
+    except TemplateFailed as error:
+        return Examined("test", False, str(error))
+    found = ", ".join(_found(text, facts))
+    return Examined("test", held, f"{text} ({found})" if found else text)
+
+
+def _found(text: str, facts: Facts) -> Iterator[str]:
+    """`context.attempts is 3`, for each path that the expression names."""
+    try:
+        paths = parse(text).paths
+    except BadTemplate:
+        return
+    names = with_views(facts.names())
+    for path in paths:
+        value = get(names, path)
+        yield f"{'.'.join(path)} is {'missing' if value is MISSING else brief(value)}"
+
+
+def rules(team: Team, facts: Facts) -> tuple[Asked, ...]:
+    """The team's rules as `choose` asked them, of the same facts."""
+    if team.routing is None:
+        return ()
+    facts = counted(team, facts)
+    conditions = [rule.condition for rule in team.routing.rules]
+    ends = [rule.next_team for rule in team.routing.rules]
+    leads_to = [", ".join(end) if isinstance(end, tuple) else end for end in ends]
+    return _in_order(conditions, leads_to, facts)
+
+
+def ways(step: BranchStep, facts: Facts) -> tuple[Asked, ...]:
+    """The ways of a branch, asked in the same manner."""
+    leads_to = [way.steps[0].name if way.steps else None for way in step.branches]
+    return _in_order([way.condition for way in step.branches], leads_to, facts)
+
+
+def _in_order(
+    conditions: list[Condition | None] | list[Condition], leads_to: list[str | None], facts: Facts
+) -> tuple[Asked, ...]:
+    asked: list[Asked] = []
+    open_still = True
+    for number, (condition, end) in enumerate(zip(conditions, leads_to, strict=True), 1):
+        if not open_still:
+            asked.append(Asked(number, end, None))
+            continue
+        found = None if condition is None else examine(condition, facts)
+        taken = found is None or found.holds
+        asked.append(Asked(number, end, taken, found))
+        open_still = not taken
+    return tuple(asked)

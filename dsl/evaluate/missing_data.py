@@ -1,0 +1,49 @@
+"""Data that templates name and that no task has brought: it failed, was skipped, did not run."""
+
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from dsl.model.facts import Facts
+from dsl.paths import Path
+from dsl.templates.template import BadTemplate, is_template, parse
+
+
+def missing_outcomes(value: JsonValue, facts: Facts) -> tuple[str, ...]:
+    """The tasks without success that the templates in a value name, each once, in order."""
+    named = (path for text in _texts(value) if is_template(text) for path in _paths(text))
+    return tuple(dict.fromkeys(task for path in named for task in _without_success(path, facts)))
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from _texts(item)
+        case list():
+            for item in value:
+                yield from _texts(item)
+        case _:
+            return
+
+
+def _paths(text: str) -> tuple[Path, ...]:
+    try:
+        return tuple(parse(text).paths)
+    except BadTemplate:
+        return ()
+
+
+def _without_success(path: Path, facts: Facts) -> Iterator[str]:
+    """The task that a path leads into, when it has not succeeded."""
+    match path:
+        case ("tasks", name, *_):
+            outcome = facts.tasks.get(name)
+        case ("teams", team, "tasks", name, *_):
+            outcome = facts.teams.get(team, {}).get(name)
+        case _:
+            return
+    if outcome is None or not outcome.success:
+        yield name

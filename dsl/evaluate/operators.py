@@ -1,0 +1,276 @@
+"""The operators of conditions, each total: none raises, whatever it is given.
+
+What each does with a missing value and a wrong type: docs/language.md, "Operators".
+A missing value satisfies only `not_equals`, `is_empty` and `is_null` (and `exists` with
+`value: false`).
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+from pydantic import JsonValue
+
+from dsl.model.conditions import Operator
+from dsl.model.evaluation_budget import EvaluationMeter
+from dsl.paths import MISSING, Missing
+from dsl.regular_expressions import match_steps, pattern
+from dsl.templates.value_costs import charge_comparison, charge_membership
+
+Found = JsonValue | Literal[Missing.MISSING]
+
+TYPE_NAMES = ("string", "number", "integer", "boolean", "list", "mapping", "null")
+SHORT_NAMES: dict[str, Operator] = {
+    "eq": "equals", "ne": "not_equals", "gt": "greater_than", "lt": "less_than",
+    "ge": "greater_or_equal", "gte": "greater_or_equal", "le": "less_or_equal",
+    "lte": "less_or_equal", "==": "equals", "!=": "not_equals", ">": "greater_than",
+    "<": "less_than", ">=": "greater_or_equal", "<=": "less_or_equal",
+}  # fmt: skip
+
+
+def same(left: Found, right: JsonValue) -> bool:
+    """JSON equality: 1 is 1.0, but true is not 1, at any depth."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[k], right[k]) for k in left)
+    return left == right
+
+
+def _number(value: object) -> float | None:
+    match value:
+        case bool():
+            return None
+        case int() | float():
+            return value
+        case _:
+            return None
+
+
+def _ordered(compare: Callable[[float | str, float | str], bool]) -> "Test":
+    """Numbers with numbers, texts with texts; anything else does not hold."""
+
+    def test(found: Found, value: JsonValue) -> bool:
+        left, right = _number(found), _number(value)
+        if left is not None and right is not None:
+            return compare(left, right)
+        return isinstance(found, str) and isinstance(value, str) and compare(found, value)
+
+    return test
+
+
+def _contains(found: Found, value: JsonValue) -> bool:
+    match found:
+        case str():
+            return isinstance(value, str) and value in found
+        case list():
+            return any(same(item, value) for item in found)
+        case dict():
+            return isinstance(value, str) and value in found
+        case _:
+            return False
+
+
+def _each(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else [value]
+
+
+def _is_empty(found: Found, value: JsonValue) -> bool:
+    empty = found is None or found is MISSING or found == "" or found == [] or found == {}
+    return empty is (value is not False)
+
+
+def _exists(found: Found, value: JsonValue) -> bool:
+    return (found is not MISSING) is (value is not False)
+
+
+def _is_null(found: Found, value: JsonValue) -> bool:
+    return (found is None or found is MISSING) is (value is not False)
+
+
+def _matches(found: Found, value: JsonValue) -> bool:
+    if not isinstance(found, str) or not isinstance(value, str):
+        return False
+    try:
+        return pattern(value).search(found) is not None
+    except ValueError:
+        return False
+
+
+def _in_range(found: Found, value: JsonValue) -> bool:
+    number = _number(found)
+    if number is None or not isinstance(value, list) or len(value) != 2:
+        return False
+    low, high = _number(value[0]), _number(value[1])
+    return (value[0] is None or (low is not None and low <= number)) and (
+        value[1] is None or (high is not None and number <= high)
+    )
+
+
+def type_name(found: Found) -> str:
+    """The closed set of JSON type names that `is_type` knows; a missing value has none."""
+    match found:
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if found.is_integer() else "number"
+        case str():
+            return "string"
+        case list():
+            return "list"
+        case dict():
+            return "mapping"
+        case None:
+            return "null"
+        case Missing.MISSING:
+            return "missing"
+
+
+def _is_type(found: Found, value: JsonValue) -> bool:
+    name = type_name(found)
+    return name == value or (name == "integer" and value == "number")
+
+
+def _length(compare: Callable[[int, float], bool]) -> "Test":
+    def test(found: Found, value: JsonValue) -> bool:
+        bound = _number(value)
+        sized = isinstance(found, str | list | dict)
+        return sized and bound is not None and compare(len(found), bound)
+
+    return test
+
+
+Test = Callable[[Found, JsonValue], bool]
+
+
+def _charge_contains(meter: EvaluationMeter, found: Found, value: JsonValue) -> None:
+    if found is not MISSING:
+        charge_membership(meter, value, found)
+
+
+def _charge_matches(meter: EvaluationMeter, found: Found, value: JsonValue) -> None:
+    if isinstance(found, str) and isinstance(value, str):
+        meter.charge(match_steps(value, found))
+
+
+def _charge_each(meter: EvaluationMeter, found: Found, value: JsonValue) -> None:
+    for item in _each(value):
+        _charge_contains(meter, found, item)
+
+
+def charge(operator: Operator, meter: EvaluationMeter, found: Found, value: JsonValue) -> None:
+    """Charge for the test before it is made.
+
+    Raises:
+        EvaluationLimitExceeded: the budget has less left.
+    """
+    meter.charge(2)
+    match operator:
+        case "matches":
+            _charge_matches(meter, found, value)
+        case "contains":
+            _charge_contains(meter, found, value)
+        case "contains_any" | "contains_all":
+            _charge_each(meter, found, value)
+        case "in":
+            _charge_contains(meter, value, None if found is MISSING else found)
+        case "starts_with" | "ends_with":
+            pass  # at most as long as the text of the plan
+        case _:
+            charge_comparison(meter, value, found)
+
+
+WITHOUT_VALUE = ("exists", "is_empty", "is_null")
+"""Operators that ask without a `value`."""
+
+TESTS: dict[Operator, Test] = {
+    "equals": same,
+    "not_equals": lambda found, value: not same(found, value),
+    "contains": _contains,
+    "contains_any": lambda found, value: any(_contains(found, item) for item in _each(value)),
+    "contains_all": lambda found, value: (
+        found is not MISSING and all(_contains(found, item) for item in _each(value))
+    ),
+    "greater_than": _ordered(lambda left, right: left > right),  # type: ignore[operator]
+    "less_than": _ordered(lambda left, right: left < right),  # type: ignore[operator]
+    "greater_or_equal": _ordered(lambda left, right: left >= right),  # type: ignore[operator]
+    "less_or_equal": _ordered(lambda left, right: left <= right),  # type: ignore[operator]
+    "exists": _exists,
+    "is_empty": _is_empty,
+    "is_null": _is_null,
+    "starts_with": lambda found, value: (
+        isinstance(found, str) and isinstance(value, str) and found.startswith(value)
+    ),
+    "ends_with": lambda found, value: (
+        isinstance(found, str) and isinstance(value, str) and found.endswith(value)
+    ),
+    "matches": _matches,
+    "in": lambda found, value: found is not MISSING and _contains(value, found),
+    "in_range": _in_range,
+    "is_type": _is_type,
+    "has_length": _length(lambda size, bound: size == bound),
+    "min_length": _length(lambda size, bound: size >= bound),
+    "max_length": _length(lambda size, bound: size <= bound),
+}
+
+
+def _ranged(value: JsonValue) -> bool:
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    return all(item is None or _number(item) is not None for item in value)
+
+
+def _whole(value: JsonValue) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _comparable(value: JsonValue) -> bool:
+    return isinstance(value, str) or _number(value) is not None
+
+
+def _text(value: JsonValue) -> bool:
+    return isinstance(value, str)
+
+
+def _list(value: JsonValue) -> bool:
+    return isinstance(value, list)
+
+
+def _flag(value: JsonValue) -> bool:
+    return value is None or isinstance(value, bool)
+
+
+_LENGTH = (_whole, "takes a length: a whole number, zero or more")
+_COMPARES = (_comparable, "compares with a number or a text")
+_FLAG = (_flag, "takes no value, or true or false")
+_LIST = (_list, "takes a list of values")
+
+_WANTED: dict[Operator, tuple[Callable[[JsonValue], bool], str]] = {
+    "greater_than": _COMPARES,
+    "less_than": _COMPARES,
+    "greater_or_equal": _COMPARES,
+    "less_or_equal": _COMPARES,
+    "starts_with": (_text, "compares with a text"),
+    "ends_with": (_text, "compares with a text"),
+    "matches": (_text, "takes a regular expression as a text"),
+    "in": (lambda value: isinstance(value, list | str | dict), "takes a list of values"),
+    "in_range": (_ranged, "takes [lowest, highest], either may be null"),
+    "is_type": (lambda value: value in TYPE_NAMES, f"takes one of {', '.join(TYPE_NAMES)}"),
+    "has_length": _LENGTH,
+    "min_length": _LENGTH,
+    "max_length": _LENGTH,
+    "exists": _FLAG,
+    "is_empty": _FLAG,
+    "is_null": _FLAG,
+    "contains_any": _LIST,
+    "contains_all": _LIST,
+}
+
+
+def wrong_value(operator: Operator, value: JsonValue) -> str | None:
+    """Why the operator can never hold with this value, or None: the compiler refuses it then."""
+    fits, wanted = _WANTED.get(operator, (lambda _: True, ""))
+    return None if fits(value) else wanted

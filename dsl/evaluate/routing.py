@@ -1,0 +1,164 @@
+"""Routing: which team is next, with which changes to the context, and because of what. Pure."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
+
+from dsl.errors import EvaluationLimitExceeded, NoRoute, TeamFailed, TemplateFailed, listed
+from dsl.evaluate.condition_evaluation import holds, told
+from dsl.evaluate.missing_data import missing_outcomes
+from dsl.model.evaluation_budget import EvaluationMeter
+from dsl.model.facts import Facts, Outcomes
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Routing, Rule, Team
+from dsl.templates.template import fill
+from dsl.values import Json
+
+Reason = Literal["rule", "no_rule_matched", "team_failed", "no_routing", "redirected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What comes after a team."""
+
+    next_team: str | tuple[str, ...] | None
+    because: str
+    reason: Reason
+    """`routing.reason` for the next team (checklist C-25)."""
+    updates: Json = field(default_factory=dict[str, JsonValue])
+    """`{dotted path: value}`, filled."""
+    rule: Rule | None = None
+    """The rule that matched."""
+
+
+def choose(team: Team, facts: Facts) -> Route:
+    """The first rule that holds, else the default; evaluated after a failed team too.
+
+    `facts.tasks` are all outcomes of the visit; `all_success` and its like count the team's own
+    tasks, not the steps inside them: what a `try` caught, or a `join: any` did not need, is no
+    failure of the team's. A condition that cannot be evaluated for want of a task's data does
+    not hold, and a context update is left out.
+
+    Raises:
+        TeamFailed: the team failed, and no rule and no default takes over, or they cannot be
+            evaluated for another reason.
+        NoRoute: the team succeeded, has rules, none holds, and there is no default.
+        TemplateFailed: an update or an expression names what is not there.
+    """
+    failure = failed_task(team, facts.tasks)
+    facts = counted(team, facts)
+    meter = facts.meter()
+    routing = team.routing
+    if routing is None:
+        if failure is not None:
+            raise TeamFailed(_failure_told(team, failure))
+        return Route(None, "the team has no routing: the run ends", "no_routing")
+    try:
+        return _routed(team, routing, failure, facts, meter)
+    except TemplateFailed as error:
+        if failure is None:
+            raise
+        raise TeamFailed(
+            f"{_failure_told(team, failure)}; its routing could not be evaluated: {error}"
+        ) from None
+
+
+def _routed(
+    team: Team,
+    routing: Routing,
+    failure: tuple[str, Outcome] | None,
+    facts: Facts,
+    meter: EvaluationMeter,
+) -> Route:
+    for number, rule in enumerate(routing.rules, 1):
+        if rule.condition is None or holds(rule.condition, facts, meter, missing_is_false=True):
+            return _route(routing, rule, number, facts, meter)
+    return _by_default(team, routing, failure, facts, meter)
+
+
+def counted(team: Team, facts: Facts) -> Facts:
+    """The facts, of which `all_success` and its like count the team's own tasks."""
+    own = {step.name: facts.tasks[step.name] for step in team.steps if step.name in facts.tasks}
+    return facts.counting(own)
+
+
+def _route(
+    routing: Routing, rule: Rule, number: int, facts: Facts, meter: EvaluationMeter
+) -> Route:
+    asked = "always" if rule.condition is None else told(rule.condition, facts)
+    updates = {**routing.context_updates, **rule.context_updates}
+    filled, left_out = _filled(updates, facts, meter)
+    return Route(rule.next_team, f"rule {number}: {asked}{left_out}", "rule", filled, rule)
+
+
+def _by_default(
+    team: Team,
+    routing: Routing,
+    failure: tuple[str, Outcome] | None,
+    facts: Facts,
+    meter: EvaluationMeter,
+) -> Route:
+    if routing.default is None and not (routing.ends_by_default and failure is None):
+        if failure is not None:
+            raise TeamFailed(_failure_told(team, failure))
+        if routing.rules:
+            raise NoRoute(
+                f"no route matched: none of the {len(routing.rules)} rules of team {team.id!r} "
+                f"holds and it has no default. {_rules_told(routing, facts)}"
+            )
+        updates, left_out = _filled(routing.context_updates, facts, meter)
+        because = f"the team has no rules: the run ends{left_out}"
+        return Route(None, because, "no_routing", updates)
+    reason: Reason = "no_rule_matched" if failure is None else "team_failed"
+    why = "no rule matched" if failure is None else _failure_told(team, failure)
+    updates, left_out = _filled(routing.context_updates, facts, meter)
+    return Route(routing.default, f"default: {why}{left_out}", reason, updates)
+
+
+def _rules_told(routing: Routing, facts: Facts) -> str:
+    asked = (
+        f"rule {number}: {told(rule.condition, facts)}"
+        for number, rule in enumerate(routing.rules, 1)
+        if rule.condition is not None
+    )
+    return "; ".join(asked)
+
+
+def _filled(updates: Json, facts: Facts, meter: EvaluationMeter) -> tuple[Json, str]:
+    """The updates, and a clause that names those left out for want of a task's data."""
+    if not updates:
+        return {}, ""
+    names = facts.names(meter)
+    filled: Json = {}
+    left_out = ""
+    for path, value in updates.items():
+        try:
+            filled[path] = fill(value, names)
+        except EvaluationLimitExceeded:
+            raise
+        except TemplateFailed:
+            missing = missing_outcomes(value, facts)
+            if not missing:
+                raise
+            left_out += f"; {path!r} is not updated, {listed(missing)} did not succeed"
+    return filled, left_out
+
+
+def failed_task(team: Team, tasks: Outcomes) -> tuple[str, Outcome] | None:
+    """The first failed task and its outcome, or None when the team succeeded.
+
+    A task that says `on_failure: continue` may fail without the team failing.
+    """
+    for step in team.steps:
+        outcome = tasks.get(step.name)
+        if outcome is not None and outcome.status == "failure" and step.on_failure != "continue":
+            return step.name, outcome
+    return None
+
+
+def _failure_told(team: Team, failure: tuple[str, Outcome]) -> str:
+    name, outcome = failure
+    error = outcome.error
+    told_error = "without a word" if error is None else f"{error.type}: {error.message}"
+    return f"task {name!r} of team {team.id!r} failed: {told_error}"

@@ -1,0 +1,96 @@
+"""Slices: the part of the facts that an agent's prompts name, and nothing else.
+
+What an agent is sent lies in history for ever, so it gets only what its prompts ask for
+(design, "History stays linear").
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import cast
+
+from pydantic import JsonValue
+
+from dsl.model.facts import Facts
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Persona
+from dsl.model.steps import AgentStep
+from dsl.paths import MISSING, Path
+from dsl.templates.jsonable import look_up, to_json
+from dsl.templates.template import BadTemplate, braces_to_template, fill, is_template, parse
+from dsl.values import Json
+
+
+def asked_prompt(prompts: Mapping[str, str], choice: str | None) -> str | None:
+    """The key of the prompt that is asked: the choice, else `user`, else the only one."""
+    if choice is not None:
+        return choice if choice in prompts else None
+    others = [key for key in prompts if key != "system"]
+    if "user" in others:
+        return "user"
+    return others[0] if len(others) == 1 else None
+
+
+def snapshot(persona: Persona, step: AgentStep) -> Persona:
+    """The persona as one agent needs it: its system prompt, and the one prompt it asks."""
+    asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
+    used = {key: text for key, text in persona.prompts.items() if key in ("system", asked)}
+    named = asked if asked == "system" else None  # the only other prompt needs no naming
+    return persona.model_copy(update={"prompts": used, "prompt": named, "execution_plan": None})
+
+
+@lru_cache(maxsize=4096)
+def _paths(text: str, known_inputs: tuple[str, ...] | None) -> tuple[Path, ...]:
+    if known_inputs is not None:
+        text = braces_to_template(text, known_inputs)
+    if not is_template(text):
+        return ()
+    try:
+        return tuple(parse(text, statements=True).paths)
+    except BadTemplate:
+        return ()  # the agent's own rendering will say so
+
+
+def slice_for(persona: Persona, step: AgentStep, facts: Facts, allowed: JsonValue = None) -> Json:
+    """What the persona's prompts name, nested as they name it, and the step's own input.
+
+    A path with no value is left out: the prompt may have a default for it. What a person allowed
+    as the input is taken as it is, never filled.
+
+    Raises:
+        TemplateFailed: the step's `input` names what is not there.
+    """
+    names = facts.names()
+    inputs: Json = {}
+    if step.input is not None:
+        inputs["input"] = fill(step.input, names) if allowed is None else allowed
+    known = inputs.get("input")
+    braces = tuple(known) if isinstance(known, dict) else ()
+    for text in persona.prompts.values():
+        for path in _paths(text, braces if persona.prompt_syntax == "braces" else None):
+            if path[0] != "input":
+                _take(inputs, path, names)
+    return inputs
+
+
+def _take(inputs: Json, path: Path, names: Mapping[str, object]) -> None:
+    value: object = names
+    here = inputs
+    last = len(path) - 1
+    for depth, segment in enumerate(path):
+        value = look_up(value, segment)
+        if value is MISSING:
+            return
+        match value:
+            case dict() | Outcome() | Mapping():
+                value = cast("object", value)
+                if depth == last:
+                    here[segment] = to_json(value)
+                    return
+            case _:
+                here[segment] = cast("JsonValue", value)
+                return
+        match here.setdefault(segment, {}):
+            case dict() as below:
+                here = below
+            case _:
+                return  # already taken whole

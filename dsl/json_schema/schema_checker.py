@@ -1,0 +1,108 @@
+"""JSON Schema (draft 2020-12) over what a person made of a value, inside a run (decision 0010).
+
+Pure, total and bounded: the schema came with the run, and whoever wrote it may mean harm. It has
+no power: no reference leaves it, its patterns run in linear time, and a check that would take
+long is given up. Formats are remarks, as the standard has it.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from pydantic import JsonValue
+
+from dsl.evaluate.operators import same
+from dsl.json_schema.keywords import MOST_ERRORS, WORDS, UnusableSchema, is_own, weight
+from dsl.json_schema.schema_problems import static_fault
+from dsl.values import Json
+
+__all__ = ["UnusableSchema", "beyond", "misfits"]
+
+_MOST_WORK = 50_000
+"""About a tenth of a second; a workflow task has two."""
+_DEEPEST = 100
+_BEYOND = (
+    "patternProperties", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef",
+    "$recursiveRef",
+)  # fmt: skip
+"""Words of the standard that are not checked here, so a schema that has one is not taken."""
+_NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
+_VALUES = ("enum", "const", "default", "examples", "required", "dependentRequired")
+
+
+def misfits(value: JsonValue, schema: Json, where: str = "the value") -> list[str]:
+    """What is wrong with the value, each as `where.key is ...`; empty when it meets the schema.
+
+    Raises:
+        UnusableSchema: nothing can be said, for the schema is none that can be used.
+    """
+    check = _Check(schema)
+    try:
+        return list(islice(check.errors(value, schema, where, 0), MOST_ERRORS))
+    except (TypeError, ValueError, AttributeError, KeyError, ArithmeticError, RecursionError):
+        raise UnusableSchema("it is no JSON Schema") from None
+
+
+def beyond(schema: JsonValue) -> str | None:
+    """Why a schema that is valid is not checked inside a run, or None when it is."""
+    if isinstance(schema, dict):
+        fault = static_fault(schema)
+        if fault is not None:
+            return fault
+    return _beyond(schema)
+
+
+def _beyond(schema: JsonValue) -> str | None:
+    if isinstance(schema, list):
+        return next((found for item in schema if (found := _beyond(item)) is not None), None)
+    if not isinstance(schema, dict):
+        return None
+    for word, written in schema.items():
+        below = written
+        if word in _BEYOND:
+            return f"{word!r} is not supported here"
+        if word == "$ref" and isinstance(below, str) and not is_own(below):
+            return f"it refers to {below!r}; a reference reads '#' or '#/$defs/<name>'"
+        if word in _NAMED and isinstance(below, dict):
+            below = [*below.values()]
+        found = None if word in _VALUES else _beyond(below)
+        if found is not None:
+            return found
+    return None
+
+
+class _Check:
+    """One check, and what it may still cost."""
+
+    def __init__(self, root: Json) -> None:
+        self.root = root
+        self._left = _MOST_WORK
+
+    def charge(self, work: int) -> None:
+        """Count work: a schema may multiply it by references."""
+        self._left -= work
+        if self._left < 0:
+            raise UnusableSchema("it takes too long to check")
+
+    def errors(self, value: JsonValue, schema: JsonValue, where: str, depth: int) -> Iterator[str]:
+        """What the schema finds wrong with the value."""
+        self.charge(1)
+        if depth > _DEEPEST:
+            raise UnusableSchema("it refers to itself without end")
+        if schema is False:
+            yield f"{where} must not be there"
+        elif isinstance(schema, dict):
+            for word in schema:
+                test = WORDS.get(word)
+                if test is not None:
+                    yield from test(self, schema, value, where, depth + 1)
+        elif schema is not True:
+            raise TypeError("neither true, false nor a mapping")
+
+    def fits(self, value: JsonValue, schema: JsonValue, depth: int) -> bool:
+        """Whether the value meets the schema."""
+        return next(self.errors(value, schema, "", depth), None) is None
+
+    def equal(self, value: JsonValue, other: JsonValue) -> bool:
+        """Whether two values are the same for JSON."""
+        self.charge(weight(other))
+        return same(value, other)

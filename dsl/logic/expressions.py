@@ -1,0 +1,179 @@
+"""Template expressions as formulas, where they say what a condition can say; else opaque."""
+
+from functools import lru_cache
+from typing import Literal as OneOf
+from typing import cast
+
+from jinja2 import TemplateError, nodes
+from pydantic import JsonValue
+
+from dsl.evaluate.operators import TESTS
+from dsl.logic.formulas import All, Ended, Formula, Opaque, joined, tested
+from dsl.model.conditions import Operator
+from dsl.paths import Path
+from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
+
+_FALSY: list[JsonValue] = [None, False, 0, "", [], {}]
+_METHODS = MAPPING_METHODS | TEXT_METHODS
+Comparison = OneOf["eq", "ne", "gt", "gteq", "lt", "lteq", "in", "notin"]
+_TURNED: dict[str, Comparison] = {
+    "eq": "eq", "ne": "ne", "gt": "lt", "gteq": "lteq", "lt": "gt", "lteq": "gteq",
+}  # fmt: skip
+_ORDERS: dict[str, Operator] = {
+    "gt": "greater_than", "gteq": "greater_or_equal", "lt": "less_than", "lteq": "less_or_equal",
+}  # fmt: skip
+
+
+def expression(text: str, holds: bool) -> Formula:
+    """What has to be so for the expression to be true, or false; where it fails, nothing is."""
+    body = _single(text)
+    return Opaque(text, holds) if body is None else _formula(body, holds)
+
+
+@lru_cache(maxsize=1024)
+def _single(text: str) -> nodes.Expr | None:
+    """The one expression of a condition's text; None also for one that does not parse."""
+    try:
+        body = ENVIRONMENT.parse(text).body
+    except TemplateError:
+        return None
+    match body:
+        case [nodes.Output(nodes=[only])] if not isinstance(only, nodes.TemplateData):
+            return only
+        case _:
+            return None
+
+
+def path_of(node: nodes.Node) -> Path | None:
+    """The path that a chain of plain lookups follows; None for anything else."""
+    segments: list[str] = []
+    while not isinstance(node, nodes.Name):
+        match node:
+            case nodes.Getattr(node=inner, attr=name):
+                segments.append(name)
+            case nodes.Getitem(node=inner, arg=nodes.Const(value=str() | int() as key)):
+                segments.append(str(key))
+            case _:
+                return None
+        node = inner
+    return (node.name, *reversed(segments))
+
+
+def _formula(node: nodes.Node, holds: bool) -> Formula:
+    match node:
+        case nodes.Const(value=value):
+            return bool(cast("object", value)) is holds
+        case nodes.Not(node=inner):
+            return _formula(inner, not holds)
+        case nodes.And(left=left, right=right):
+            return joined((_formula(left, holds), _formula(right, holds)), every=holds)
+        case nodes.Or(left=left, right=right):
+            return joined((_formula(left, holds), _formula(right, holds)), every=not holds)
+        case nodes.Compare(expr=left, ops=[nodes.Operand(op=op, expr=right)]):
+            found = _compared(left, cast("Comparison", op), right, holds)
+        case nodes.Test(node=inner, name=name, args=[]):
+            found = _questioned(inner, name, holds)
+        case _:
+            found = _truth(node, holds)
+    return Opaque(repr(node), holds) if found is None else found
+
+
+def _fact(node: nodes.Node) -> Path | None:
+    """The path, when it leads to JSON of the facts, where no method can stand in for a field."""
+    path = path_of(node)
+    match path:
+        case ("context", _, *rest) | ("tasks", _, "data", *rest):
+            return None if _METHODS & set(path) or any(map(str.isdigit, rest)) else path
+        case _:
+            return None
+
+
+def _truth(node: nodes.Node, holds: bool) -> Formula | None:
+    match path_of(node):
+        case ("tasks", task, "success"):
+            return Ended(task, "success", holds)
+        case _:
+            pass
+    path = _fact(node)
+    if path is None:
+        return None
+    falsy = tested(path, "in", _FALSY, not holds)
+    return All((tested(path, "exists", None, True), falsy)) if holds else falsy
+
+
+def _questioned(node: nodes.Node, name: str, holds: bool) -> Formula | None:
+    path = _fact(node)
+    if path is None:
+        return None
+    match name:
+        case "defined":
+            return tested(path, "exists", None, holds)
+        case "undefined":
+            return tested(path, "exists", None, not holds)
+        case "none":
+            return tested(path, "equals", None, holds)
+        case _:
+            return None
+
+
+def _compared(left: nodes.Node, op: Comparison, right: nodes.Node, holds: bool) -> Formula | None:
+    if isinstance(left, nodes.Const) and op in _TURNED:
+        left, op, right = right, _TURNED[op], left
+    if op in ("in", "notin"):
+        return _among(left, right, holds is (op == "in"))
+    if not isinstance(right, nodes.Const):
+        return None
+    value = cast("JsonValue", right.value)
+    match path_of(left):
+        case ("tasks", task, "status") if op in ("eq", "ne"):
+            return _ended(task, value, holds is (op == "eq"))
+        case _:
+            pass
+    path = _fact(left)
+    if path is None:
+        return None
+    if op in ("eq", "ne"):
+        return _equal(path, value, holds is (op == "eq"))
+    return _ordered(path, op, value, holds)
+
+
+def _ended(task: str, value: JsonValue, holds: bool) -> Formula:
+    if value in ("success", "failure", "skipped"):
+        return Ended(task, value, holds)
+    return not holds
+
+
+def _equal(path: Path, value: JsonValue, holds: bool) -> Formula:
+    """Equality of Python, where true is 1 and false is 0."""
+    values: list[JsonValue] = [bool(value), int(value)] if value in (0, 1) else [value]
+    return joined((tested(path, "equals", one, holds) for one in values), every=not holds)
+
+
+def _ordered(path: Path, op: Comparison, value: JsonValue, holds: bool) -> Formula | None:
+    """An order of Python: between others than texts, or numbers and booleans, it fails."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    operator = _ORDERS[op]
+    kind = "string" if isinstance(value, str) else "number"
+    asked: list[Formula] = [
+        All((tested(path, "is_type", kind, True), tested(path, operator, value, holds)))
+    ]
+    if not isinstance(value, str):
+        asked += [
+            tested(path, "equals", flag, True)
+            for flag in (False, True)
+            if TESTS[operator](int(flag), value) is holds
+        ]
+    return joined(asked, every=False)
+
+
+def _among(left: nodes.Node, right: nodes.Node, holds: bool) -> Formula | None:
+    path = _fact(left)
+    if path is None or not isinstance(right, nodes.List | nodes.Tuple):
+        return None
+    values: list[JsonValue] = []
+    for item in right.items:
+        if not isinstance(item, nodes.Const):
+            return None
+        values.append(cast("JsonValue", item.value))
+    return joined((_equal(path, value, holds) for value in values), every=not holds)

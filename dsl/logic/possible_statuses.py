@@ -1,0 +1,176 @@
+"""How tasks can end, as far as their text tells: what cannot fail, what is never skipped."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Statuses
+from dsl.model.conditions import Expression
+from dsl.model.step_walk import blocks, conditions, leaves, templated, walk
+from dsl.model.steps import (
+    BranchStep,
+    Catch,
+    FailStep,
+    LoopStep,
+    ParallelStep,
+    ReturnStep,
+    SetStep,
+    Step,
+    TryStep,
+    WaitStep,
+)
+from dsl.templates.template import is_template
+
+_MOST_WAYS = 12
+
+
+def after_all(steps: Sequence[Step], stop_on_failure: bool) -> tuple[Statuses, ...]:
+    """How the steps of a team may have ended when its routing is asked, in one of these ways.
+
+    Where a failure stops the team, each task that can be the one is a way of its own: what was
+    skipped is then known. Of very many tasks there is only one way, which says less.
+    """
+    ends = _ends(steps)
+    if not stop_on_failure:
+        return (_counting(steps, ends),)
+    failing = [step for step in steps if _may_stop(step, ends)]
+    if len(failing) > _MOST_WAYS:
+        after_first = steps[steps.index(failing[0]) + 1 :]
+        skipped = {step.name: ends[step.name] | SKIPPED for step in after_first}
+        return (_counting(steps, ends | skipped),)
+    return (
+        _counting(steps, _without_failure(steps, ends)),
+        *(_counting(steps, _failed(steps, ends, True, step)) for step in failing),
+    )
+
+
+def during(steps: Sequence[Step]) -> tuple[Statuses, ...]:
+    """How each step may have ended while others still run."""
+    statuses = {step.name: ANY_STATUS for step, _ in walk(steps, ())}
+    return (Statuses(statuses, tuple(statuses)),)
+
+
+def after_failures(steps: Sequence[Step], stop_on_failure: bool) -> Iterator[tuple[Step, Statuses]]:
+    """For each step that can fail the team as the first: how the others may have ended then."""
+    ends = _ends(steps)
+    for step in steps:
+        if _may_stop(step, ends):
+            yield step, _counting(steps, _failed(steps, ends, stop_on_failure, step))
+
+
+def after_success(steps: Sequence[Step]) -> Statuses:
+    """How each step may have ended when the team did not fail."""
+    return _counting(steps, _without_failure(steps, _ends(steps)))
+
+
+def _counting(steps: Sequence[Step], statuses: Mapping[str, int]) -> Statuses:
+    """A team's own tasks count, the steps within them do not."""
+    return Statuses(statuses, tuple(step.name for step in steps))
+
+
+def _without_failure(steps: Sequence[Step], ends: Mapping[str, int]) -> dict[str, int]:
+    own = {step.name for step in steps if step.on_failure != "continue"}
+    return {name: mask & ~FAILURE if name in own else mask for name, mask in ends.items()}
+
+
+def _failed(
+    steps: Sequence[Step], ends: Mapping[str, int], stop_on_failure: bool, failed: Step
+) -> dict[str, int]:
+    """The ends, with this step the first that failed the team."""
+    statuses = dict(ends)
+    passed = False
+    for step in steps:
+        if step is failed:
+            statuses[step.name] = FAILURE
+            passed = True
+        elif not passed and step.on_failure != "continue":
+            statuses[step.name] &= ~FAILURE
+        elif passed and stop_on_failure:
+            for inner, path in walk([step], ()):
+                statuses[inner.name] = ABSENT if len(path) > 1 else SKIPPED
+    return statuses
+
+
+def _ends(steps: Sequence[Step]) -> dict[str, int]:
+    """How each step may end, as long as no failure of another one skips it."""
+    statuses: dict[str, int] = {}
+    returned = False
+    for step in steps:
+        _, *within = (inner for inner, _ in walk([step], ()))
+        returned = returned or any(isinstance(one, ReturnStep) for one in (step, *within))
+        left_out = step.when is not None or step.on_failure == "ask"
+        skipped = SKIPPED if returned or left_out else 0
+        statuses[step.name] = _ran(step) | skipped
+        for inner in within:
+            statuses[inner.name] = _ran(inner) | SKIPPED | ABSENT
+    return statuses
+
+
+def _may_stop(step: Step, ends: Mapping[str, int]) -> bool:
+    """As `stops`, where it is known already how the step may end."""
+    return step.on_failure != "continue" and ends[step.name] & FAILURE != 0
+
+
+def stops(step: Step) -> bool:
+    """Whether the step can fail its team."""
+    return step.on_failure != "continue" and can_fail(step)
+
+
+def _ran(step: Step) -> int:
+    """What the step can come to when it runs; a try is skipped when its last step is."""
+    mask = FAILURE if can_fail(step) else 0
+    match step:
+        case FailStep():
+            return mask
+        case TryStep():
+            return mask | SUCCESS | SKIPPED
+        case _:
+            return mask | SUCCESS
+
+
+def can_fail(step: Step) -> bool:
+    """Whether the step may end as a failure; only what certainly does not is left out."""
+    if step.timeout is not None or _asks_expressions(step):
+        return True
+    match step:
+        case SetStep() | ReturnStep() | BranchStep() | ParallelStep():
+            return _filled(step) or any(_fails(inner) for inner, _ in blocks(step, ()))
+        case LoopStep(iterate_on=items, body=body):
+            return not isinstance(items, list | None) or _filled(step) or _fails(body)
+        case WaitStep(duration=duration, signal=signal, deadline=deadline):
+            if signal is not None:
+                return deadline is not None
+            return duration is None or _filled(step)
+        case TryStep(steps=steps, catch=clauses, finally_=last):
+            caught = any(map(_catches_all, clauses))
+            in_clause = any(_fails(clause.steps) for clause in clauses)
+            return _fails(last) or (_fails(steps) and (not caught or in_clause))
+        case _:
+            return True
+
+
+def _fails(steps: Sequence[Step]) -> bool:
+    return any(map(stops, steps))
+
+
+def _catches_all(clause: Catch) -> bool:
+    return "*" in ((clause.error,) if isinstance(clause.error, str) else clause.error)
+
+
+def _asks_expressions(step: Step) -> bool:
+    return any(
+        isinstance(leaf, Expression)
+        for condition, _ in conditions(step, ())
+        for leaf, _ in leaves(condition, ())
+    )
+
+
+def _filled(step: Step) -> bool:
+    return any(_has_template(value.value) for value in templated(step, ()))
+
+
+def _has_template(value: object) -> bool:
+    if isinstance(value, dict):
+        value = list(cast("dict[str, object]", value).values())
+    if isinstance(value, list):
+        return any(map(_has_template, cast("list[object]", value)))
+    return isinstance(value, str) and is_template(value)

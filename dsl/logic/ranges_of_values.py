@@ -1,0 +1,261 @@
+"""Whether any value at all can meet several claims at once. Sound: "no" is certain, "yes" is not.
+
+A value of the facts is JSON, or missing. Where a claim leaves only a few values these are tried;
+else each type of value is asked whether its range, its lengths and its parts leave anything.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from dsl.evaluate.operators import TESTS, Found, same
+from dsl.logic.ranges import Range, Wanted, number_range, text_range
+from dsl.model.conditions import Operator
+from dsl.paths import MISSING
+
+_ALL = frozenset({"missing", "null", "boolean", "number", "string", "list", "mapping"})
+_SIZED = frozenset({"string", "list", "mapping"})
+_EMPTY: tuple[JsonValue, ...] = ("", [], {})
+
+
+class Claim(NamedTuple):
+    """One operator with its value, and whether it is to hold."""
+
+    operator: Operator
+    value: JsonValue
+    holds: bool = True
+
+    def fits(self, found: Found) -> bool:
+        """Whether this value meets the claim; the run's own operators decide."""
+        return TESTS[self.operator](found, self.value) is self.holds
+
+
+def possible(claims: Sequence[Claim]) -> bool:
+    """False only when no value, and not the missing one, meets every claim."""
+    if _opposed(claims):
+        return False
+    for claim in claims:
+        few = _few(claim)
+        if few is not None:
+            return _any_fits(few, claims)
+    types = _ALL
+    for claim in claims:
+        types &= _types(claim)
+    return any(_possible_as(type_, claims) for type_ in sorted(types))
+
+
+def _any_fits(values: Iterable[Found], claims: Sequence[Claim]) -> bool:
+    return any(all(claim.fits(value) for claim in claims) for value in values)
+
+
+def _opposed(claims: Sequence[Claim]) -> bool:
+    """Whether the same claim is to hold and not to hold."""
+    if len(claims) < 2 or len({claim.holds for claim in claims}) < 2:
+        return False
+    seen = {
+        (claim.operator, json.dumps(claim.value, sort_keys=True), claim.holds) for claim in claims
+    }
+    return any((operator, value, not holds) in seen for operator, value, holds in seen)
+
+
+def _flag(claim: Claim) -> bool:
+    """What `exists`, `is_null` or `is_empty` comes to, with its value and its negation."""
+    return (claim.value is not False) is claim.holds
+
+
+def _few(claim: Claim) -> list[Found] | None:
+    """All values that meet the claim, when these are few; None when they are not."""
+    value = claim.value
+    match claim.operator:
+        case "equals" if claim.holds:
+            return [value]
+        case "not_equals" if not claim.holds:
+            return [value]
+        case "in" if claim.holds and isinstance(value, list | dict):
+            return list(value)
+        case "exists":
+            return None if _flag(claim) else [MISSING]
+        case "is_null":
+            return [None, MISSING] if _flag(claim) else None
+        case "is_empty":
+            return [None, MISSING, *_EMPTY] if _flag(claim) else None
+        case "is_type" if claim.holds and value == "boolean":
+            return [True, False]
+        case "contains_any" if claim.holds and value == []:
+            return []
+        case "contains_all" if not claim.holds and value == []:
+            return [MISSING]
+        case _:
+            return None
+
+
+def _types(claim: Claim) -> frozenset[str]:
+    """The types that a value may have, as far as the claim alone tells."""
+    match claim.operator:
+        case "exists":
+            return _ALL - {"missing"}
+        case "is_null" | "is_empty":
+            return _ALL - {"missing", "null"}
+        case "is_type":
+            named = {str(claim.value)} if claim.value != "integer" else {"number"}
+            if claim.holds:
+                return frozenset(named)
+            return _ALL if claim.value == "integer" else _ALL - named
+        case _ if not claim.holds:
+            return _ALL
+        case _:
+            return _WHERE.get(claim.operator, lambda _: _ALL)(claim.value)
+
+
+def _compared(value: JsonValue) -> frozenset[str]:
+    return frozenset({"string" if isinstance(value, str) else "number"})
+
+
+def _holding(value: JsonValue) -> frozenset[str]:
+    items = value if isinstance(value, list) else [value]
+    if not items:
+        return _ALL - {"missing"}
+    return _SIZED if any(isinstance(item, str) for item in items) else frozenset({"list"})
+
+
+def _text(_: JsonValue) -> frozenset[str]:
+    return frozenset({"string"})
+
+
+def _sized(_: JsonValue) -> frozenset[str]:
+    return _SIZED
+
+
+_WHERE: dict[Operator, Callable[[JsonValue], frozenset[str]]] = {
+    "greater_than": _compared,
+    "less_than": _compared,
+    "greater_or_equal": _compared,
+    "less_or_equal": _compared,
+    "contains": lambda value: _SIZED if isinstance(value, str) else frozenset({"list"}),
+    "contains_any": _holding,
+    "contains_all": _holding,
+    "starts_with": _text,
+    "ends_with": _text,
+    "matches": _text,
+    "in": _text,
+    "in_range": lambda _: frozenset({"number"}),
+    "has_length": _sized,
+    "min_length": _sized,
+    "max_length": _sized,
+}
+"""Where a claim can hold at all; an `in` that comes here asks for a part of a text."""
+
+
+def _possible_as(type_: str, claims: Sequence[Claim]) -> bool:
+    match type_:
+        case "missing":
+            return _any_fits([MISSING], claims)
+        case "null":
+            return _any_fits([None], claims)
+        case "boolean":
+            return _any_fits([True, False], claims)
+        case "number":
+            return _in_range(number_range(_wanted(claims)), claims)
+        case "string":
+            texts = text_range(_wanted(claims))
+            return (
+                _in_range(texts, claims) and _lengths(claims) and _parts(claims) and _ends(claims)
+            )
+        case _:
+            return _lengths(claims) and _parts(claims)
+
+
+def _wanted(claims: Sequence[Claim]) -> list[Wanted]:
+    return [(claim.operator, claim.value, claim.holds) for claim in claims]
+
+
+def _in_range(left: Range, claims: Sequence[Claim]) -> bool:
+    """Whether the range has a value; one that has a single value left is asked exactly."""
+    if left.empty:
+        return False
+    return left.point is None or _any_fits([left.point], claims)
+
+
+def _lengths(claims: Sequence[Claim]) -> bool:
+    """Whether some length is left."""
+    low, high = 0, float("inf")
+    for claim in claims:
+        bound = claim.value
+        if claim.operator == "is_empty" and not _flag(claim):
+            low = max(low, 1)
+        if not isinstance(bound, int):
+            continue
+        match claim.operator, claim.holds:
+            case "has_length", True:
+                low, high = max(low, bound), min(high, bound)
+            case ("min_length", True):
+                low = max(low, bound)
+            case ("max_length", False):
+                low = max(low, bound + 1)
+            case ("max_length", True):
+                high = min(high, bound)
+            case ("min_length", False):
+                high = min(high, bound - 1)
+            case _:
+                pass
+    excluded = {t.value for t in claims if t.operator == "has_length" and not t.holds
+                and isinstance(t.value, int)}  # fmt: skip
+    return low <= high and not (low == high and low in excluded)
+
+
+def _parts(claims: Sequence[Claim]) -> bool:
+    """Whether what is to be in the value, and what is not, go together."""
+    inside: list[JsonValue] = []
+    outside: list[JsonValue] = []
+    for claim in claims:
+        match claim.operator, claim.holds:
+            case "contains", _:
+                (inside if claim.holds else outside).append(claim.value)
+            case ("contains_all", True) | ("contains_any", False):
+                (inside if claim.holds else outside).extend(_items(claim.value))
+            case _:
+                pass
+    for claim in claims:
+        match claim.operator, claim.holds:
+            case "contains_any", True:
+                if all(_among(item, outside) for item in _items(claim.value)):
+                    return False
+            case "contains_all", False:
+                if all(_among(item, inside) for item in _items(claim.value)):
+                    return False
+            case _:
+                pass
+    return not any(_among(item, outside) for item in inside)
+
+
+def _items(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else [value]
+
+
+def _among(item: JsonValue, items: Sequence[JsonValue]) -> bool:
+    return any(same(item, other) for other in items)
+
+
+def _ends(claims: Sequence[Claim]) -> bool:
+    """Whether the beginnings and ends that a text is to have, and not to have, go together."""
+    starts = [str(t.value) for t in claims if t.operator == "starts_with" and t.holds]
+    ends = [str(t.value) for t in claims if t.operator == "ends_with" and t.holds]
+    longest = max(starts, key=len, default="")
+    last = max(ends, key=len, default="")
+    if not all(map(longest.startswith, starts)) or not all(map(last.endswith, ends)):
+        return False
+    for claim in claims:
+        if claim.holds or not isinstance(claim.value, str):
+            continue
+        match claim.operator:
+            case "starts_with" if longest.startswith(claim.value):
+                return False
+            case "ends_with" if last.endswith(claim.value):
+                return False
+            case "contains" if claim.value in longest or claim.value in last:
+                return False
+            case _:
+                pass
+    return True

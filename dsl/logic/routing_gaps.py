@@ -1,0 +1,54 @@
+"""Holes: what the rules of a team without a default leave open."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dsl.logic.formulas import Formula
+from dsl.logic.possible_statuses import after_failures, after_success
+from dsl.logic.solver import Effort, can_hold
+from dsl.logic.translation import formula
+from dsl.model.conditions import Condition
+from dsl.model.steps import Step
+
+
+class Holes(NamedTuple):
+    """What the rules of a team without a default leave open."""
+
+    after_success: bool
+    """The team may succeed and no rule match."""
+    after_failure: tuple[str, ...]
+    """The tasks whose failure certainly matches no rule."""
+
+
+def holes(
+    steps: Sequence[Step],
+    stop_on_failure: bool,
+    rules: Sequence[Condition | None],
+    effort: Effort,
+) -> Holes:
+    """What the rules of a team leave open.
+
+    Args:
+        steps: the team's tasks.
+        stop_on_failure: as the team says.
+        rules: the condition of each rule; None always holds.
+        effort: what may be spent on the question.
+    """
+    some = [_asked(rule, True) for rule in rules]
+    none = [_asked(rule, False) for rule in rules]
+    failing = [
+        step.name
+        for step, world in after_failures(steps, stop_on_failure)
+        if not any(can_hold((rule,), [world], effort) for rule in some)
+    ]
+    return Holes(can_hold(none, [after_success(steps)], effort), tuple(failing))
+
+
+def _asked(condition: Condition | None, holds: bool) -> Formula:
+    return holds if condition is None else formula(condition, holds)
+
+
+def either(names: Sequence[str]) -> str:
+    """`'a', 'b' or 'c'`."""
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} or {last}" if first else last

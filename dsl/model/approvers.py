@@ -1,0 +1,118 @@
+"""Approvers: whom the approvals at and below a step name, found by its path in the plan."""
+
+from collections.abc import Iterator, Sequence
+
+from dsl.model.plan import Plan, Team
+from dsl.model.step_paths import inside, without_rounds
+from dsl.model.step_walk import asks, walk
+from dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
+from dsl.model.terms import DecisionTerms, consent
+from dsl.person_names import each_once
+
+
+def approvers_within(plan: Plan, path: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """`(path, people)` of each approval at or below a step that names who decides.
+
+    Blocks, execution plans and the teams that a team as a step can come to are below it.
+
+    Args:
+        plan: the plan.
+        path: `team/path`, also with the numbers of rounds that a loop runs at once.
+    """
+    team, *names = without_rounds(path).split("/")
+    steps = plan.teams[team].steps if team in plan.teams else ()
+    found = list(_called(team, steps, names, plan))
+    seen: set[str] = set()
+    for at, step in found:
+        for terms in _asked(step, plan):
+            if terms.approvers:
+                yield at, people(plan, terms.approvers)
+        for place, inner in _below(at, step, plan, seen):
+            found.extend((f"{place}/{one.name}", one) for one in inner)
+
+
+def people(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, groups replaced by who is in them, nobody twice.
+
+    A group of nobody stays a name: else anyone could decide where nobody may.
+    """
+    return each_once(one for name in names for one in plan.groups.get(name) or (name,))
+
+
+def _called(
+    above: str, steps: Sequence[Step], names: Sequence[str], plan: Plan
+) -> Iterator[tuple[str, Step]]:
+    """The steps of that path; several where ways of a branch have a step of one name."""
+    name, *rest = names or ("",)
+    for step in steps:
+        if step.name != name:
+            continue
+        at = f"{above}/{name}"
+        if not rest:
+            yield at, step
+            continue
+        for prefix, inner in inside(step, plan):
+            way = prefix.removesuffix("/")
+            if not way:
+                yield from _called(at, inner, rest, plan)
+            elif way == rest[0]:
+                here = f"{at}/{way}"
+                if rest[1:]:
+                    yield from _called(here, inner, rest[1:], plan)
+                else:
+                    yield from ((f"{here}/{one.name}", one) for one in inner)
+
+
+def _below(at: str, step: Step, plan: Plan, seen: set[str]) -> Iterator[tuple[str, Sequence[Step]]]:
+    """The lists of steps right below a step, each with its path; those of one name once."""
+    match step:
+        case AgentStep(persona_key=str() as persona):
+            if f"persona {persona}" in seen:
+                return
+            seen.add(f"persona {persona}")
+        case TeamStep(team=first):
+            for team in _reached(first, plan):
+                if f"team {team}" not in seen:
+                    seen.add(f"team {team}")
+                    yield team, plan.teams[team].steps
+            return
+        case _:
+            pass
+    for prefix, inner in inside(step, plan):
+        yield f"{at}/{prefix}".removesuffix("/"), inner
+
+
+def _asked(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
+    """The terms with which a step asks; of a tool that is chosen at run time, those of each."""
+    terms = asks(step)
+    if terms is not None:
+        yield terms
+    if isinstance(step, ToolStep):
+        tool = plan.tools.get(step.tool)
+        for one in plan.tools.values() if tool is None else (tool,):
+            asked = consent(one.requires_approval)
+            if asked is not None:
+                yield asked
+
+
+def _reached(first: str, plan: Plan) -> Iterator[str]:
+    """The team, and every team that its routes can lead to."""
+    found = [first]
+    for name in found:
+        team = plan.teams.get(name)
+        if team is not None:
+            yield name
+            found.extend(one for one in _next(team, plan) if one not in found)
+
+
+def _next(team: Team, plan: Plan) -> Iterator[str]:
+    for step, _ in walk(team.steps, ()):
+        for terms in _asked(step, plan):
+            yield terms.on_timeout  # a team, or a word that is none
+    if team.routing is None:
+        return
+    for rule in team.routing.rules:
+        named = (rule.next_team,) if isinstance(rule.next_team, str) else rule.next_team
+        yield from (name for name in (*(named or ()), rule.concentrator) if name is not None)
+    if team.routing.default is not None:
+        yield team.routing.default

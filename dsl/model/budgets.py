@@ -1,0 +1,176 @@
+"""Budgets: how much a run, a team, a persona or a task may use, and what happens then.
+
+As a document writes them (`Budgets`), and as a plan has them (`Budget`, one for each amount).
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from dsl.model.terms import AskTerms, OnExceeded, asking
+from dsl.values import Frozen, Timeout
+
+BudgetKind = Literal["tokens", "money", "model_calls", "tool_calls", "working_time"]
+Scope = Literal["run", "team", "persona", "task"]
+
+
+class BudgetTerms(Frozen):
+    """What happens as a budget is used."""
+
+    warn_at: float = Field(default=0.8, gt=0, le=1)
+    """The share of it from which people, and the agents that use it, are told."""
+    on_exceeded: OnExceeded = "stop"
+    """When it is used up: `stop` ends the run, `route` goes on with another team, `ask` lets a
+    person extend it, `{ask: terms}` says who and how. What is in progress ends; nothing that it
+    would pay for begins."""
+    next_team: str | None = None
+    """With `route`: the team that goes on, once, whatever the budget says."""
+
+
+class CountBudget(BudgetTerms):
+    """So many of them, or the limit with what happens then."""
+
+    limit: int = Field(ge=1)
+
+
+class MoneyBudget(BudgetTerms):
+    """So many US dollars, or the limit with what happens then."""
+
+    limit: float = Field(gt=0, allow_inf_nan=False)
+
+
+class TimeBudget(BudgetTerms):
+    """So long, or the limit with what happens then."""
+
+    limit: Timeout
+
+
+AnyBudget = CountBudget | MoneyBudget | TimeBudget
+
+
+class Budgets(Frozen):
+    """What the calls of a run, a team, a persona or a task may use together."""
+
+    tokens: CountBudget | None = None
+    """Input and output tokens of all models."""
+    money: MoneyBudget | None = None
+    """US dollars, for models that have a price."""
+    model_calls: CountBudget | None = None
+    """Model turns, re-asks too; a provider's own retries are one call."""
+    tool_calls: CountBudget | None = None
+    """Calls of skills, under whatever name."""
+    working_time: TimeBudget | None = None
+    """The time of all calls, added up; not the waits for people, signals and retries."""
+
+
+class Budget(Frozen):
+    """One amount of a plan."""
+
+    kind: BudgetKind
+    limit: float
+    """Tokens, US dollars, calls or seconds."""
+    scope: Scope = "run"
+    name: str = ""
+    """Of the team or persona; of a task, the persona's key in the plan."""
+    warn_at: float = 0.8
+    on_exceeded: Literal["stop", "route", "ask"] = "stop"
+    terms: AskTerms | None = None
+    """With `ask`: who is asked, and how."""
+    next_team: str | None = None
+
+    @property
+    def owner(self) -> str:
+        """Whose it is: `run`, `team.review`, `persona.coder`, `task.draft.write`."""
+        if self.scope == "run":
+            return "run"
+        return f"{self.scope}.{self.name.partition('@')[2] or self.name}"
+
+    @property
+    def id(self) -> str:
+        """Names it in a run: `team.review.tokens`."""
+        return f"{self.owner}.{self.kind}"
+
+    @property
+    def told(self) -> str:
+        """Names it to people: `the token budget of the team review`."""
+        scope, _, name = self.owner.partition(".")
+        whose = "the run" if not name else f"the {scope} {name}"
+        return f"the {_CALLED[self.kind]} budget of {whose}"
+
+    def amount(self, value: float) -> str:
+        """So much of it, as people read it."""
+        return amount(self.kind, value)
+
+    def share(self, used: float, limit: float) -> str:
+        """So much of so much: `8,120 of 10,000 tokens`."""
+        return f"{amount(self.kind, used).partition(' ')[0]} of {amount(self.kind, limit)}"
+
+    def covers(self, team: str, personas: tuple[str, ...]) -> bool:
+        """Whether a call of a team's agent, of these personas, is paid from it."""
+        match self.scope:
+            case "run":
+                return True
+            case "team":
+                return self.name == team
+            case "persona":
+                return any(key.partition("@")[0] == self.name for key in personas)
+            case "task":
+                return self.name in personas
+
+
+_CALLED: dict[BudgetKind, str] = {
+    "tokens": "token", "money": "money", "model_calls": "model call", "tool_calls": "tool call",
+    "working_time": "working time",
+}  # fmt: skip
+
+
+def amount(kind: BudgetKind, value: float) -> str:
+    """So many tokens, dollars, calls or seconds, as people read them."""
+    match kind:
+        case "money":
+            return f"{money(value)} USD"
+        case "working_time":
+            return f"{value:,.0f} s" if value >= 10 else f"{value:g} s"
+        case "tokens":
+            return f"{value:,.0f} tokens"
+        case "model_calls" | "tool_calls":
+            return f"{value:,.0f} call{'' if value == 1 else 's'}"
+
+
+def money(dollars: float) -> str:
+    """Dollars with their cents; of small amounts, what there is of a cent."""
+    if dollars >= 1:
+        return f"{dollars:,.2f}"
+    whole, _, digits = f"{dollars:.4f}".partition(".")
+    return f"{whole}.{digits[:2]}{digits[2:].rstrip('0')}"
+
+
+def kind_of(id: str) -> BudgetKind:
+    """The kind of a budget, by its id."""
+    return next(kind for kind in _CALLED if id.endswith(f".{kind}"))
+
+
+def compiled(budgets: Budgets | None, scope: Scope, name: str = "") -> tuple[Budget, ...]:
+    """The budgets of one section, one by one."""
+    if budgets is None:
+        return ()
+    return tuple(_budget(kind, terms, scope, name) for kind, terms in written(budgets))
+
+
+def written(
+    budgets: Budgets,
+) -> Iterator[tuple[BudgetKind, AnyBudget]]:
+    """The budgets that the section has, by their kinds."""
+    for kind in _CALLED:
+        terms: AnyBudget | None = getattr(budgets, kind)
+        if terms is not None:
+            yield kind, terms
+
+
+def _budget(kind: BudgetKind, written: AnyBudget, scope: Scope, name: str) -> Budget:
+    on_exceeded, terms = asking(written.on_exceeded)
+    return Budget(
+        kind=kind, limit=written.limit, scope=scope, name=name, warn_at=written.warn_at,
+        on_exceeded=on_exceeded, terms=terms, next_team=written.next_team,
+    )  # fmt: skip

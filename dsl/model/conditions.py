@@ -1,0 +1,116 @@
+"""The condition union: what a rule, a branch or a `when` may ask of the facts.
+
+Here are only the shapes. `dsl.evaluate.condition_evaluation` asks them; `dsl.normalise.forms` brings every written form
+(lists, strings, old dialects) into these shapes, so a plan holds nothing else.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, JsonValue, Tag
+
+from dsl.values import Frozen
+
+Operator = Literal[
+    "equals", "not_equals", "contains", "contains_any", "contains_all", "greater_than",
+    "less_than", "greater_or_equal", "less_or_equal", "exists", "is_empty", "is_null",
+    "starts_with", "ends_with", "matches", "in", "in_range", "is_type", "has_length",
+    "min_length", "max_length",
+]  # fmt: skip
+"""Every operator by its full name; the short names eq, ne, gt, lt, ge, le are read as these."""
+
+Status = Literal["success", "failure", "skipped"]
+TeamEnd = Literal["all_success", "any_success", "any_failure", "all_failure"]
+
+
+class TaskField(Frozen):
+    """A field of a task's data, held against a value (seed c4h 3.4.1, example 1)."""
+
+    task: str
+    output_field: str
+    """Dotted path within the task's data."""
+    operator: Operator = "equals"
+    value: JsonValue = None
+
+
+class TaskStatus(Frozen):
+    """How a task ended (seed c4h 3.4.1, example 3)."""
+
+    task: str
+    status: Status
+
+
+class ContextField(Frozen):
+    """A field of the run's context, held against a value (seed c4h 3.4.1, example 2)."""
+
+    context_field: str
+    """Dotted path within the context."""
+    operator: Operator = "equals"
+    value: JsonValue = None
+
+
+class AllOf(Frozen):
+    """Every condition holds; a list of conditions means this."""
+
+    all_of: tuple["Condition", ...] = Field(alias="and")
+
+
+class AnyOf(Frozen):
+    """At least one condition holds."""
+
+    any_of: tuple["Condition", ...] = Field(alias="or")
+
+
+class Not(Frozen):
+    """The condition does not hold."""
+
+    negated: "Condition" = Field(alias="not")
+
+
+class TeamOutcome(Frozen):
+    """How the team's tasks ended together, written as a bare string."""
+
+    outcome: TeamEnd
+
+
+class Expression(Frozen):
+    """A template expression, true or false: `"{{ context.attempts > 2 }}"`."""
+
+    expression: str
+
+
+CONDITION_KEYS: dict[str, str] = {
+    "output_field": "condition:TaskField",
+    "status": "condition:TaskStatus",
+    "context_field": "condition:ContextField",
+    "and": "condition:AllOf",
+    "or": "condition:AnyOf",
+    "not": "condition:Not",
+    "outcome": "condition:TeamOutcome",
+    "expression": "condition:Expression",
+    "task": "condition:TaskField",
+}
+"""The key that tells the kind, strongest first."""
+
+
+def condition_tag(value: object) -> str | None:
+    """The union tag of a condition, written or parsed; None when no key tells its kind."""
+    if isinstance(value, Mapping):
+        return next((tag for key, tag in CONDITION_KEYS.items() if key in value), None)
+    return f"condition:{type(value).__name__}"
+
+
+Condition = Annotated[
+    Annotated[TaskField, Tag("condition:TaskField")]
+    | Annotated[TaskStatus, Tag("condition:TaskStatus")]
+    | Annotated[ContextField, Tag("condition:ContextField")]
+    | Annotated[AllOf, Tag("condition:AllOf")]
+    | Annotated[AnyOf, Tag("condition:AnyOf")]
+    | Annotated[Not, Tag("condition:Not")]
+    | Annotated[TeamOutcome, Tag("condition:TeamOutcome")]
+    | Annotated[Expression, Tag("condition:Expression")],
+    Discriminator(condition_tag),
+]
+
+for _model in (AllOf, AnyOf, Not):
+    _model.model_rebuild()

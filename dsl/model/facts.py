@@ -1,0 +1,101 @@
+"""Facts: all that a template, a condition or a rule may look at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pydantic import JsonValue
+
+from dsl.model.evaluation_budget import (
+    DEFAULT_BUDGET,
+    EvaluationBudget,
+    EvaluationMeter,
+    EvaluationWork,
+    Names,
+)
+from dsl.model.outcomes import Outcome
+from dsl.values import Json
+
+ROOTS = ("context", "tasks", "teams", "input", "run", "routing")
+"""The names that every template knows; a variable may not be called like one of them."""
+
+RESERVED = (
+    "self", "super", "caller", "varargs", "kwargs", "loop", "range", "true", "false", "none",
+    "True", "False", "None", "and", "or", "not", "in", "is", "if", "else", "elif", "for",
+    "recursive",
+)  # fmt: skip
+"""Words of the template language; a variable called so could never be read."""
+
+RUN = ("id", "plan", "team", "visit", "teams_run")
+"""What `run` has."""
+
+ROUTING = ("reason", "from", "error")
+"""What `routing` has: why the run came to this team."""
+
+ROUTING_ERROR = ("task", "type", "message")
+"""What `routing.error` has, where a failure led here."""
+
+OUTCOME = ("status", "success", "data", "error")
+"""What `tasks.<name>` has."""
+
+ERROR = ("type", "message")
+"""What the `error` of a task has."""
+
+CAUGHT = ("type", "message", "step")
+"""What `error` has where a `catch` sets it."""
+
+Outcomes = Mapping[str, Outcome]
+
+
+def _nothing() -> Mapping[str, JsonValue]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A view of the run, never changed: a later fact makes new Facts."""
+
+    context: Json
+    tasks: Outcomes = field(default_factory=dict[str, Outcome])
+    """`{task name: Outcome}` of this team visit or this plan."""
+    teams: Mapping[str, Outcomes] = field(default_factory=dict[str, Outcomes])
+    """`{team id: {task name: Outcome}}` of each team's latest visit."""
+    run: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    """See `RUN`."""
+    routing: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    """See `ROUTING`."""
+    variables: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    input: JsonValue = None
+    counted: Outcomes | None = None
+    """What `all_success` and its like count; every task unless said."""
+    budget: EvaluationBudget = DEFAULT_BUDGET
+    """What one evaluation over these facts may cost."""
+    work: EvaluationWork | None = None
+    """Who counts what evaluations over these facts take, if anybody does."""
+
+    def meter(self) -> EvaluationMeter:
+        """The meter of a new evaluation."""
+        return EvaluationMeter(self.budget) if self.work is None else self.work.meter(self.budget)
+
+    def names(self, meter: EvaluationMeter | None = None) -> Names:
+        """What templates see; all that is filled with them shares one budget."""
+        named: dict[str, object] = {
+            **self.variables,
+            "context": self.context,
+            "tasks": self.tasks,
+            "teams": {team: {"tasks": tasks} for team, tasks in self.teams.items()},
+            "input": self.input,
+            "run": self.run,
+            "routing": self.routing,
+        }
+        return Names(named, self.meter() if meter is None else meter)
+
+    def with_task(self, name: str, outcome: Outcome) -> "Facts":
+        """These facts and one more outcome."""
+        return replace(self, tasks={**self.tasks, name: outcome})
+
+    def counting(self, own: Outcomes) -> "Facts":
+        """These facts, of which `all_success` and its like count only `own`."""
+        return Facts(  # by hand: `replace` takes five times as long, and every route does this
+            self.context, self.tasks, self.teams, self.run, self.routing, self.variables,
+            self.input, own, self.budget, self.work,
+        )  # fmt: skip

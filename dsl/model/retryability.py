@@ -1,0 +1,67 @@
+"""Whether a failure can pass when its step is tried again, by its type.
+
+A type that is not listed may pass: an outage, an answer that the model gives otherwise, whatever
+a `fail` step says.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from dsl.model.steps import AgentStep, BranchStep, LoopStep, ParallelStep, Step, TeamStep, TryStep
+
+Retryability = Literal["never", "with_other_input"]
+
+DECIDED = ("Rejected", "NotDecided")
+"""Failures that are decisions already, of a person or of a deadline."""
+
+NON_RETRYABLE: Mapping[str, Retryability] = {
+    **dict.fromkeys(DECIDED, "never"),
+    "OutcomeUnknown": "never",  # it may have happened
+    "AgentRefused": "never",
+    "MissingSecret": "never",  # a worker has the keys that it was started with
+    "TooManyConversations": "never",
+    "LimitExceeded": "never",
+    "BudgetExceeded": "never",
+    "TemplateFailed": "with_other_input",
+    "EvaluationLimitExceeded": "with_other_input",
+    "SkillRefused": "with_other_input",
+    "ProviderRefused": "with_other_input",
+    "RequestTooLarge": "with_other_input",
+    "ValueTooLarge": "with_other_input",
+    "UnknownTool": "with_other_input",
+    "RepeatedCall": "with_other_input",
+    "NotAName": "with_other_input",
+    "NotAList": "with_other_input",
+    "NotADuration": "with_other_input",
+    "NotATime": "with_other_input",
+    "ContextConflict": "with_other_input",
+}
+"""The same call fails in the same way: always, or until its step is given other data."""
+
+
+def holds_steps(step: Step) -> bool:
+    """Whether the step is made of others, which can give it other data at the next attempt."""
+    match step:
+        case AgentStep(agent_type=agent_type):
+            return agent_type == "generic_orchestrating"
+        case LoopStep() | BranchStep() | ParallelStep() | TryStep() | TeamStep():
+            return True
+        case _:
+            return False
+
+
+def can_pass(error: str, *, data_can_differ: bool) -> bool:
+    """Whether a further attempt can end otherwise than with this type of failure.
+
+    Args:
+        error: The type of the failure.
+        data_can_differ: The step holds others, and they have made calls, whose answers may be
+            different the next time.
+    """
+    match NON_RETRYABLE.get(error):
+        case None:
+            return True
+        case "never":
+            return False
+        case "with_other_input":
+            return data_can_differ

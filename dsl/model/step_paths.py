@@ -1,0 +1,127 @@
+"""The steps of a plan by the names that trails, people and tests call them: `team/path`."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from dsl.model.plan import Plan
+from dsl.model.step_walk import walk
+from dsl.model.steps import (
+    AgentStep,
+    BranchStep,
+    LoopStep,
+    ParallelStep,
+    Step,
+    TryStep,
+)
+
+_ROUND = re.compile(r"/\d+(?=/)")
+_VISIT = re.compile(r"#(\d+)$")
+_PLANS_WITHIN_PLANS = 5
+
+
+def step_paths(plan: Plan) -> frozenset[str]:
+    """`team/path` of every step, those of blocks and of execution plans included."""
+    return frozenset(
+        f"{team.id}/{path}" for team in plan.teams.values() for path in _paths(team.steps, plan)
+    )
+
+
+def asking_places(plan: Plan) -> frozenset[str]:
+    """`team/path` of everything that may ask a person: steps, budgets, `no_progress`."""
+    within = {f"budget/{budget.id}" for budget in plan.budgets if budget.on_exceeded == "ask"}
+    if plan.limits.no_progress == "ask":
+        within.add("no_progress")
+    return step_paths(plan) | {f"{team}/{path}" for team in plan.teams for path in within}
+
+
+def within_rounds(plan: Plan, path: str) -> bool:
+    """Whether the step is in a loop of several rounds at once, each with steps of its own."""
+    team, *names = path.split("/")
+    steps: Sequence[Step] = plan.teams[team].steps if team in plan.teams else ()
+    for name in names:
+        step = next((step for step in steps if step.name == name), None)
+        if isinstance(step, LoopStep) and step.concurrency > 1 and name != names[-1]:
+            return True
+        if step is not None:
+            steps = [one for _, inner in inside(step, plan) for one in inner]
+    return False
+
+
+def names_a_way(plan: Plan, path: str) -> bool:
+    """Whether it is a way of a parallel step, and no step: what is in it runs, itself does not."""
+    team, *names = without_rounds(path).split("/")
+    steps: Sequence[Step] = plan.teams[team].steps if team in plan.teams else ()
+    step: Step | None = None
+    way = False
+    for name in names:
+        way = isinstance(step, ParallelStep) and name in step.branches
+        if isinstance(step, ParallelStep) and way:
+            step, steps = None, step.branches[name]
+            continue
+        step = next((one for one in steps if one.name == name), None)
+        steps = [one for _, inner in inside(step, plan) for one in inner] if step else ()
+    return way
+
+
+def without_rounds(path: str) -> str:
+    """A path without the numbers of the rounds that a loop runs at once."""
+    return _ROUND.sub("", path)
+
+
+def parted(reference: str) -> tuple[str, int]:
+    """`team/path#2` as the path and the number; 1 when no number is given."""
+    found = _VISIT.search(reference)
+    return (reference, 1) if found is None else (reference[: found.start()], int(found[1]))
+
+
+def agent_tasks(plan: Plan) -> frozenset[str]:
+    """What a script may call a model call: `task` and `team/task`."""
+    names: set[str] = set()
+    for team in plan.teams.values():
+        for step in _with_plans(team.steps, plan):
+            if isinstance(step, AgentStep):
+                names |= {step.name, f"{team.id}/{step.name}"}
+    return frozenset(names)
+
+
+def _paths(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[str]:
+    for step in steps:
+        yield step.name
+        if isinstance(step, ParallelStep):
+            yield from (f"{step.name}/{way}" for way in step.branches)
+        for prefix, inner in inside(step, plan):
+            if deep < _PLANS_WITHIN_PLANS:
+                below = deep + isinstance(step, AgentStep)
+                yield from (f"{step.name}/{prefix}{path}" for path in _paths(inner, plan, below))
+
+
+def inside(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
+    """The lists of steps within a step, each with what stands before their names."""
+    match step:
+        case AgentStep():
+            yield "", _plan_of(step, plan)
+        case LoopStep(body=body):
+            yield "", body
+        case BranchStep(branches=ways, otherwise=otherwise):
+            yield from (("", way.steps) for way in ways)
+            yield "", otherwise
+        case ParallelStep(branches=named):
+            yield from ((f"{name}/", inner) for name, inner in named.items())
+        case TryStep(steps=tried, catch=clauses, finally_=last):
+            yield "", tried
+            yield from (("", clause.steps) for clause in clauses)
+            yield "", last
+        case _:
+            return
+
+
+def _with_plans(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[Step]:
+    for step, _ in walk(steps, ()):
+        yield step
+        if isinstance(step, AgentStep) and deep < _PLANS_WITHIN_PLANS:
+            yield from _with_plans(_plan_of(step, plan), plan, deep + 1)
+
+
+def _plan_of(step: AgentStep, plan: Plan) -> Sequence[Step]:
+    persona = plan.personas.get(step.persona_key or "")
+    return () if persona is None else persona.execution_plan or ()

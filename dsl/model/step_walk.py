@@ -1,0 +1,215 @@
+"""Walking steps: every step of a team or plan, in written order, with its place."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dsl.model.conditions import AllOf, AnyOf, Condition, Not
+from dsl.model.plan import Plan
+from dsl.model.steps import (
+    AgentStep,
+    ApprovalStep,
+    BranchStep,
+    LoopStep,
+    ParallelStep,
+    SetStep,
+    SkillStep,
+    Step,
+    TryStep,
+    WaitStep,
+)
+from dsl.model.terms import Consent, DecisionTerms, consent
+from dsl.values import NodePath
+
+
+def walk(steps: Sequence[Step], path: NodePath) -> Iterator[tuple[Step, NodePath]]:
+    """Each step and the place where it is written, blocks before what is in them."""
+    for index, step in enumerate(steps):
+        here = (*path, index)
+        yield step, here
+        for inner, place in blocks(step, here):
+            yield from walk(inner, place)
+
+
+def blocks(step: Step, path: NodePath) -> Iterator[tuple[Sequence[Step], NodePath]]:
+    """The lists of steps inside a step."""
+    match step:
+        case LoopStep(body=body):
+            yield body, (*path, "body")
+        case BranchStep(branches=ways, otherwise=otherwise):
+            for index, way in enumerate(ways):
+                yield way.steps, (*path, "branches", index, "steps")
+            yield otherwise, (*path, "otherwise")
+        case ParallelStep(branches=named):
+            for name, steps in named.items():
+                yield steps, (*path, "branches", name)
+        case TryStep(steps=steps, catch=clauses, finally_=last):
+            yield steps, (*path, "steps")
+            for index, clause in enumerate(clauses):
+                yield clause.steps, (*path, "catch", index, "steps")
+            yield last, (*path, "finally")
+        case _:
+            return
+
+
+Change = Callable[[Sequence[Step], NodePath], tuple[Step, ...]]
+
+
+def rebuilt(step: Step, path: NodePath, change: Change) -> Step:
+    """The step with each list of steps inside it changed."""
+    match step:
+        case LoopStep(body=body):
+            update: dict[str, object] = {"body": change(body, (*path, "body"))}
+        case BranchStep(branches=ways, otherwise=otherwise):
+            changed = tuple(
+                way.model_copy(
+                    update={"steps": change(way.steps, (*path, "branches", index, "steps"))}
+                )
+                for index, way in enumerate(ways)
+            )
+            update = {"branches": changed, "otherwise": change(otherwise, (*path, "otherwise"))}
+        case ParallelStep(branches=named):
+            update = {
+                "branches": {
+                    name: change(steps, (*path, "branches", name)) for name, steps in named.items()
+                }
+            }
+        case TryStep(steps=steps, catch=clauses, finally_=last):
+            caught = tuple(
+                clause.model_copy(
+                    update={"steps": change(clause.steps, (*path, "catch", index, "steps"))}
+                )
+                for index, clause in enumerate(clauses)
+            )
+            update = {
+                "steps": change(steps, (*path, "steps")),
+                "catch": caught,
+                "finally_": change(last, (*path, "finally")),
+            }
+        case _:
+            return step
+    return step.model_copy(update=update)
+
+
+def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:
+    """The conditions that a step itself asks."""
+    if step.when is not None:
+        yield step.when, (*path, "when")
+    match step:
+        case LoopStep():
+            asked = (("while", step.while_), ("until", step.until),
+                     ("break_when", step.break_when))  # fmt: skip
+            for key, condition in asked:
+                if condition is not None:
+                    yield condition, (*path, key)
+        case BranchStep(branches=ways):
+            for index, way in enumerate(ways):
+                yield way.condition, (*path, "branches", index, "condition")
+        case _:
+            return
+
+
+def leaves(condition: Condition, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:
+    """The conditions that ask something, below and, or, not."""
+    match condition:
+        case AllOf(all_of=parts):
+            for index, part in enumerate(parts):
+                yield from leaves(part, (*path, "and", index))
+        case AnyOf(any_of=parts):
+            for index, part in enumerate(parts):
+                yield from leaves(part, (*path, "or", index))
+        case Not(negated=part):
+            yield from leaves(part, (*path, "not"))
+        case _:
+            yield condition, path
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateValue:
+    """A value of a step that may hold templates, and where it stands."""
+
+    value: object
+    path: NodePath
+
+
+def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
+    """The values of a step that are filled when it runs."""
+    for key in FILLED_OF_STEPS[step.kind]:
+        yield TemplateValue(getattr(step, key), (*path, key))
+    if isinstance(step, AgentStep | SkillStep) and isinstance(step.requires_approval, Consent):
+        for key in FILLED_OF_CONSENTS:
+            value = getattr(step.requires_approval, key)
+            yield TemplateValue(value, (*path, "requires_approval", key))
+
+
+FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
+    "agent": ("input", "conversation"),
+    "skill": ("input",),
+    "tool": ("tool", "arguments"),
+    "loop": ("iterate_on",),
+    "branch": (),
+    "parallel": (),
+    "set": ("values",),
+    "approval": ("prompt", "show"),
+    "wait": ("duration", "time"),
+    "team": ("input",),
+    "try": (),
+    "return": ("value",),
+    "fail": ("message",),
+}
+"""`{kind: the fields whose templates are filled when the step runs}`."""
+
+
+FILLED_OF_CONSENTS = ("prompt", "show")
+"""The same of a step's `requires_approval`."""
+
+
+def asks(step: Step) -> DecisionTerms | None:
+    """The terms with which a step asks a person; None when it does not, or by a tool's terms."""
+    match step:
+        case ApprovalStep():
+            return step
+        case AgentStep(requires_approval=said) | SkillStep(requires_approval=said):
+            return consent(said)
+        case _:
+            return None
+
+
+def variables(steps: Sequence[Step]) -> dict[str, NodePath]:
+    """Every variable that some step of the team or plan sets, and where."""
+    found: dict[str, NodePath] = {}
+    for step, path in walk(steps, ()):
+        if step.output_variable is not None:
+            found.setdefault(step.output_variable, (*path, "output_variable"))
+        match step:
+            case LoopStep(loop_variable=str() as name):
+                found.setdefault(name, (*path, "loop_variable"))
+            case TryStep(catch=clauses) if clauses:
+                found.setdefault("error", (*path, "catch"))
+            case SetStep(values=values):
+                for name in values:
+                    found.setdefault(name, (*path, "values", name))
+            case _:
+                pass
+    return found
+
+
+def sets_as_well(step: Step, name: str) -> bool:
+    """Whether a step itself, and not a `catch`, makes something of its own of a variable."""
+    match step:
+        case LoopStep(loop_variable=item) if item == name:
+            return True
+        case SetStep(values=values) if name in values:
+            return True
+        case ParallelStep(merge=merge) if name in merge:
+            return True
+        case _:
+            return step.output_variable == name
+
+
+def waited_for(plan: Plan) -> frozenset[str]:
+    """The names of the signals that some step or concentrator of the plan waits for."""
+    names = {team.collects.signal for team in plan.teams.values() if team.collects is not None}
+    plans = [persona.execution_plan or () for persona in plan.personas.values()]
+    for steps in (*(team.steps for team in plan.teams.values()), *plans):
+        names |= {step.signal for step, _ in walk(steps, ()) if isinstance(step, WaitStep)}
+    return frozenset(name for name in names if name is not None)

@@ -1,0 +1,314 @@
+"""The step union: everything that a team's tasks and an agent's execution plan may say.
+
+One class per kind, known by `kind`. A task of a team and a step of a plan are the same thing;
+only their place differs (seed c4h 3.6: a skill is called by a plan, never as a team's task).
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, cast, get_args
+
+from pydantic import Discriminator, Field, JsonValue, Tag
+
+from dsl.model.budgets import Budgets
+from dsl.model.capabilities import Effect
+from dsl.model.conditions import Condition
+from dsl.model.terms import Approval, ApprovalTerms
+from dsl.values import Frozen, Json, Seconds, Timeout
+
+StepKind = Literal[
+    "agent", "skill", "tool", "loop", "branch", "parallel", "set", "approval", "wait", "team",
+    "try", "return", "fail",
+]  # fmt: skip
+STEP_KINDS: tuple[str, ...] = get_args(StepKind)
+
+
+class Retry(Frozen):
+    """Further attempts of a whole step after it failed.
+
+    Providers and skills have retries of their own below this, for what passes by itself. What
+    a person rejected, and what may have happened already, is never tried again.
+    """
+
+    retries: int = Field(ge=0, le=100)
+    """Additional attempts: 0 means one attempt in all."""
+    interval: Seconds = 0.0
+    """Before the first further attempt."""
+    backoff: float = Field(default=2.0, ge=1, le=100)
+    """The interval grows by this factor with each attempt."""
+    errors: tuple[str, ...] = ()
+    """The types of failure that are tried again; all when empty."""
+
+
+class StepBase(Frozen):
+    """What every kind of step may say."""
+
+    name: str
+    """Unique among its siblings; logs, routing and other steps know the step by it."""
+    description: str | None = None
+    """What it is for, for people; nothing reads it."""
+    when: Condition | None = None
+    """Skip the step unless this holds."""
+    output_variable: str | None = None
+    """Keep the step's data as a variable of this team visit or plan."""
+    on_failure: Literal["stop", "continue", "ask"] | None = None
+    """`continue`: later steps run although this one failed; `ask`: a person says whether it is
+    tried again, skipped or left failed."""
+    timeout: Timeout | None = None
+    """Of one attempt; a step that holds others is stopped as a whole."""
+    retry: Retry | None = None
+
+
+class AgentStep(StepBase):
+    """One agent at work: a persona made into an agent by the factory, or a legacy class."""
+
+    kind: Literal["agent"] = "agent"
+    """The usual kind: what is the default does not travel, so no plan says it."""
+    agent_type: str | None = None
+    """`generic_single_shot`, `generic_orchestrating`, or a type that the worker adds."""
+    persona_key: str | None = None
+    agent_class: str | None = None
+    """Legacy: the import path of an agent class, with its `llm_config.agents` section."""
+    config: "PersonaDocument | None" = None
+    """Deep-merged onto the persona for this task only."""
+    input: JsonValue = None
+    """What the prompts may name as `input`."""
+    prompt: str | None = None
+    """Which of the persona's prompts to ask; needed when it has several."""
+    conversation: str | None = Field(default=None, min_length=1)
+    """The name of the conversation that the agent goes on with; may be a template."""
+    conversation_turns: int | None = Field(default=None, ge=1)
+    """So many of its latest turns are sent to the model; all unless said."""
+    requires_approval: Approval = False
+    """`true` and `before`: a person allows the call; `after`: a person accepts its answer; or a
+    mapping with `when` and the terms of an approval."""
+
+
+class SkillTerms(Frozen):
+    """What the compiler takes over from a skill's contract."""
+
+    effect: Effect
+    timeout: Timeout
+    """For one attempt."""
+    retries: int = Field(ge=0, le=100)
+    """Additional attempts of the call itself."""
+
+
+class SkillStep(StepBase):
+    """One call of a skill: an operation with a typed contract, often with side effects."""
+
+    kind: Literal["skill"]
+    skill: str
+    """`Name.method`."""
+    input: JsonValue = None
+    requires_approval: Approval = False
+    """`true` and `before`: a person allows the call; `after`: a person accepts its result; or a
+    mapping with `when` and the terms of an approval."""
+    terms: SkillTerms | None = None
+    """Set by the compiler."""
+
+
+class ToolStep(StepBase):
+    """One call of a tool that the document declares; which one may be known only at run time."""
+
+    kind: Literal["tool"]
+    tool: str
+    """A tool's name, or a template that gives one."""
+    arguments: Json = Field(default_factory=dict[str, JsonValue])
+
+
+class LoopStep(StepBase):
+    """Its body again and again: over a list, or while or until a condition holds."""
+
+    kind: Literal["loop"]
+    iterate_on: JsonValue = None
+    """A list, or a template that gives one."""
+    while_: Condition | None = Field(default=None, alias="while")
+    """Asked before each round."""
+    until: Condition | None = None
+    """Asked after each round."""
+    loop_variable: str | None = None
+    """The name of the current item in the body."""
+    max_iterations: int | None = Field(default=None, ge=1, le=1_000_000)
+    """At most so many rounds; needed with `while` and `until`."""
+    break_when: Condition | None = None
+    """Leave the loop after the round in which this holds."""
+    concurrency: int = Field(default=1, ge=1, le=1000)
+    """So many rounds of a list at once; each then has variables of its own."""
+    repeated_calls: Literal["stop", "allow"] | None = None
+    """What becomes of a skill or tool that is called again and again with the same arguments and
+    gives the same each time: `stop`, from the fifth time on it fails; `allow`, it may."""
+    body: tuple["Step", ...] = Field(min_length=1)
+
+
+class Branch(Frozen):
+    """One way of a branch step."""
+
+    condition: Condition
+    steps: tuple["Step", ...] = Field(min_length=1)
+
+
+class BranchStep(StepBase):
+    """The first way whose condition holds, or `otherwise`."""
+
+    kind: Literal["branch"]
+    branches: tuple[Branch, ...] = Field(min_length=1)
+    otherwise: tuple["Step", ...] = ()
+
+
+MergePolicy = Literal["replace", "append", "merge"]
+"""What two writers of one name mean: the later one in written order, a list, or a mapping."""
+
+
+class ParallelStep(StepBase):
+    """Named ways at the same time, until enough of them have ended."""
+
+    kind: Literal["parallel"]
+    branches: dict[str, tuple["Step", ...]] = Field(min_length=1)
+    join: Literal["all", "any"] | Annotated[int, Field(ge=1)] = "all"
+    """`all`: every way ends, one failure fails the step; `any`: the first success is enough;
+    a number: so many successes are enough."""
+    losers: Literal["cancel", "finish"] = "cancel"
+    """What becomes of the ways that are not needed any more."""
+    merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
+    """`{variable: policy}` where two ways set the same variable; without one it is an error."""
+
+
+class SetStep(StepBase):
+    """Variables of this team visit or plan, filled from templates."""
+
+    kind: Literal["set"]
+    values: Json
+
+
+class ApprovalStep(StepBase, ApprovalTerms):
+    """A wait for a person's decision, however long it takes."""
+
+    kind: Literal["approval"]
+    prompt: str
+    """The question, as the person reads it; a template."""
+    show: JsonValue = None
+    """What the person needs to see to decide."""
+
+
+class WaitStep(StepBase):
+    """A wait for a while, for a time, or for a named signal."""
+
+    kind: Literal["wait"]
+    duration: float | str | None = None
+    """How long: seconds, `90s`, `2d`, or a template that gives one of these."""
+    time: str | None = None
+    """ISO 8601, UTC unless it says otherwise; or a template that gives one."""
+    signal: str | None = None
+    """The name of a signal; its payload is the step's data."""
+    deadline: Seconds | None = None
+    """How long to wait for the signal; then the step fails."""
+
+
+class TeamStep(StepBase):
+    """Another team as a step: it runs, and follows its own routing to its end."""
+
+    kind: Literal["team"]
+    team: str
+    input: Json | None = None
+    """Laid over a copy of the context that the team gets."""
+
+
+class Catch(Frozen):
+    """What to do about some failures."""
+
+    error: str | tuple[str, ...] = "*"
+    """Types of failure; `*` is any."""
+    steps: tuple["Step", ...] = ()
+    """They see the failure as `error`: type, message, step."""
+
+
+class TryStep(StepBase):
+    """Steps, and what to do when one of them fails."""
+
+    kind: Literal["try"]
+    steps: tuple["Step", ...] = Field(min_length=1)
+    catch: tuple[Catch, ...] = ()
+    finally_: tuple["Step", ...] = Field(default=(), alias="finally")
+    """Run in any case, also when the run is cancelled."""
+
+
+class ReturnStep(StepBase):
+    """The end of this plan, or of this team's tasks, with a value."""
+
+    kind: Literal["return"]
+    value: JsonValue = None
+
+
+class FailStep(StepBase):
+    """The end of this plan, or of this team's tasks, with a named failure."""
+
+    kind: Literal["fail"]
+    error: str = "Failed"
+    message: str
+    """A template."""
+
+
+AnyStep = (
+    AgentStep | SkillStep | ToolStep | LoopStep | BranchStep | ParallelStep | SetStep
+    | ApprovalStep | WaitStep | TeamStep | TryStep | ReturnStep | FailStep
+)  # fmt: skip
+STEP_MODELS: dict[str, type[StepBase]] = {
+    "agent": AgentStep, "skill": SkillStep, "tool": ToolStep, "loop": LoopStep,
+    "branch": BranchStep, "parallel": ParallelStep, "set": SetStep, "approval": ApprovalStep,
+    "wait": WaitStep, "team": TeamStep, "try": TryStep, "return": ReturnStep, "fail": FailStep,
+}  # fmt: skip
+
+
+def step_tag(value: object) -> str | None:
+    """The union tag of a step: written like no field is, so that error paths stay readable."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value)
+        usual = "agent" if "agent_type" in fields or "agent_class" in fields else None
+        kind = fields.get("kind", usual)
+    else:
+        kind = getattr(value, "kind", None)
+    return f"step:{kind}" if kind in STEP_KINDS else None
+
+
+Step = Annotated[
+    Annotated[AgentStep, Tag("step:agent")]
+    | Annotated[SkillStep, Tag("step:skill")]
+    | Annotated[ToolStep, Tag("step:tool")]
+    | Annotated[LoopStep, Tag("step:loop")]
+    | Annotated[BranchStep, Tag("step:branch")]
+    | Annotated[ParallelStep, Tag("step:parallel")]
+    | Annotated[SetStep, Tag("step:set")]
+    | Annotated[ApprovalStep, Tag("step:approval")]
+    | Annotated[WaitStep, Tag("step:wait")]
+    | Annotated[TeamStep, Tag("step:team")]
+    | Annotated[TryStep, Tag("step:try")]
+    | Annotated[ReturnStep, Tag("step:return")]
+    | Annotated[FailStep, Tag("step:fail")],
+    Discriminator(step_tag),
+]
+
+
+class PersonaDocument(Frozen):
+    """A persona, or a task's `config` over one: every field may be left out."""
+
+    provider: str | None = None
+    model: str | None = None
+    description: str | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    prompts: dict[str, str | None] | None = None
+    prompt: str | None = None
+    prompt_syntax: Literal["template", "braces"] | None = None
+    output_schema: Json | None = None
+    max_reasks: int | None = Field(default=None, ge=0, le=10)
+    timeout: Timeout | None = None
+    retries: int | None = Field(default=None, ge=0, le=100)
+    flags: Json | None = None
+    budgets: Budgets | None = None
+    """What its calls may use together, in all tasks; in a task's `config`, in that task alone."""
+    execution_plan: tuple[Step, ...] | None = None
+
+
+AgentStep.model_rebuild()
+LoopStep.model_rebuild()

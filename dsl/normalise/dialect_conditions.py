@@ -1,0 +1,154 @@
+"""Older forms of conditions, each with the meaning that its author intended.
+
+Works on nodes, as `dsl.normalise.dialects` does. What is too much in an older form is kept, so that the
+models refuse it at its place.
+"""
+
+import json
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from dsl.errors import nearest
+from dsl.evaluate.operators import SHORT_NAMES, TESTS
+from dsl.model.conditions import CONDITION_KEYS
+from dsl.normalise.dialects import Here
+from dsl.paths import get, parse
+from dsl.source.yaml_reader import Node
+
+
+def condition(node: Node, here: Here) -> Node:
+    """A condition in its present form; what is inside it is left to the next round."""
+    entries = node.entries()
+    kind = entries.get("type")
+    match str(kind.value).lower() if kind is not None else "":
+        case "and" | "or" as word:
+            inner, rest = _inner(node, entries, "conditions", "condition")
+            return node.with_value({word: inner, **rest})
+        case "not":
+            inner, rest = _inner(node, entries, "condition", "conditions")
+            parts = inner.items()  # of several: they do not hold together
+            return node.with_value({"not": parts[0] if len(parts) == 1 else inner, **rest})
+        case "simple":
+            return _simple(node, entries, here)
+        case _:
+            pass
+    if "field" in entries and "type" not in entries and {"operator", "value"} & entries.keys():
+        return _simple(node, entries, here)
+    if "config_field" in entries:
+        return _config_field(node, entries, here)
+    if _is_plain(entries):
+        equal = [_equal(key, value, here) for key, value in entries.items()]
+        return equal[0] if len(equal) == 1 else node.with_value({"and": Node([*equal], node.mark)})
+    return node
+
+
+def _inner(node: Node, entries: Mapping[str, Node], *keys: str) -> tuple[Node, dict[str, Node]]:
+    """What an older form joins, under the first of the keys that it has; and what is too much."""
+    key = next((key for key in keys if key in entries), keys[0])
+    rest = {other: item for other, item in entries.items() if other not in ("type", key)}
+    return entries.get(key) or Node(None, node.mark), rest
+
+
+def _simple(node: Node, entries: Mapping[str, Node], here: Here) -> Node:
+    """`field` is a variable, or a path into a task's data, or else one into the context."""
+    rest = {key: item for key, item in entries.items() if key not in ("type", "field")}
+    field = entries.get("field")
+    if field is None or not isinstance(field.value, str):
+        return node.with_value(rest)
+    first, _, below = field.value.partition(".")
+    if "task" in rest:
+        return node.with_value({**rest, "output_field": field})
+    if first in here.variables:
+        return _of_variable(node, field, rest)
+    if first in here.tasks and below:
+        task = field.with_value(first)
+        return node.with_value({**rest, "task": task, "output_field": field.with_value(below)})
+    path = below if first == "context" and below else field.value
+    return node.with_value({**rest, "context_field": field.with_value(path)})
+
+
+_ASKED = {
+    "equals": "({path} | default(none)) == {value}",
+    "not_equals": "({path} | default(none)) != {value}",
+    "contains": "{path} is iterable and {value} in {path}",
+    "greater_than": "{path} is {kind} and {path} > {value}",
+    "less_than": "{path} is {kind} and {path} < {value}",
+    "greater_or_equal": "{path} is {kind} and {path} >= {value}",
+    "less_or_equal": "{path} is {kind} and {path} <= {value}",
+    "exists": "{path} is defined",
+    "is_empty": '({path} | default(none)) in [none, "", [], {{}}]',
+    "is_null": "({path} | default(none)) is none",
+}
+"""What each operator of the older plans asks of a variable; a missing value holds nothing up."""
+
+
+def _of_variable(node: Node, field: Node, rest: Mapping[str, Node]) -> Node:
+    """A test of a variable, as the expression that asks the same."""
+    operator = rest.get("operator")
+    name = "equals" if operator is None else str(operator.value)
+    asked = _ASKED.get(SHORT_NAMES.get(name, name))
+    more = {key: item for key, item in rest.items() if key not in ("operator", "value")}
+    if asked is None:  # no such test of a variable: refused as a context field would be
+        return node.with_value({**rest, "context_field": field})
+    value = rest["value"].plain() if "value" in rest else None
+    kind = "string" if isinstance(value, str) else "number"
+    asked = asked.format(path=_path(str(field.value)), value=_literal(value), kind=kind)
+    if name in ("exists", "is_empty", "is_null") and value is False:
+        asked = f"not ({asked})"
+    text = f"{{{{ {asked} }}}}"
+    return node.with_value({"expression": Node(text, field.mark), **more})
+
+
+def _path(text: str) -> str:
+    """A dotted path as templates follow it, whatever its segments are."""
+    first, *rest = parse(text)
+    return first + "".join(f"[{seg}]" if seg.isdigit() else f"[{_literal(seg)}]" for seg in rest)
+
+
+def _literal(value: JsonValue) -> str:
+    """A value as an expression writes it."""
+    match value:
+        case None:
+            return "none"
+        case list():
+            return f"[{', '.join(map(_literal, value))}]"
+        case dict():
+            pairs = (f"{_literal(key)}: {_literal(item)}" for key, item in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def _equal(key: str, value: Node, here: Here) -> Node:
+    """`{key: value}`: of a variable where the steps set one of that name, else of the context."""
+    at = Node({}, value.at)
+    asked = {"operator": Node("equals", value.mark), "value": value}
+    field = Node(key, value.at)
+    if key.partition(".")[0] in here.variables:
+        return _of_variable(at, field, asked)
+    return at.with_value({"context_field": field, **asked})
+
+
+def _config_field(node: Node, entries: Mapping[str, Node], here: Here) -> Node:
+    """A question about the document itself: answered now, for a plan never changes."""
+    field = entries["config_field"]
+    operator = entries.get("operator")
+    name = "equals" if operator is None else str(operator.value)
+    name = SHORT_NAMES.get(name, name)
+    test = next((test for known, test in TESTS.items() if known == name), None)
+    known = ("config_field", "operator", "value")
+    rest = {key: item for key, item in entries.items() if key not in known}
+    if not isinstance(field.value, str) or test is None:  # refused as a context field would be
+        asked = {key: item for key, item in entries.items() if key != "config_field"}
+        return node.with_value({"context_field": field, **asked})
+    value = entries["value"].plain() if "value" in entries else None
+    holds = test(get(here.document, parse(field.value)), value)
+    always = Node({"and": Node([], node.mark)}, node.mark)
+    return node.with_value({**(always.entries() if holds else {"not": always}), **rest})
+
+
+def _is_plain(entries: Mapping[str, Node]) -> bool:
+    """Whether it is `{key: value}` over the context, and no misspelt condition."""
+    words = (*CONDITION_KEYS, "operator", "value", "type", "conditions", "config_field")
+    return bool(entries) and not any(key in words or nearest(key, words) for key in entries)

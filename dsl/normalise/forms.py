@@ -1,0 +1,263 @@
+"""Every written form of steps and conditions, brought into the one shape that the models have.
+
+Works on the tree of nodes, so every place is kept. What it cannot read it leaves as it is: the
+models refuse it, at its place.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+
+from pydantic import BaseModel
+
+from dsl.evaluate.operators import SHORT_NAMES
+from dsl.model.document import ApprovalSection, LoopSection
+from dsl.normalise import dialect_conditions, dialects
+from dsl.normalise.dialects import Here
+from dsl.source.nodes import Node, Problems, placed
+
+OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
+
+KIND_BY_KEY = {
+    "skill": "skill",
+    "agent_type": "agent",
+    "agent_class": "agent",
+    "persona_key": "agent",
+    "tool": "tool",
+    "catch": "try",
+    "finally": "try",
+    "join": "parallel",
+    "iterate_on": "loop",
+    "while": "loop",
+    "until": "loop",
+    "body": "loop",
+    "branches": "branch",
+    "values": "set",
+    "approvers": "approval",
+    "duration": "wait",
+    "signal": "wait",
+    "team": "team",
+}
+"""A step without `type` is known by its key (seed c4h 3.2)."""
+
+
+def normalised(document: Node, problems: Problems) -> Node:
+    """The document in the models' shape; forms that cannot be brought into it are told."""
+    teams = document.find(("orchestration", "teams")).entries()
+
+    def persona(key: str, node: Node) -> Node:
+        return _Normaliser(Here(document, problems), teams).persona(node, key)
+
+    def team(_: str, node: Node) -> Node:
+        named = (task.entries().get("name") for task in node.find(("tasks",)).items())
+        tasks = tuple(str(name.value) for name in named if name is not None)
+        return _Normaliser(Here(document, problems, tasks=tasks), teams).team(node)
+
+    document = _below(document, ("llm_config", "personas"), _keyed(persona))
+    document = _below(document, ("orchestration", "budgets"), _amounts)
+    return _below(document, ("orchestration", "teams"), _keyed(team))
+
+
+Change = Callable[[Node], Node]
+
+
+def _below(node: Node, path: tuple[str, ...], change: Change) -> Node:
+    if not path:
+        return change(node)
+    entries = node.entries()
+    if path[0] not in entries:
+        return node
+    changed = _below(entries[path[0]], path[1:], change)
+    return node.with_value({**entries, path[0]: changed})
+
+
+def _each(change: Change) -> Change:
+    def every(node: Node) -> Node:
+        match node.value:
+            case dict() as entries:
+                return node.with_value({key: change(item) for key, item in entries.items()})
+            case list() as items:
+                return node.with_value([change(item) for item in items])
+            case _:
+                return node
+
+    return every
+
+
+def _in(node: Node, **changes: Change) -> Node:
+    """The mapping with the named entries changed; a trailing underscore is not part of a name."""
+    entries = node.entries()
+    changed = {
+        key: change(entries[key])
+        for name, change in changes.items()
+        if (key := name.rstrip("_")) in entries
+    }
+    return node.with_value({**entries, **changed}) if changed else node
+
+
+def _keyed(change: Callable[[str, Node], Node]) -> Change:
+    def every(node: Node) -> Node:
+        if not isinstance(node.value, dict):
+            return node
+        return node.with_value({key: change(key, item) for key, item in node.value.items()})
+
+    return every
+
+
+def _amounts(node: Node) -> Node:
+    """Budgets as mappings: a bare amount is the limit of one."""
+
+    def amount(budget: Node) -> Node:
+        bare = budget.value is not None and not isinstance(budget.value, dict | list)
+        return budget.with_value({"limit": budget}) if bare else budget
+
+    return _each(amount)(node) if node.entries() else node
+
+
+@dataclass(frozen=True, slots=True)
+class _Normaliser:
+    """Normalises one persona or one team, whose surroundings older forms may refer to."""
+
+    here: Here
+    teams: Collection[str]
+
+    def persona(self, node: Node, key: str | None) -> Node:
+        """A persona, or a task's `config`; an older form in its plan may mean the persona."""
+        node = dialects.persona(node, self.here)
+        steps = node.find(("execution_plan",)) if "execution_plan" in node.entries() else node
+        here = replace(
+            self.here, tasks=tuple(_names(steps)), persona=key,
+            variables=dialects.variables(steps),
+        )  # fmt: skip
+        return _in(node, execution_plan=_each(_Normaliser(here, self.teams).step), budgets=_amounts)
+
+    def team(self, node: Node) -> Node:
+        """A team of type `loop` is its loop step; one of type `approval` ends with its approval."""
+        node = _desugared(node, self.here)
+        here = replace(self.here, variables=dialects.variables(node.find(("tasks",))))
+        return _in(
+            node,
+            tasks=_each(_Normaliser(here, self.teams).step),
+            budgets=_amounts,
+            routing=lambda routing: _in(routing, rules=_each(self._rule), default=self._next),
+            loop=lambda loop: _in(
+                loop, while_=self.condition, until=self.condition, break_when=self.condition
+            ),
+        )
+
+    def _rule(self, node: Node) -> Node:
+        return _in(node, condition=self.condition, next_team=self._next)
+
+    def _next(self, node: Node) -> Node:
+        return dialects.next_team(node, self.teams)
+
+    def step(self, node: Node) -> Node:
+        """A step with its `kind`, and everything in it in shape."""
+        if not node.entries():
+            return node
+        node = _with_kind(dialects.step(node, self.here))
+        return _in(
+            node,
+            when=self.condition,
+            while_=self.condition,
+            until=self.condition,
+            break_when=self.condition,
+            config=lambda config: self.persona(config, _persona_key(node)),
+            body=_each(self.step),
+            otherwise=_each(self.step),
+            branches=self._branches,
+            steps=_each(self.step),
+            catch=_each(lambda clause: _in(clause, steps=_each(self.step))),
+            finally_=_each(self.step),
+        )
+
+    def _branches(self, node: Node) -> Node:
+        """The ways of a branch (a list), or of a parallel step (a mapping)."""
+        if isinstance(node.value, dict):
+            return _each(_each(self.step))(node)
+        way = _each(lambda way: _in(way, condition=self.condition, steps=_each(self.step)))
+        return way(node)
+
+    def condition(self, node: Node) -> Node:
+        """A condition in its one shape: lists are AND, bare strings are outcomes or expressions."""
+        match node.value:
+            case list() as items:
+                parts = [self.condition(item) for item in items]
+                return node.with_value({"and": node.with_value(parts)})
+            case str() as text:
+                key = "outcome" if text.strip() in OUTCOMES else "expression"
+                return node.with_value({key: node.with_value(text.strip())})
+            case dict():
+                return self._mapping(dialect_conditions.condition(node, self.here))
+            case _:
+                return node
+
+    def _mapping(self, node: Node) -> Node:
+        entries = node.entries()
+        operator = entries.get("operator")
+        if operator is not None and str(operator.value) in SHORT_NAMES:
+            full = operator.with_value(SHORT_NAMES[str(operator.value)])
+            node = node.with_value({**entries, "operator": full})
+        for key in ("and", "or"):
+            node = _below(node, (key,), _each(self.condition))
+        return _below(node, ("not",), self.condition)
+
+
+def _names(steps: Node) -> Iterator[str]:
+    """The names of written steps, nested ones too."""
+    name = steps.entries().get("name")
+    if name is not None and isinstance(name.value, str):
+        yield name.value
+    for below in (*steps.entries().values(), *steps.items()):
+        yield from _names(below)
+
+
+def _persona_key(step: Node) -> str | None:
+    key = step.entries().get("persona_key")
+    return str(key.value) if key is not None else None
+
+
+def _desugared(node: Node, here: Here) -> Node:
+    entries = node.entries()
+    kind = str(entries["type"].value) if "type" in entries else ""
+    if kind not in _SECTIONS:
+        return node
+    section = entries.get(kind)
+    if section is None:
+        here.problems.add(
+            "E102", node.at, (*placed(here.root, node), kind), f"the key {kind!r} is missing: the "
+            f"team is of type {kind!r}", fix=f"add `{kind}:`, or remove `type`",
+        )  # fmt: skip
+        return node
+    known = {field.alias or name for name, field in _SECTIONS[kind].model_fields.items()}
+    if not isinstance(section.value, dict) or not known.issuperset(section.value):
+        return node  # the models refuse it where it stands
+    tasks = entries.get("tasks") or Node([], node.mark)
+    made = {"type": Node(kind, section.mark), "name": Node(kind, section.mark)}
+    if kind == "loop":
+        loop = section.with_value({**made, **section.value, "body": tasks})
+        tasks = tasks.with_value([loop])
+    else:
+        approval = section.with_value({**made, **section.value})
+        tasks = tasks.with_value([*tasks.items(), approval])
+    rest = {key: item for key, item in entries.items() if key != kind}
+    return node.with_value({**rest, "tasks": tasks})
+
+
+_SECTIONS: dict[str, type[BaseModel]] = {"loop": LoopSection, "approval": ApprovalSection}
+
+
+def _with_kind(node: Node) -> Node:
+    entries = node.entries()
+    if "type" in entries:
+        kind = entries["type"]
+        rest = {key: item for key, item in entries.items() if key != "type"}
+        return node.with_value({"kind": kind, **rest})
+    if set(entries) == {"name"}:  # seed c4h 3.2 has such a step; the checker warns of it
+        empty = {"kind": Node("set", node.mark), "values": Node({}, node.mark)}
+        return node.with_value({**empty, **entries})
+    known = next((kind for key, kind in KIND_BY_KEY.items() if key in entries), None)
+    if known == "branch" and isinstance(entries["branches"].value, dict):
+        known = "parallel"
+    if known is None or "kind" in entries:
+        return node
+    return node.with_value({"kind": node.with_value(known), **entries})

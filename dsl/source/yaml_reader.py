@@ -1,0 +1,323 @@
+"""YAML text -> tree of nodes that know their file, line and column. The one reader of YAML.
+
+YAML 1.2 core rules: `on`, `yes` and `12:30` are texts (decision 0005). Refused, each with its
+place: duplicate keys, tags, merge keys, aliases that loop or explode, keys that are no texts.
+"""
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Protocol
+
+import yaml
+
+from dsl.errors import Code, InvalidDocument, Problem
+from dsl.source.nodes import Mark, Node, Problems, dotted, overlaid, placed
+from dsl.source.scalars import TAGS, Scalar, plain_tag, scalar
+from dsl.values import NodePath
+
+__all__ = ["Mark", "Node", "Problems", "dotted", "overlaid", "placed", "read"]
+
+REPEATED = "E003"
+"""The code of a key that stands twice: the rest of the document can be checked."""
+
+_MOST_NODES = 200_000
+_DEEPEST = 100
+EXPLODES = "aliases, nesting or sheer size make the document explode"
+_WRITE_OUT = "write less into one document, and each value where it is used"
+
+
+def read(text: str, file: str) -> Node:
+    """The tree of one YAML document.
+
+    Raises:
+        InvalidDocument: the text is no YAML, or uses YAML that the language refuses.
+    """
+    tree, repeated = read_with_repeated(text, file)
+    if repeated:
+        raise InvalidDocument(repeated)
+    return tree
+
+
+def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
+    """The tree, and a problem for each key that stands twice; its first value counts.
+
+    Raises:
+        InvalidDocument: as `read`, for everything else.
+    """
+    text = text.removeprefix("\ufeff")
+    places = _Places(file, text)
+    problems = Problems()
+    events = _events(text, places, problems)
+    if events is not None and not isinstance(events.root, yaml.MappingStartEvent):
+        problems.add("E004", places.of(0), (), "the document is empty or not a mapping",
+                     fix="begin with `orchestration:` and `llm_config:`")  # fmt: skip
+    if events is None or problems.errors:
+        raise InvalidDocument(problems.errors)
+    tree = _Reader(places, problems, events).node((), None)
+    if any(problem.code != REPEATED for problem in problems.errors):
+        raise InvalidDocument(problems.errors)
+    return tree, problems.errors
+
+
+def _events(text: str, places: "_Places", problems: Problems) -> "_Events | None":
+    """What YAML's parser found; None, and a problem, when the text is no YAML."""
+    try:
+        return _Events(text)
+    except _Refused as error:
+        problems.add(error.code, places.at(error.mark), (), str(error), fix=error.fix)
+    except yaml.MarkedYAMLError as error:
+        raw = error.problem_mark or error.context_mark
+        if raw and raw.line >= len(text.splitlines()):
+            raw = error.context_mark  # found out at the end only: where it began says more
+        if raw is not None and text[raw.index : raw.index + 1] == "\t":
+            problems.add("E002", places.at(raw), (), "YAML syntax: a tab stands here, and YAML is "
+                         "indented with spaces alone",
+                         fix="write spaces instead of the tab")  # fmt: skip
+            return None
+        told = ", ".join(part for part in (error.context, error.problem) if part)
+        problems.add(
+            "E002", places.at(raw), (), f"YAML syntax: {told}",
+            fix="check indentation, quotes and colons on this line and the one above",
+        )  # fmt: skip
+    except (yaml.YAMLError, UnicodeEncodeError) as error:
+        start = _unreadable(error, text)
+        told = f"YAML syntax: the character U+{ord(text[start]):04X} is not allowed"
+        problems.add("E002", places.of(start), (), told)
+    return None
+
+
+class _Mark(Protocol):
+    """What both of YAML's kinds of marks have."""
+
+    index: int
+
+
+class _Refused(Exception):
+    """What YAML's parser takes, and a reader of one whole tree cannot."""
+
+    def __init__(self, code: Code, mark: _Mark | None, told: str, fix: str) -> None:
+        self.code: Code = code
+        self.mark = mark
+        self.fix = fix
+        super().__init__(told)
+
+
+class _Events:
+    """The events of the one document of a text, and how they belong together.
+
+    Not YAML's composer: it calls itself for every level, and a text of a few kilobytes would
+    overflow the stack of the whole process.
+
+    Raises:
+        _Refused: it is nested too deeply, or its anchors or documents do not go together.
+        YAMLError: the text is no YAML.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.found: list[yaml.Event] = []
+        """Those of values alone."""
+        self.ends: dict[int, int] = {}
+        """`{where a collection starts: the event after its end}`."""
+        self.anchors: dict[str, int] = {}
+        """`{name: the event of the value that is called so}`."""
+        parser = yaml.CSafeLoader(text)
+        open_: list[int] = []
+        while (event := parser.get_event()) is not None:
+            if isinstance(event, yaml.NodeEvent):
+                self._value(event, open_)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self.ends[open_.pop()] = len(self.found) + 1
+                self.found.append(event)
+            elif isinstance(event, yaml.DocumentStartEvent) and self.found:
+                raise _Refused(
+                    "E002", event.start_mark, "YAML syntax: a second document begins here",
+                    "write one document into one file",
+                )  # fmt: skip
+
+    @property
+    def root(self) -> yaml.Event | None:
+        """Where the document's value begins; None when there is no document."""
+        return self.found[0] if self.found else None
+
+    def _value(self, event: yaml.NodeEvent, open_: list[int]) -> None:
+        number = len(self.found)
+        self.found.append(event)
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_.append(number)
+        if len(open_) > _DEEPEST or number > _MOST_NODES:
+            raise _Refused("E005", event.start_mark, EXPLODES, _WRITE_OUT)
+        name = event.anchor
+        if name is None:
+            return
+        if isinstance(event, yaml.AliasEvent):
+            if name not in self.anchors:
+                raise _Refused("E002", event.start_mark, f"YAML syntax: no value before this is "
+                               f"called {name!r}", f"write `&{name}` at the value")  # fmt: skip
+        elif name in self.anchors:
+            raise _Refused("E002", event.start_mark, f"YAML syntax: another value is called "
+                           f"{name!r} already", "give each anchor its own name")  # fmt: skip
+        else:
+            self.anchors[name] = number
+
+
+def _unreadable(error: yaml.YAMLError | UnicodeEncodeError, text: str) -> int:
+    """Where the character stands that YAML does not have."""
+    if isinstance(error, UnicodeEncodeError):
+        return error.start
+    position = getattr(error, "position", 0)  # in bytes
+    return len(text.encode()[:position].decode(errors="ignore"))
+
+
+class _Places:
+    """Lines and columns as editors count them: YAML 1.1 breaks lines at more characters."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.lines = text.split("\n")
+        self._starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+
+    def at(self, raw: "_Mark | None") -> Mark:
+        """The place of one of YAML's marks."""
+        return self.of(raw.index if raw is not None else 0)
+
+    def of(self, index: int) -> Mark:
+        """The place of the character with this number."""
+        line = bisect_right(self._starts, index)
+        return Mark(self.file, line, index - self._starts[line - 1] + 1)
+
+
+class _Reader:
+    """Turns YAML's events into our nodes and refuses what the language refuses."""
+
+    def __init__(self, places: _Places, problems: Problems, events: _Events) -> None:
+        self.places = places
+        self.problems = problems
+        self.events = events
+        self.next = 0
+        """The number of the event that is read next."""
+        self.count = 0
+        self.open: set[int] = set()
+        self.exploded = False
+
+    def node(self, path: NodePath, key_mark: Mark | None) -> Node:
+        """The value that begins with the next event."""
+        number = self.next
+        event = self.events.found[number]
+        if isinstance(event, yaml.AliasEvent):
+            self.next = self.events.anchors[str(event.anchor)]
+            node = self.node(path, key_mark)
+            self.next = number + 1
+            return node
+        mark = self.places.at(event.start_mark)
+        self.count += 1
+        if number in self.open or self.count > _MOST_NODES or len(path) > _DEEPEST:
+            self._explode(mark, path)
+            self._skip()
+            return Node(None, mark, key_mark)
+        if isinstance(event, yaml.ScalarEvent):
+            self.next += 1
+            indent = self._indent(mark) if event.style == "|" else None
+            return Node(self._scalar(event, path, mark), mark, key_mark, indent)
+        if isinstance(event, yaml.CollectionStartEvent):
+            self._tag(event, path, mark)
+        self.open.add(number)
+        self.next += 1
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        value = self._entries(path) if is_mapping else self._items(path)
+        self.next += 1
+        self.open.discard(number)
+        return Node(value, mark, key_mark)
+
+    def _skip(self) -> None:
+        """Go past the value that begins with the next event."""
+        self.next = self.events.ends.get(self.next, self.next + 1)
+
+    def _explode(self, mark: Mark, path: NodePath) -> None:
+        if not self.exploded:
+            self.problems.add("E005", mark, path, EXPLODES, fix=_WRITE_OUT)
+        self.exploded = True
+
+    def _ended(self) -> bool:
+        return isinstance(self.events.found[self.next], yaml.CollectionEndEvent)
+
+    def _items(self, path: NodePath) -> list[Node]:
+        items: list[Node] = []
+        while not self._ended():
+            items.append(self.node((*path, len(items)), None))
+        return items
+
+    def _entries(self, path: NodePath) -> dict[str, Node]:
+        entries: dict[str, Node] = {}
+        seen: dict[str, Mark] = {}
+        while not self._ended():
+            mark, key = self._key(path, seen)
+            if key is None:
+                self._skip()
+            else:
+                seen[key] = mark
+                entries[key] = self.node((*path, key), mark)
+        return entries
+
+    def _key(self, path: NodePath, seen: dict[str, Mark]) -> tuple[Mark, str | None]:
+        """The key that begins with the next event; None when its value is not to be read."""
+        event = self.events.found[self.next]
+        self._skip()
+        if isinstance(event, yaml.AliasEvent):
+            event = self.events.found[self.events.anchors[str(event.anchor)]]
+        mark = self.places.at(event.start_mark)
+        if not isinstance(event, yaml.ScalarEvent):
+            self.problems.add("E005", mark, path, "a key must be a text",
+                              fix='put a template into quotes: "{{ ... }}"')  # fmt: skip
+            return mark, None
+        key = event.value
+        if "\0" in key:
+            self._refuse_nul(path, mark)
+            return mark, None
+        if key == "<<" and not event.style:
+            self.problems.add("E005", mark, path, "the merge key `<<` is not part of YAML 1.2",
+                              fix="write the keys out, or use `config` on a task")  # fmt: skip
+            return mark, None
+        if key in seen:
+            self.problems.add("E003", mark, (*path, key), f"the key {key!r} stands here twice; "
+                              f"it was first on line {seen[key].line}",
+                              fix="keep one of the two")  # fmt: skip
+            return mark, None
+        return mark, key
+
+    def _refuse_nul(self, path: NodePath, mark: Mark) -> None:
+        self.problems.add("E005", mark, path, "the character U+0000 is not allowed",
+                          fix="write the text without it")  # fmt: skip
+
+    def _indent(self, mark: Mark) -> int:
+        lines = self.places.lines
+        texts = (lines[number] for number in range(mark.line, len(lines)))
+        first = next((text for text in texts if text.strip()), "")
+        return len(first) - len(first.lstrip(" "))
+
+    def _tag(
+        self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, path: NodePath, mark: Mark
+    ) -> str | None:
+        """The tag that is written at a value."""
+        written = event.tag
+        if written is None or written == "!":
+            return None
+        if written not in TAGS:
+            self.problems.add("E005", mark, path, f"the tag {written!r} is not allowed",
+                              fix="remove it: a value has the type it is written in")  # fmt: skip
+        return written
+
+    def _scalar(self, event: yaml.ScalarEvent, path: NodePath, mark: Mark) -> Scalar:
+        text = event.value
+        if "\0" in text:
+            self._refuse_nul(path, mark)
+            return None
+        tag = self._tag(event, path, mark)
+        if tag is None:
+            if not event.implicit[0]:
+                return text
+            tag = plain_tag(text)
+        try:
+            return scalar(text, tag)
+        except ValueError as error:
+            self.problems.add("E005", mark, path, str(error))
+            return None

@@ -1,0 +1,95 @@
+"""What a template may name: which segments can stand where in a path of the facts."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple, Protocol
+
+from dsl.model.facts import CAUGHT, ERROR, OUTCOME, ROOTS, ROUTING, ROUTING_ERROR, RUN
+from dsl.paths import Path
+
+
+class Scope(Protocol):
+    """What is known where a template stands: `dsl.checks.reference_checks.Checker`."""
+
+    teams: Mapping[str, Collection[str]]
+    inputs: Collection[str] | None
+    flags: Collection[str] | None
+    given: Collection[str]
+
+    @property
+    def task_names(self) -> Collection[str]:
+        """The names of all steps."""
+        ...
+
+    @property
+    def variables(self) -> Collection[str]:
+        """What some step sets."""
+        ...
+
+    @property
+    def only_caught(self) -> bool:
+        """Whether `error` is nothing but the failure that a `catch` caught."""
+        ...
+
+
+class Lacking(NamedTuple):
+    """A segment that can never be there."""
+
+    told: str
+    segment: str
+    known: Collection[str]
+    """What can be there instead."""
+
+
+class _Level(NamedTuple):
+    """What can stand at one segment of a path."""
+
+    known: Collection[str]
+    without: str = ""
+    """How it is told that a segment is not among them."""
+
+
+def lacking(named: Path, scope: Scope) -> Lacking | None:
+    """The first segment of a path that the facts can never have; only what is certain."""
+    for number, (segment, level) in enumerate(zip(named, _levels(named, scope), strict=False)):
+        if segment not in level.known:
+            above = ".".join(named[:number])
+            told = f"{level.without or f'{above} has no'} {segment!r}"
+            return Lacking(told, segment, level.known)
+    return None
+
+
+def _levels(named: Path, scope: Scope) -> Iterator[_Level]:
+    """What can stand at each segment, as far as that is known."""
+    more = () if scope.flags is None else ("flags",)
+    yield _Level([*ROOTS, *more, *scope.variables, *scope.given], "there is no name")
+    match named:
+        case ("tasks", *rest):
+            yield _Level(scope.task_names, "there is no task")
+            yield from _outcome(rest[1:])
+        case ("teams", team, *rest):
+            yield _Level(scope.teams, "there is no team")
+            yield _Level(("tasks",))
+            tasks = scope.teams[team]
+            if tasks:  # else they could not be read
+                yield _Level(tasks, f"the team {team!r} has no task")
+                yield from _outcome(rest[2:])
+        case ("input", *_) if scope.inputs is not None:
+            yield _Level(scope.inputs, "there is no input")
+        case ("flags", *_) if scope.flags is not None:
+            yield _Level(scope.flags, "there is no flag")
+        case ("run", *_):
+            yield _Level(RUN)
+        case ("routing", *rest):
+            yield _Level(ROUTING)
+            if rest[:1] == ["error"]:
+                yield _Level(ROUTING_ERROR)
+        case ("error", *_) if scope.only_caught:
+            yield _Level(CAUGHT)
+        case _:
+            return
+
+
+def _outcome(rest: list[str]) -> Iterator[_Level]:
+    yield _Level(OUTCOME)
+    if rest[:1] == ["error"]:
+        yield _Level(ERROR)

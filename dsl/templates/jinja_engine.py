@@ -1,0 +1,220 @@
+"""Jinja2, fenced in: what a template can reach, and what that costs.
+
+No chance, no clock, no method that is not listed; data wins over Python. Every operation charges
+the meter of its evaluation before it works (`evaluation`, `text_costs`, `value_costs`), so that no
+template can take a worker's time or memory.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, cast
+
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Context, LoopContext, Macro
+from jinja2.sandbox import SandboxedEnvironment
+from jinja2.utils import pass_context
+
+from dsl.model.evaluation_budget import text_bytes
+from dsl.model.outcomes import Failure, Outcome
+from dsl.templates import value_costs as values
+from dsl.templates.shown_values import Absent, MeteredContext, shown
+from dsl.templates.template_filters import filters, format_text, tests, text_methods
+
+__all__ = [
+    "ENVIRONMENT",
+    "MAPPING_METHODS",
+    "TEXT_METHODS",
+    "Absent",
+    "MeteredContext",
+    "shown",
+]
+
+MAPPING_METHODS = frozenset({"items", "keys", "values", "get"})
+_TEXT_METHODS = text_methods()
+TEXT_METHODS = frozenset(_TEXT_METHODS)
+
+CHARGE: Final = " charge"
+COMPARE: Final = " compare"
+EACH: Final = " each"
+SLICE: Final = " slice"
+KEY: Final = " key"
+"""Filters that only a rewritten template has: no name in a template has a space."""
+
+_LOOP_FIELDS = frozenset(
+    {
+        "index",
+        "index0",
+        "revindex",
+        "revindex0",
+        "first",
+        "last",
+        "length",
+        "depth",
+        "depth0",
+        "previtem",
+        "nextitem",
+        "cycle",
+        "changed",
+    }
+)
+_OUTCOME_FIELDS = frozenset(one.name for one in fields(Outcome)) | {"success"}
+_FAILURE_FIELDS = frozenset(one.name for one in fields(Failure))
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """A method of a text or a mapping, not called yet."""
+
+    owner: object
+    name: str
+
+
+@pass_context
+def _charge(context: MeteredContext, steps: int) -> bool:
+    context.meter.charge(max(0, steps))
+    return True
+
+
+@pass_context
+def _compare(context: MeteredContext, left: object, *operations: object) -> object:
+    result: object = True
+    for name, right in zip(operations[::2], operations[1::2], strict=True):
+        result = values.compare(context.meter, cast("str", name), left, right)
+        if not result:
+            return result
+        left = right
+    return result
+
+
+@pass_context
+def _each(context: MeteredContext, value: object) -> object:
+    values.charge_items(context.meter, value)
+    return value
+
+
+@pass_context
+def _slice(context: MeteredContext, value: Any, start: Any, stop: Any, step: Any) -> object:
+    if isinstance(value, str):
+        context.meter.charge(len(value) >> 9, text_bytes(value))
+    else:
+        values.charge_items(context.meter, value)
+    return value[start:stop:step]
+
+
+@pass_context
+def _key(context: MeteredContext, value: object) -> object:
+    context.meter.walk(value)  # a tuple hashes all that it holds
+    return value
+
+
+@pass_context
+def _shown(context: MeteredContext, value: object) -> object:
+    """What an output writes, charged."""
+    meter = context.meter
+    text = shown(value, meter)
+    if type(text) is str:
+        meter.charge(len(text) >> 9, text_bytes(text))
+    return text
+
+
+class _Environment(SandboxedEnvironment):
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+    context_class = MeteredContext
+
+    def __init__(self) -> None:
+        super().__init__(
+            undefined=Absent, finalize=_shown, keep_trailing_newline=True, optimized=False
+        )
+        self.globals = {"range": self.globals["range"]}
+        self.filters = filters() | {
+            CHARGE: _charge,
+            COMPARE: _compare,
+            EACH: _each,
+            SLICE: _slice,
+            KEY: _key,
+        }
+        self.tests = tests()
+
+    def call_filter(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """A filter by its name, as `map` has it."""
+        if name in (CHARGE, COMPARE, EACH, SLICE, KEY):
+            raise SecurityError(f"there is no filter {name!r}")
+        return super().call_filter(name, *args, **kwargs)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        match obj:
+            case Mapping():
+                found = cast("Mapping[str, object]", obj)
+                if attribute in found:
+                    return found[attribute]
+                allowed = MAPPING_METHODS
+            case Outcome():
+                allowed = _OUTCOME_FIELDS
+            case Failure():
+                allowed = _FAILURE_FIELDS
+            case str():
+                allowed = TEXT_METHODS
+            case Absent():
+                return obj
+            case LoopContext():
+                allowed = _LOOP_FIELDS
+            case _:
+                allowed = frozenset[str]()
+        if attribute not in allowed:
+            return self.undefined(name=attribute)
+        if allowed is MAPPING_METHODS or allowed is TEXT_METHODS:
+            return _Method(cast("object", obj), attribute)
+        return getattr(cast("object", obj), attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        if isinstance(argument, str) and not isinstance(obj, Absent):
+            return self.getattr(obj, argument)
+        if isinstance(argument, tuple):  # hashes all that it holds
+            return self.undefined(name="a tuple")
+        return super().getitem(obj, argument)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        meter = cast("MeteredContext", context).meter
+        match operator:
+            case "**":
+                raise SecurityError("`**` is not part of the language")
+            case "%" if isinstance(left, str):
+                return format_text(meter, left, right)
+            case "*":
+                values.charge_repeated(meter, left, right)
+                values.charge_repeated(meter, right, left)
+            case "+":
+                values.charge_joined(meter, left, right)
+            case _:
+                pass
+        values.charge_arithmetic(meter, operator, left, right)
+        return super().call_binop(context, operator, left, right)
+
+    def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call what the language has: its methods, `range`, macros and loops."""
+        metered = cast("MeteredContext", context)
+        meter = metered.meter
+        meter.charge(2)
+        match obj:
+            case _Method(owner=str() as text, name=name):
+                return _TEXT_METHODS[name](metered, text, *args, **kwargs)
+            case _Method(owner=mapping, name="get"):
+                meter.walk(args[:1])
+                return cast("Mapping[object, object]", mapping).get(*args, **kwargs)
+            case _Method(owner=mapping, name=name):
+                values.charge_items(meter, mapping, 2)
+                made = getattr(cast("Mapping[object, object]", mapping), name)(*args, **kwargs)
+                return list(cast("Iterable[object]", made))
+            case LoopContext():
+                for one in args:
+                    values.charge_items(meter, one)
+            case _ if obj is self.globals["range"] or isinstance(obj, Macro | Absent):
+                pass
+            case _ if isinstance(getattr(obj, "__self__", None), LoopContext):
+                meter.charge(10 + meter.walk(args))
+            case _:
+                raise SecurityError("what is called is not callable")
+        return super().call(context, obj, *args, **kwargs)
+
+
+ENVIRONMENT: Final = _Environment()

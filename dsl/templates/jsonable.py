@@ -1,0 +1,185 @@
+"""Whatever an expression gives, as JSON: the only values that travel in a run."""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import islice
+from typing import Any, cast
+
+from jinja2 import Undefined
+from jinja2.exceptions import UndefinedError
+from pydantic import JsonValue
+
+from dsl.model.evaluation_budget import (
+    ATOMS,
+    MAX_DEPTH,
+    SHORT_TEXT,
+    EvaluationMeter,
+    digits_steps,
+    text_bytes,
+)
+from dsl.model.outcomes import Failure, Outcome
+from dsl.paths import MISSING, get
+
+
+def outcome_view(outcome: Outcome) -> dict[str, JsonValue]:
+    """What `tasks.<name>` shows: success, status, data, error."""
+    error = outcome.error
+    return {
+        "success": outcome.success,
+        "status": outcome.status,
+        "data": outcome.data,
+        "error": None if error is None else _failure_view(error),
+    }
+
+
+def _failure_view(failure: Failure) -> dict[str, JsonValue]:
+    return {"type": failure.type, "message": failure.message}
+
+
+def look_up(value: object, segment: str) -> object:
+    """What one segment of a path leads to within the facts, or MISSING."""
+    match value:
+        case dict():
+            return cast("dict[str, object]", value).get(segment, MISSING)
+        case Outcome():
+            return outcome_view(value).get(segment, MISSING)
+        case _:
+            return get(value, (segment,))
+
+
+def with_views(value: object) -> object:
+    """Mappings as they are, with outcomes in them as mappings, so that paths can walk them."""
+    if isinstance(value, Outcome):
+        return outcome_view(value)
+    if isinstance(value, Mapping):
+        mapping = cast("Mapping[str, object]", value)
+        return {key: with_views(item) for key, item in mapping.items()}
+    return value
+
+
+def to_json(value: object, meter: EvaluationMeter | None = None) -> JsonValue:
+    """The value as JSON, copied; with a meter, every part is charged before it is copied.
+
+    Raises:
+        TypeError: it is nothing that JSON has.
+        ValueError: it is a number that JSON has not, or nested too deeply.
+        UndefinedError: something in it is not there.
+        EvaluationLimitExceeded: the copy is more than the budget has left.
+    """
+    return _copied(value, meter, 0)
+
+
+def _copied(value: object, meter: EvaluationMeter | None, depth: int) -> JsonValue:
+    kind = type(value)
+    if kind in ATOMS:
+        return cast("JsonValue", value)
+    copied = _SCALARS.get(kind)
+    if copied is not None:
+        return copied(value, meter)
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it is nested deeper than {MAX_DEPTH}")
+    if kind is dict:
+        return _copied_mapping(cast("dict[object, object]", value), meter, depth)
+    if kind is list or kind is tuple:
+        return _copied_list(cast("list[object]", value), meter, depth)
+    return _converted(value, meter, depth)
+
+
+def _copied_text(value: Any, meter: EvaluationMeter | None) -> JsonValue:
+    if meter is not None:
+        meter.charge(len(value) >> 9, text_bytes(value))
+    return cast("str", value)
+
+
+def _copied_integer(value: Any, meter: EvaluationMeter | None) -> JsonValue:
+    if meter is not None:
+        steps = digits_steps(value)
+        if steps:
+            meter.charge(steps)
+    return cast("int", value)
+
+
+def _copied_float(value: Any, meter: EvaluationMeter | None) -> JsonValue:
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not a JSON number")
+    return cast("float", value)
+
+
+_SCALARS: dict[type, Callable[[Any, EvaluationMeter | None], JsonValue]] = {
+    str: _copied_text,
+    int: _copied_integer,
+    float: _copied_float,
+}
+
+
+def _copied_mapping(
+    mapping: Mapping[object, object], meter: EvaluationMeter | None, depth: int
+) -> JsonValue:
+    if meter is not None:
+        meter.charge(2 * len(mapping), 64 * len(mapping) + 200)
+        for key in mapping:
+            if type(key) is not str or len(key) > SHORT_TEXT:
+                meter.charge(1, text_bytes(key) if type(key) is str else meter.walk(key))
+    return {str(key): _copied(item, meter, depth + 1) for key, item in mapping.items()}
+
+
+def _copied_list(
+    items: Collection[object], meter: EvaluationMeter | None, depth: int
+) -> list[JsonValue]:
+    if meter is not None:
+        meter.charge(1 + len(items), 8 * len(items) + 100)
+    return [
+        cast("JsonValue", item) if type(item) in ATOMS else _copied(item, meter, depth + 1)
+        for item in items
+    ]
+
+
+def _converted(value: object, meter: EvaluationMeter | None, depth: int) -> JsonValue:
+    match value:
+        case str():
+            return str(value)
+        case Outcome():
+            view = cast("Mapping[object, object]", outcome_view(value))
+            return _copied_mapping(view, meter, depth)
+        case Failure():
+            return _failure_view(value)
+        case Undefined():
+            raise UndefinedError
+        case Mapping():
+            return _copied_mapping(cast("Mapping[object, object]", value), meter, depth)
+        case Iterable() if not isinstance(value, bytes):
+            return _copied_list(_collected(cast("Iterable[object]", value), meter), meter, depth)
+        case _:
+            raise TypeError(f"it gives a {type(value).__name__}, which is no data")
+
+
+def _collected(items: Iterable[object], meter: EvaluationMeter | None) -> Collection[object]:
+    if isinstance(items, Collection):
+        return items
+    found: list[object] = []
+    for item in items:
+        if meter is not None:
+            meter.charge(1)
+        found.append(item)
+    return found
+
+
+def beginning(value: JsonValue, most: int) -> JsonValue:
+    """So much of the value that the first `most` characters of its JSON are the same."""
+    left = most
+
+    def cut(value: JsonValue) -> JsonValue:
+        nonlocal left
+        left -= 1
+        match value:
+            case str():
+                return value[: most + 1]
+            case list():
+                return [cut(item) for item in islice(value, max(0, left) + 1)]
+            case dict():
+                pairs = islice(value.items(), max(0, left) + 1)
+                return {key[: most + 1]: cut(item) for key, item in pairs}
+            case _:
+                return value
+
+    return cut(value)

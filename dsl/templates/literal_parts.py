@@ -1,0 +1,82 @@
+"""What is certain of a value before its templates are filled: its keys, its literal texts.
+
+A template that is one expression may give anything, unless the expression is written out itself:
+`{{ {'path': context.folder} }}` is a mapping with one key. A text around a template is a text.
+"""
+
+from enum import Enum
+from typing import NamedTuple, TypeAlias
+
+from jinja2 import nodes
+from pydantic import JsonValue
+
+from dsl.templates.jinja_engine import ENVIRONMENT
+from dsl.templates.template import BadTemplate, is_template, parse
+from dsl.templates.template_paths import single_expression
+
+
+class Unknown(Enum):
+    """A value that only the run knows."""
+
+    VALUE = "any value"
+
+
+class PartText(NamedTuple):
+    """A text of which only some pieces are known; between them, anything."""
+
+    pieces: tuple[str, ...]
+
+
+Part: TypeAlias = (
+    "Unknown | PartText | bool | int | float | str | list[Part] | dict[str, Part] | None"
+)
+
+
+def known_parts(value: JsonValue) -> Part:
+    """The value, with what its templates leave open."""
+    match value:
+        case str():
+            return _of_text(value) if is_template(value) else value
+        case dict():
+            return {key: known_parts(item) for key, item in value.items()}
+        case list():
+            return [known_parts(item) for item in value]
+        case _:
+            return value
+
+
+def _of_text(text: str) -> Part:
+    try:
+        parse(text)
+    except BadTemplate:
+        return Unknown.VALUE  # reported where all templates are checked
+    tree = ENVIRONMENT.parse(text)
+    expression = single_expression(tree)
+    if expression is not None:
+        return _of_expression(expression)
+    written = [part for node in tree.body if isinstance(node, nodes.Output) for part in node.nodes]
+    return PartText(tuple(n.data if isinstance(n, nodes.TemplateData) else "" for n in written))
+
+
+def _of_expression(node: nodes.Node) -> Part:
+    match node:
+        case nodes.Const(value=None | bool() | int() | float() | str() as value):
+            return value
+        case nodes.Dict(items=pairs):
+            return _of_pairs(pairs)
+        case nodes.List(items=items):
+            return [_of_expression(item) for item in items]
+        case nodes.Concat(nodes=joined):
+            constants = [n.value if isinstance(n, nodes.Const) else "" for n in joined]
+            return PartText(tuple(str(constant) for constant in constants))
+        case _:
+            return Unknown.VALUE
+
+
+def _of_pairs(pairs: list[nodes.Pair]) -> Part:
+    found: dict[str, Part] = {}
+    for pair in pairs:
+        if not isinstance(pair.key, nodes.Const) or not isinstance(pair.key.value, str):
+            return Unknown.VALUE  # a key that only the run knows
+        found[pair.key.value] = _of_expression(pair.value)
+    return found

@@ -1,0 +1,56 @@
+"""How values stand inside a text, and the names and the meter that an evaluation has at hand."""
+
+import json
+from typing import Any, Final
+
+from jinja2 import StrictUndefined
+from jinja2.runtime import Context
+from pydantic import JsonValue
+
+from dsl.model.evaluation_budget import EvaluationMeter
+from dsl.templates.jsonable import to_json
+
+_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one each time
+_ENCODING = 2
+"""Bytes of a JSON text for each byte of the value."""
+
+
+class Absent(StrictUndefined):
+    """What is not there: stays absent however deep one asks, and fails when it is used."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __getitem__(self, key: object) -> Any:
+        return self
+
+
+class MeteredContext(Context):
+    """The names of one evaluation, and its meter."""
+
+    meter: EvaluationMeter
+
+
+def shown(value: object, meter: EvaluationMeter) -> object:
+    """How a value stands inside a text: JSON, but texts as they are."""
+    if isinstance(value, str | Absent):
+        return value
+    return _ENCODED(encodable(value, meter))
+
+
+def encodable(value: object, meter: EvaluationMeter) -> JsonValue:
+    """The value as JSON, charged for its copy and for the text of it."""
+    before = meter.bytes_left
+    plain = to_json(value, meter)
+    if type(plain) is list or type(plain) is dict:
+        meter.charge(0, _ENCODING * (before - meter.bytes_left))
+    return plain
+
+
+def text_of(value: object, meter: EvaluationMeter) -> str:
+    """The value as it stands inside a text."""
+    return str(shown(value, meter))

@@ -1,0 +1,295 @@
+"""The filters and tests of templates: each charges what it will cost, then Jinja2's own runs.
+
+A closed list: what is not here is no filter of the language.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from typing import Any, Final, Protocol, cast
+
+from jinja2.filters import FILTERS, make_attrgetter
+from jinja2.tests import TESTS
+from jinja2.utils import _PassArg, pass_context  # pyright: ignore[reportPrivateUsage]
+
+from dsl.model.evaluation_budget import EvaluationMeter, digits_steps, text_bytes
+from dsl.templates import filter_costs as costs
+from dsl.templates import text_costs as texts
+from dsl.templates import value_costs as values
+from dsl.templates.shown_values import Absent, MeteredContext, encodable, text_of
+
+_PER_CALL = 5
+_WIDEST_INDENT = 16
+
+
+Run = Callable[..., object]
+"""Called with the context, the value and the arguments of the filter."""
+
+
+class _Filter(Protocol):
+    def __call__(
+        self, context: MeteredContext, value: Any, *args: Any, **kwargs: Any
+    ) -> object: ...
+
+
+def _passing(original: Run) -> Callable[[MeteredContext], tuple[object, ...]]:
+    """What a filter of Jinja2's takes before its value."""
+    match _PassArg.from_obj(cast("Any", original)):
+        case _PassArg.context:
+            return lambda context: (context,)
+        case _PassArg.eval_context:
+            return lambda context: (context.eval_ctx,)
+        case _PassArg.environment:
+            return lambda context: (context.environment,)
+        case None:
+            return lambda context: ()
+
+
+def _metered(original: Run, prepare: costs.Prepare) -> _Filter:
+    """The filter, charged by `prepare` before it runs; what it yields is charged as it comes."""
+    passing = _passing(original)
+
+    @pass_context
+    def run(context: MeteredContext, value: Any, *args: Any, **kwargs: Any) -> object:
+        meter = context.meter
+        meter.charge(_PER_CALL)
+        if not isinstance(value, Absent):
+            value = prepare(context, value, *args, **kwargs)
+        return values.materialised(meter, original(*passing(context), value, *args, **kwargs))
+
+    return run
+
+
+def _join(
+    context: MeteredContext, value: object, d: object = "", attribute: str | int | None = None
+) -> str:
+    meter = context.meter
+    values.charge_items(meter, value, costs.dots(attribute))
+    items = cast("Iterable[object]", value)
+    if attribute is not None:
+        items = map(make_attrgetter(context.environment, attribute), items)
+    pieces = [text_of(item, meter) for item in items]
+    separator = text_of(d, meter)
+    meter.charge(0, sum(map(text_bytes, pieces)) + text_bytes(separator) * len(pieces))
+    return separator.join(pieces)
+
+
+def _replace(
+    context: MeteredContext, value: object, old: object, new: object, count: int | None = None
+) -> str:
+    meter = context.meter
+    text, before, after = (text_of(one, meter) for one in (value, old, new))
+    texts.charge_replace(meter, text, before, after, count)
+    return text.replace(before, after, -1 if count is None else count)
+
+
+def format_text(meter: EvaluationMeter, text: str, filling: object) -> str:
+    """`text % filling`, charged first; lists and mappings in it stand as JSON."""
+    longest = steps = 0
+
+    def shortened(value: object) -> object:
+        nonlocal longest, steps
+        if isinstance(value, int):
+            steps = max(steps, digits_steps(value))
+        if isinstance(value, bool | int | float) or value is None:
+            size = 330 if not isinstance(value, int) else 8 + value.bit_length() // 3
+        else:
+            value = value if isinstance(value, Absent) else text_of(value, meter)
+            size = text_bytes(value) * 4 if isinstance(value, str) else 0  # `%r` escapes
+        longest = max(longest, size)
+        return value
+
+    match filling:
+        case tuple():
+            filling = tuple(map(shortened, cast("tuple[object, ...]", filling)))
+        case dict():
+            pairs = cast("dict[object, object]", filling)
+            filling = {key: shortened(value) for key, value in pairs.items()}
+        case _:
+            filling = (shortened(filling),)
+    texts.charge_format(meter, text, longest, steps)
+    return text % filling
+
+
+def _format(context: MeteredContext, value: object, *args: object, **kwargs: object) -> str:
+    return format_text(context.meter, text_of(value, context.meter), kwargs or args)
+
+
+def _to_json_text(context: MeteredContext, value: object, indent: int | None = None) -> str:
+    meter = context.meter
+    width = min(indent, _WIDEST_INDENT) if indent else None
+    plain = encodable(value, meter)
+    if width:
+        meter.charge(5)
+        meter.charge(0, _indentation(plain, width, 1))
+    return json.dumps(plain, ensure_ascii=False, indent=width)
+
+
+def _indentation(value: object, width: int, depth: int) -> int:
+    """Bytes that line breaks and indents add."""
+    if not isinstance(value, list | dict):
+        return 0
+    inner = cast("Collection[object]", value.values() if isinstance(value, dict) else value)
+    own = (len(inner) + 1) * (1 + width * depth)
+    return own + sum(_indentation(item, width, depth + 1) for item in inner)
+
+
+def _sum(
+    context: MeteredContext,
+    iterable: object,
+    attribute: str | int | None = None,
+    start: object = 0,
+) -> object:
+    meter = context.meter
+    values.charge_items(meter, iterable, 1 + costs.dots(attribute))
+    if isinstance(start, str):
+        raise TypeError("texts are not summed; use join")
+    items = cast("Iterable[object]", iterable)
+    if attribute is not None:
+        items = map(make_attrgetter(context.environment, attribute), items)
+    add = cast("Any", context.environment).call_binop
+    total = start
+    for item in items:
+        total = add(context, "+", total, item)
+    return total
+
+
+def _string(context: MeteredContext, value: object) -> str:
+    return text_of(value, context.meter)
+
+
+_OWN: Final[dict[str, Run]] = {
+    "format": _format,
+    "join": _join,
+    "replace": _replace,
+    "string": _string,
+    "sum": _sum,
+    "tojson": _to_json_text,
+}
+
+
+def _own(run: Run) -> _Filter:
+    @pass_context
+    def metered(context: MeteredContext, value: Any, *args: Any, **kwargs: Any) -> object:
+        context.meter.charge(_PER_CALL)
+        return run(context, value, *args, **kwargs)
+
+    return metered
+
+
+def filters() -> dict[str, Any]:
+    """Every filter of the language by its name."""
+    prepared = {name: _metered(FILTERS[name], how) for name, how in costs.PREPARED.items()}
+    return prepared | {name: _own(run) for name, run in _OWN.items()}
+
+
+_COMPARING: Final = {
+    "==": "eq",
+    "eq": "eq",
+    "equalto": "eq",
+    "!=": "ne",
+    "ne": "ne",
+    ">": "gt",
+    "gt": "gt",
+    "greaterthan": "gt",
+    ">=": "gteq",
+    "ge": "gteq",
+    "<": "lt",
+    "lt": "lt",
+    "lessthan": "lt",
+    "<=": "lteq",
+    "le": "lteq",
+    "in": "in",
+}
+_LOOKING_AT_TEXT: Final = ("lower", "upper")
+_CONSTANT: Final = (
+    "boolean",
+    "callable",
+    "defined",
+    "divisibleby",
+    "escaped",
+    "even",
+    "false",
+    "filter",
+    "float",
+    "integer",
+    "iterable",
+    "mapping",
+    "none",
+    "number",
+    "odd",
+    "sequence",
+    "string",
+    "test",
+    "true",
+    "undefined",
+)
+
+
+def _comparing(name: str) -> Run:
+    @pass_context
+    def test(context: MeteredContext, value: object, other: object) -> object:
+        return values.compare(context.meter, name, value, other)
+
+    return test
+
+
+def tests() -> dict[str, Any]:
+    """Every test of the language by its name."""
+    found: dict[str, Any] = {name: TESTS[name] for name in _CONSTANT}
+    found |= {name: _comparing(how) for name, how in _COMPARING.items()}
+    return found | {name: _metered(TESTS[name], costs.scan(0)) for name in _LOOKING_AT_TEXT}
+
+
+def text_methods() -> dict[str, Callable[..., object]]:
+    """Every method of texts: `(context, text, *args)`."""
+    cased = partial(texts.charge_scan, growth=1)
+    charged: dict[str, Callable[..., None]] = {
+        "upper": cased,
+        "lower": cased,
+        "title": cased,
+        "capitalize": cased,
+        "strip": texts.charge_strip,
+        "lstrip": texts.charge_strip,
+        "rstrip": texts.charge_strip,
+        "split": _split,
+        "splitlines": _splitlines,
+        "startswith": _ends,
+        "endswith": _ends,
+        "removeprefix": _ends,
+        "removesuffix": _ends,
+        "count": _search,
+        "find": _search,
+    }
+
+    def run(name: str, charge: Callable[..., None]) -> Callable[..., object]:
+        method = getattr(str, name)
+
+        def metered(context: MeteredContext, text: str, *args: Any, **kwargs: Any) -> object:
+            charge(context.meter, text, *args, **kwargs)
+            return method(text, *args, **kwargs)
+
+        return metered
+
+    methods = {name: run(name, charge) for name, charge in charged.items()}
+    return methods | {"replace": _replace, "join": _joined_by}
+
+
+def _joined_by(context: MeteredContext, text: str, items: object) -> str:
+    return _join(context, items, text)
+
+
+def _split(meter: EvaluationMeter, text: str, sep: str | None = None, maxsplit: int = -1) -> None:
+    texts.charge_split(meter, text, sep, maxsplit)
+
+
+def _splitlines(meter: EvaluationMeter, text: str, keepends: bool = False) -> None:
+    texts.charge_lines(meter, text)
+
+
+def _ends(meter: EvaluationMeter, text: str, end: object, *args: object) -> None:
+    meter.charge(meter.walk(end), text_bytes(text))
+
+
+def _search(meter: EvaluationMeter, text: str, sub: str, *args: object) -> None:
+    texts.charge_search(meter, text, sub)

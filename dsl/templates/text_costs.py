@@ -1,0 +1,140 @@
+"""What operations on texts cost, charged before they run."""
+
+import re
+from typing import Final, cast
+
+from dsl.errors import EvaluationLimitExceeded
+from dsl.model.evaluation_budget import EvaluationMeter, text_bytes
+
+_WHITESPACE: Final = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"
+_LINE_ENDS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+_PIECE = 64
+"""Bytes of a short text of its own."""
+_LARGEST_NEEDLE = 100
+"""Longer ones are searched in linear time."""
+
+
+def charge_scan(meter: EvaluationMeter, text: str, growth: int = 0) -> None:
+    """For one pass over the text that makes at most `growth` times as much."""
+    size = len(text)
+    if growth and not text.isascii():
+        growth *= 3  # of a capital letter there may be three
+    meter.charge(size >> 6, text_bytes(text) * growth)
+
+
+def charge_search(meter: EvaluationMeter, text: str, needle: str) -> None:
+    """For finding every place of the needle."""
+    meter.charge((len(text) * min(len(needle) + 1, _LARGEST_NEEDLE)) >> 9)
+
+
+def charge_strip(meter: EvaluationMeter, text: str, characters: str | None = None) -> None:
+    """For taking characters off the ends."""
+    meter.charge((len(text) * (1 + len(characters or ""))) >> 8, text_bytes(text))
+
+
+def charge_split(
+    meter: EvaluationMeter, text: str, separator: str | None = None, most: int = -1
+) -> None:
+    """For the pieces between separators, or between whitespace."""
+    if separator is None:
+        gaps = sum(map(text.count, _WHITESPACE)) if text.isascii() else len(text) // 2
+        meter.charge(len(text) >> 5)
+    else:
+        charge_search(meter, text, separator)
+        gaps = text.count(separator) if separator else 0
+    pieces = 1 + (gaps if most < 0 else min(gaps, most))
+    meter.charge(pieces // 4, text_bytes(text) + _PIECE * pieces)
+
+
+def charge_lines(meter: EvaluationMeter, text: str) -> None:
+    """For the lines of the text."""
+    meter.charge(len(text) >> 5)
+    lines = 1 + sum(map(text.count, _LINE_ENDS))
+    meter.charge(lines // 4, text_bytes(text) + _PIECE * lines)
+
+
+def charge_replace(
+    meter: EvaluationMeter, text: str, before: str, after: str, count: int | None
+) -> None:
+    """For replacing so many places, or all of them where the count is negative."""
+    charge_search(meter, text, before)
+    places = text.count(before)
+    times = places if count is None or count < 0 else min(count, places)
+    meter.charge(times >> 4, text_bytes(text) + times * text_bytes(after))
+
+
+def charge_indent(meter: EvaluationMeter, text: str, width: int | str) -> None:
+    """For the text with so much in front of each line."""
+    charge_lines(meter, text)
+    meter.charge(5)
+    size = max(0, width) if isinstance(width, int) else text_bytes(width)
+    lines = 1 + sum(map(text.count, _LINE_ENDS))
+    meter.charge(0, 2 * text_bytes(text) + 2 * lines * size)
+
+
+def charge_wrap(meter: EvaluationMeter, text: str, width: int, end: str) -> None:
+    """For the text in lines of that width.
+
+    Raises:
+        TypeError: the width is no whole number; with NaN, the lines would never end.
+    """
+    if not isinstance(cast("object", width), int):
+        raise TypeError("the width of a line is a whole number")
+    size = len(text)
+    lines = 2 + sum(map(text.count, _LINE_ENDS)) + 2 * size // max(1, width)
+    meter.charge(size + 4 * lines, 2 * text_bytes(text) + lines * (text_bytes(end) + _PIECE))
+
+
+def charge_words(meter: EvaluationMeter, text: str, per_word: int = 1) -> None:
+    """For looking at every word of the text."""
+    meter.charge(len(text) // 2 * per_word, 3 * text_bytes(text))
+
+
+def charge_tags(meter: EvaluationMeter, text: str) -> None:
+    """For taking out each tag and entity; a tag copies what comes after it."""
+    meter.charge((len(text) * (1 + text.count("<"))) >> 11, 2 * text_bytes(text))
+    meter.charge(8 + text.count("<") + 16 * text.count("&"))
+    charge_split(meter, text)
+
+
+def charge_url(meter: EvaluationMeter, text: str) -> None:
+    """For the text as a part of a URL."""
+    meter.charge(1 + len(text) // (4 if text.isascii() else 1), 12 * len(text))
+
+
+_DIRECTIVE = re.compile(
+    r"%(?:\([^()%]*\))?[#0\- +]*(?P<width>[0-9]*)(?:\.(?P<precision>[0-9]*))?[hlL]?[a-zA-Z%]"
+)
+_WIDEST = 1000
+
+
+def charge_format(meter: EvaluationMeter, text: str, longest: int, steps: int) -> None:
+    """For a text whose `%` directives are filled, each with `longest` bytes in so many `steps`.
+
+    Raises:
+        EvaluationLimitExceeded: a width or precision is computed or above 1,000; or as `charge`.
+    """
+    meter.charge(len(text) >> 4)
+    made = text_bytes(text)
+    rest = 0
+    for directive in _DIRECTIVE.finditer(text):
+        rest += directive[0].count("%")
+        width, precision = (len(directive[name] or "") for name in ("width", "precision"))
+        size = max(
+            int(directive["width"] or 0) if width <= 4 else _WIDEST + 1,
+            int(directive["precision"] or 0) if precision <= 4 else _WIDEST + 1,
+        )
+        if size > _WIDEST:
+            raise _too_wide()
+        meter.charge(1 + steps)
+        made += size * 2 + longest
+    if rest != text.count("%"):
+        raise _too_wide()
+    meter.charge(0, made)
+
+
+def _too_wide() -> EvaluationLimitExceeded:
+    return EvaluationLimitExceeded(
+        f"a width or precision of more than {_WIDEST:,} characters, or one that is computed",
+        bound="format",
+    )

@@ -1,0 +1,130 @@
+"""What comparing, searching and sorting values cost, charged before it happens."""
+
+import operator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Final, cast
+
+from dsl.errors import EvaluationLimitExceeded
+from dsl.model.evaluation_budget import ATOMS, MAX_INTEGER_BITS, EvaluationMeter, text_bytes
+from dsl.templates.text_costs import charge_search
+
+LONGEST_NUMBER: Final = 4300
+"""Characters of a number in a text; Python reads no longer one."""
+
+COMPARISONS: Final[dict[str, Callable[[Any, Any], object]]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "lteq": operator.le,
+    "gt": operator.gt,
+    "gteq": operator.ge,
+}
+
+
+def materialised(meter: EvaluationMeter, value: object) -> object:
+    """Iterators as lists, charged item by item; anything else as it is."""
+    if not isinstance(value, Iterator):
+        return value
+    items: list[object] = []
+    for item in cast("Iterable[object]", value):
+        meter.charge(1, 8)
+        items.append(item)
+    return items
+
+
+def charge_items(meter: EvaluationMeter, value: object, steps: int = 1) -> None:
+    """For looking at every item, `steps` each."""
+    if isinstance(value, Collection):
+        size = len(cast("Collection[object]", value))
+        made = size * 64 if isinstance(value, str) else size * 8
+        meter.charge(size * steps, made)
+
+
+def compare(meter: EvaluationMeter, name: str, left: object, right: object) -> object:
+    """One comparison of the expression, charged first."""
+    if name in ("in", "notin"):
+        charge_membership(meter, left, right)
+        found = left in cast("Collection[object]", right)
+        return found if name == "in" else not found
+    charge_comparison(meter, left, right)
+    return COMPARISONS[name](left, right)
+
+
+def charge_comparison(meter: EvaluationMeter, left: object, right: object) -> None:
+    """For comparing two values, which looks at no more than the smaller one has."""
+    kind = type(left)
+    if kind in ATOMS or kind is float or kind is int or type(right) in ATOMS:
+        return
+    if kind is str:
+        meter.charge(len(cast("str", left)) >> 9)
+    else:
+        meter.walk(left)
+
+
+def charge_membership(meter: EvaluationMeter, value: object, within: object) -> None:
+    """For looking for the value."""
+    if isinstance(within, str):
+        charge_search(meter, within, value if isinstance(value, str) else "")
+    elif isinstance(within, dict):
+        meter.walk(value)  # a tuple hashes all that it holds
+    elif isinstance(within, Collection):
+        weight = meter.walk(value)
+        meter.charge(len(cast("Collection[object]", within)) * weight)
+
+
+def charge_sorting(meter: EvaluationMeter, keys: list[object]) -> None:
+    """For sorting by the keys."""
+    weight = sum(meter.walk(key) for key in keys)
+    meter.charge(weight * len(keys).bit_length(), 40 * len(keys))
+
+
+def charge_repeated(meter: EvaluationMeter, value: object, times: object) -> None:
+    """For `value * times`, where one of both is a text or a list."""
+    if not isinstance(times, int) or not isinstance(value, str | list | tuple):
+        return
+    count = max(0, times)
+    if isinstance(value, str):
+        meter.charge(0, text_bytes(value) * count)
+    else:
+        size = len(cast("Collection[object]", value)) * count
+        meter.charge(size, 8 * size)
+
+
+def charge_joined(meter: EvaluationMeter, left: object, right: object) -> None:
+    """For `left + right` of texts or lists."""
+    if isinstance(left, str) and isinstance(right, str):
+        meter.charge(0, text_bytes(left) + text_bytes(right))
+    elif isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        size = len(cast("Collection[object]", left)) + len(cast("Collection[object]", right))
+        meter.charge(size, 8 * size)
+
+
+def charge_arithmetic(meter: EvaluationMeter, name: str, left: object, right: object) -> None:
+    """For a whole number as large as this operation can make of two."""
+    if isinstance(left, int) and isinstance(right, int):
+        one, other = left.bit_length(), right.bit_length()
+        meter.charge_integer(one + other if name == "*" else max(one, other))
+
+
+def charge_number(meter: EvaluationMeter, value: object) -> None:
+    """For reading a number."""
+    size = len(value) if isinstance(value, str) else 0
+    if size > LONGEST_NUMBER:
+        raise EvaluationLimitExceeded(
+            f"a number in a text has at most {LONGEST_NUMBER:,} characters", bound="integer"
+        )
+    meter.charge(1 + (size >> 8) ** 2)
+
+
+def bounded_precision(precision: object) -> int:
+    """Digits that rounding keeps; a far larger number would compute a power of ten.
+
+    Raises:
+        EvaluationLimitExceeded: more than a number can have.
+    """
+    digits = int(cast("int", precision))
+    if abs(digits) > MAX_INTEGER_BITS // 40:
+        raise EvaluationLimitExceeded(
+            f"a number is rounded to at most {MAX_INTEGER_BITS // 40} digits", bound="integer"
+        )
+    return digits

@@ -1,0 +1,200 @@
+"""Where a hunk belongs: its own place, the one that drifted, or none."""
+
+import pytest
+
+from activities.changes.diff import parse_diff
+from activities.changes.diff_header import DiffProblem
+from activities.changes.hunk_application import Patched, patch
+
+
+def patched(text: str, diff: str) -> Patched:
+    return patch(text, parse_diff(diff, "f").hunks)
+
+
+def refusal(text: str, diff: str) -> str:
+    with pytest.raises(DiffProblem) as caught:
+        patched(text, diff)
+    return str(caught.value)
+
+
+TWO = "def f():\n    x = 1\n    return B\n\ndef g():\n    x = 2\n    return b\n"
+"""What the hunk wants stands in `f`; `g`, which it is for, has drifted too far."""
+
+FOR_G = " def h():\n     x = 1\n-    return a\n+    return B\n"
+
+
+def test_hunk_whose_result_stands_elsewhere_is_refused() -> None:
+    told = refusal(TWO, f"@@ -5,3 +5,3 @@\n{FOR_G.replace(' def h():', ' def f():')}")
+    assert "its result stands at line 1, but nothing says that this is its place" in told
+
+
+def test_hunk_whose_result_stands_at_its_number_is_present_already() -> None:
+    found = patched(TWO, f"@@ -1,3 +1,3 @@\n{FOR_G.replace(' def h():', ' def f():')}")
+    assert (found.text, found.already) == (TWO, True)
+    assert (found.hunks_applied, found.hunks_present) == (0, 1)
+
+
+def test_hunk_that_is_present_already_counts_for_the_numbers_of_those_below() -> None:
+    diff = "@@ -1,2 +1,3 @@\n a\n+b\n c\n@@ -9,2 +10,2 @@\n i\n-j\n+J\n"
+    below = "d\ne\nf\ng\nh\nx\n"
+    for last, applied in (("i\nj\n", 1), ("i\nJ\n", 0)):
+        found = patched(f"a\nb\nc\n{below}{last}", diff)
+        assert found.text == f"a\nb\nc\n{below}i\nJ\n"
+        assert (found.hunks_applied, found.hunks_present) == (applied, 2 - applied)
+
+
+def test_hunk_that_is_present_already_may_have_moved_with_the_others() -> None:
+    diff = "@@ -1,2 +1,2 @@\n-a\n+A\n b\n@@ -5,2 +5,2 @@\n e\n-f\n+F\n"
+    found = patched("new\n\na\nb\nc\nd\ne\nF\n", diff)
+    assert (found.hunks_applied, found.hunks_present) == (1, 1)
+    assert "its result stands at line 7" in refusal("new\n\nA\nb\nc\nd\ne\nF\n", diff)
+
+
+def test_hunk_without_a_number_is_not_present_where_its_lines_stand_elsewhere_too() -> None:
+    told = refusal("a\nB\nc\n\nb\nc\n", "@@\n a\n-b\n+B\n c\n")
+    assert "its result stands at line 1" in told
+
+
+def test_hunk_that_fits_elsewhere_while_its_result_stands_at_its_place_is_refused() -> None:
+    text = "one\nB\nend\n\n\none\nb\nend\n"
+    told = refusal(text, "@@ -1,3 +1,3 @@\n one\n-b\n+B\n end\n")
+    assert "fits at line 6, but its result already stands at line 1" in told
+
+
+def test_refusal_counts_the_hunks_that_fit_are_present_and_are_refused() -> None:
+    diff = "@@\n a\n-b\n+B\n@@\n p\n-q\n+Q\n r\n@@\n z\n-nowhere\n+x\n"
+    told = refusal("a\nb\n\np\nQ\nr\n\nz\n", diff)
+    assert told.startswith("of 3 hunks 1 can be applied, 1 already present, 1 refused: hunk 3 ")
+
+
+FILE = """def total(items):
+    value = 0
+    for item in items:
+        value += item
+    return value
+"""
+DRIFT = """ def total(items, tax):
+     value = 0
+     for item in items:
+-        value += item
++        value -= item
+     return value
+"""
+AFTER = FILE.replace("+=", "-=")
+
+
+@pytest.mark.parametrize("head", ["@@ -1,5 +1,5 @@", "@@"])
+def test_drifted_outer_context_is_passed_over_at_a_unique_place(head: str) -> None:
+    assert patched(FILE, f"{head}\n{DRIFT}").text == AFTER
+
+
+def test_drifted_context_keeps_the_lines_of_the_file() -> None:
+    assert patched(FILE, f"@@ -1,5 +1,5 @@\n{DRIFT}").text.startswith("def total(items):\n")
+
+
+INNER = """ def total(items):
+-    value = 0
++    value = 1
+     for each in items:
+-        value += item
++        value -= item
+"""
+MISFITS = {
+    "a removed line differs": (FILE, DRIFT.replace("-        value +=", "-        values +=")),
+    "it fits twice": (FILE + FILE, DRIFT),
+    "the line that differs stands elsewhere": (FILE + "\ndef total(items, tax):\n", DRIFT),
+    "nothing like the line stands there": (FILE.replace("def total(items):", "import os"), DRIFT),
+    "its number is that of another place": ("x\n" * 20 + FILE, f"@@ -1,5 +1,5 @@\n{DRIFT}"),
+    "a removed line ends in a space": (FILE, DRIFT.replace("+= item\n", "+= item \n")),
+    "two lines differ and no number tells": (
+        FILE + "x\ny\n",
+        DRIFT.replace("value = 0", "value = 1") + " x\n y\n",
+    ),
+    "one line matches, and its number": ("ab\nvalue\n", "@@ -1,2 +1,2 @@\n aa\n-value\n+x\n"),
+    "too little matches": ("a\nvalue\n", " aa\n-value\n+values\n"),
+    "context between two changes differs": (FILE, f"@@ -1,4 +1,4 @@\n{INNER}"),
+    "three lines on one side differ": (
+        "pre 1\npre 2\npre 3\nx\ny\nz\n",
+        "@@ -1,6 +1,6 @@\n pre 1a\n pre 2a\n pre 3a\n-x\n+X\n y\n z\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "diff"), MISFITS.values(), ids=MISFITS)
+def test_hunk_that_differs_in_more_than_its_outer_context_is_refused(text: str, diff: str) -> None:
+    assert "does not fit" in refusal(text, diff if diff.startswith("@@") else f"@@\n{diff}")
+
+
+LIST = "# List\n\n- a\n+ b\n- c\n"
+
+
+@pytest.mark.parametrize(
+    ("diff", "after"),
+    [
+        ("@@ -3,3 +3,4 @@\n- a\n+ b\n- c\n+- d\n", LIST + "- d\n"),
+        ("@@ -2,3 +2,4 @@\n \n- a\n++ new\n+ b\n", LIST.replace("+ b", "+ new\n+ b")),
+    ],
+)
+def test_counts_tell_context_that_lost_its_space_from_changes(diff: str, after: str) -> None:
+    assert patched(LIST, diff).text == after
+
+
+@pytest.mark.parametrize("head", ["@@", "@@ -3,9 +3,9 @@"])
+def test_signed_line_that_reads_two_ways_is_refused_where_counts_do_not_decide(head: str) -> None:
+    told = refusal(LIST, f"{head}\n+ b\n - c\n+- d\n")
+    assert "hunk 1 can be read in several ways: '+ b' may be an added line" in told
+
+
+def test_context_line_with_a_plus_is_not_inserted_against_the_counts() -> None:
+    told = refusal(LIST, "@@ -4,2 +4,3 @@\n+ b\n - c\n+- d\n")
+    assert "hunk 1 can be read in several ways" in told
+
+
+def test_counts_that_agree_let_a_line_be_added_beside_one_like_it() -> None:
+    assert patched(LIST, "@@ -5,1 +5,2 @@\n+ b\n - c\n").text == LIST.replace("- c", " b\n- c")
+
+
+def test_too_many_lines_that_read_two_ways_are_refused() -> None:
+    items = "".join(f"+ {number}\n" for number in range(12))
+    assert "can be read in several ways" in refusal(items, f"@@\n{items}+x\n")
+
+
+def test_change_inside_a_file_leaves_the_newline_at_its_end_alone() -> None:
+    inside = "@@\n-a\n+A\n\\ No newline at end of file\n b\n"
+    assert patched("a\nb\nc\n", inside).text == "A\nb\nc\n"
+    assert patched("a\nb\nc", "@@\n-a\n+A\n b\n").text == "A\nb\nc"
+
+
+def test_change_at_the_end_keeps_a_missing_newline_missing_unless_the_diff_says_so() -> None:
+    assert patched("a\nb", "@@\n a\n-b\n+B\n").text == "a\nB"
+    marked = "@@\n a\n-b\n\\ No newline at end of file\n+B\n"
+    assert patched("a\nb", marked).text == "a\nB\n"
+
+
+def test_order_of_hunks_decides_also_where_one_begins_at_the_end_of_another() -> None:
+    text = "x\nx\na\nx\nb\nx\n"
+    diff = "@@\n-a\n+A\n@@\n-x\n+X\n@@\n-b\n+B\n"
+    assert patched(text, diff).text == "x\nx\nA\nX\nB\nx\n"
+
+
+def test_order_of_hunks_decides_before_the_first_and_after_the_last() -> None:
+    assert patched("x\na\nx\n", "@@\n-x\n+X\n@@\n-a\n+A\n").text == "X\nA\nx\n"
+    assert patched("x\na\nx\n", "@@\n-a\n+A\n@@\n-x\n+X\n").text == "x\nA\nX\n"
+
+
+def test_nearest_neighbour_bounds_where_a_hunk_can_be() -> None:
+    assert patched("a\nx\nb\nx\n", "@@\n-a\n+A\n@@\n-b\n+B\n@@\n-x\n+X\n").text == "A\nx\nB\nX\n"
+    assert patched("x\na\nx\nb\n", "@@\n-x\n+X\n@@\n-a\n+A\n@@\n-b\n+B\n").text == "X\nA\nx\nB\n"
+
+
+def test_hunk_that_fits_nowhere_between_its_neighbours_is_ambiguous() -> None:
+    told = refusal("x\nx\na\nb\n", "@@\n-a\n+A\n@@\n-x\n+X\n@@\n-b\n+B\n")
+    assert "hunk 2 fits in 2 places, at lines 1, 2" in told
+
+
+def test_lines_that_look_like_a_header_belong_to_their_hunk_unless_an_at_line_follows() -> None:
+    diff = "@@ -1,3 +1,3 @@\n a\n--- old\n+++ new\n z\n@@ -9 +9 @@\n-q\n+Q\n"
+    text = "a\n-- old\nz\n" + "\n" * 5 + "q\n"
+    assert patched(text, diff).text == text.replace("-- old", "++ new").replace("q", "Q")
+    with pytest.raises(DiffProblem, match=r"goes on with a second file \(b/other.py\)"):
+        parse_diff("@@\n-a\n+b\n--- a/f\n+++ b/other.py\n@@\n-a\n+b\n", "f")

@@ -1,0 +1,159 @@
+"""Answers against their schema: every error told shortly, and no power to the schema."""
+
+import pytest
+from pydantic import JsonValue
+
+from activities.answer_schema import SchemaFault, schema_errors, schema_fault
+from activities.answers import AnswerProblem, parse_answer
+from dsl.values import Json
+
+REVIEW: Json = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {
+        "verdict": {"enum": ["yes", "no"]},
+        "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+    },
+    "required": ["verdict", "findings"],
+    "additionalProperties": False,
+    "$defs": {
+        "finding": {
+            "type": "object",
+            "properties": {"line": {"type": "integer", "minimum": 1}, "file": {"type": "string"}},
+            "required": ["line", "file"],
+        }
+    },
+}
+
+
+def test_an_answer_that_meets_the_schema_has_no_errors() -> None:
+    assert schema_errors({"verdict": "no", "findings": [{"line": 3, "file": "a.py"}]}, REVIEW) == []
+
+
+def test_all_errors_are_told_with_their_paths() -> None:
+    result = parse_answer('{"verdict": "maybe", "findings": [{"line": 0}], "more": 1}', REVIEW)
+    assert result == AnswerProblem(
+        "the answer does not meet the output schema: "
+        "$: Additional properties are not allowed ('more' was unexpected); "
+        "$.findings[0]: 'file' is a required property; "
+        "$.findings[0].line: 0 is less than the minimum of 1; "
+        "$.verdict: 'maybe' is not one of ['yes', 'no']"
+    )
+
+
+def test_many_errors_are_told_in_part() -> None:
+    told = schema_errors([str(n) for n in range(500)], {"items": {"type": "integer"}})
+    assert len(told) == 11
+    assert told[0] == "$[0]: '0' is not of type 'integer'"
+    assert told[-1] == "and others"
+
+
+def test_a_large_value_is_not_quoted_in_full() -> None:
+    (told,) = schema_errors({"a": "x" * 10_000}, {"type": "array"})
+    assert len(told) < 300
+    assert told.endswith("is not of type 'array'")
+
+
+def test_of_alternatives_the_nearest_is_told() -> None:
+    schema: Json = {
+        "anyOf": [
+            {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]},
+            {"type": "null"},
+        ]
+    }
+    assert schema_errors({"id": "seven"}, schema) == ["$.id: 'seven' is not of type 'integer'"]
+
+
+def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
+    schema: Json = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "definitions": {"short": {"type": "string", "maxLength": 3}},
+        "allOf": [{"$ref": "#/definitions/short"}],
+        "pattern": "^a",
+    }
+    assert schema_errors("abc", schema) == []
+    assert schema_errors("bcd", schema) == ["$: 'bcd' does not match '^a'"]
+    assert schema_errors("abcd", schema) == ["$: 'abcd' is too long"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        (
+            {"$ref": "#/definitions/a", "definitions": {"a": {}}, "maxItems": 1},
+            "`maxItems` stands beside `$ref`",
+        ),
+        ({"dependencies": {"a": ["b"]}}, "`dependencies` is not supported; use"),
+        ({"contentEncoding": "base64"}, "`contentEncoding` is not checked"),
+        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "draft-04/schema#' is not"),
+        ({"$schema": "https://example.com/mine"}, "'https://example.com/mine' is not"),
+    ],
+)
+def test_what_means_something_else_in_its_draft_is_refused(schema: Json, told: str) -> None:
+    draft: Json = {"$schema": "http://json-schema.org/draft-07/schema#"}
+    with pytest.raises(SchemaFault) as raised:
+        schema_errors("x", {**draft, **schema})
+    assert told in str(raised.value)
+
+
+def test_a_recursive_schema_is_followed_as_deep_as_the_answer() -> None:
+    tree: Json = {"type": "object", "properties": {"below": {"$ref": "#"}}}
+    assert schema_errors({"below": {"below": {}}}, tree) == []
+    assert schema_errors({"below": {"below": 1}}, tree) == [
+        "$.below.below: 1 is not of type 'object'"
+    ]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"pattern": "^(a+)+$"},
+        {"$schema": "http://json-schema.org/draft-07/schema#", "pattern": "^(a+)+$"},
+        {"allOf": [{"$schema": "http://json-schema.org/draft-07/schema", "pattern": "^(a+)+$"}]},
+        {"properties": {"x": {}}, "propertyNames": {"pattern": "^(a+)+$"}},
+    ],
+)
+def test_a_pattern_that_backtracks_for_ever_elsewhere_ends_at_once_here(schema: Json) -> None:
+    """Exponential matching would run into the suite's timeout."""
+    value: JsonValue = "a" * 5000 + "!"
+    assert schema_errors({value: 1} if "propertyNames" in schema else value, schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"type": "sting"}, r"no JSON Schema, at \$.type: 'sting' is not valid"),
+        ({"properties": []}, r"no JSON Schema, at \$.properties"),
+        ({"$ref": "http://127.0.0.1:9/internal"}, "refers to 'http://127.0.0.1:9/internal'"),
+        ({"$ref": "file:///etc/passwd"}, "refers to 'file:///etc/passwd'"),
+        ({"items": {"$dynamicRef": "other.json"}}, "refers to 'other.json'"),
+        ({"$ref": "#/properties"}, "refers to '#/properties'"),
+        ({"patternProperties": {"(a+)+$": {}}}, "`patternProperties` is not supported"),
+        ({"items": {"patternProperties": {}}}, "`patternProperties` is not supported"),
+        ({"$defs": {"x": {"pattern": "(?=a)"}}}, r"pattern '\(\?=a\)' is not supported"),
+    ],
+)
+def test_a_schema_that_cannot_be_used_is_refused_beforehand(schema: Json, told: str) -> None:
+    with pytest.raises(SchemaFault, match=told):
+        schema_errors("x", schema)
+    assert schema_fault(schema) is not None
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"$ref": "#/$defs/none"}, "refers to '#/.defs/none', which is not in it"),
+        ({"$ref": "#nowhere"}, "refers to '#nowhere', which is not in it"),
+        ({"$ref": "#"}, "refers to itself without end"),
+    ],
+)
+def test_a_schema_that_leads_nowhere_is_found_when_it_is_followed(schema: Json, told: str) -> None:
+    with pytest.raises(SchemaFault, match=told):
+        schema_errors("x", schema)
+
+
+def test_a_property_may_have_any_name() -> None:
+    names = ["pattern", "patternProperties", "$ref", "$schema"]
+    schema: Json = {"properties": {name: {"type": "integer"} for name in names}}
+    assert schema_fault(schema) is None
+    assert len(schema_errors(dict.fromkeys(names, "x"), schema)) == 4

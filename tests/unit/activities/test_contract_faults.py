@@ -1,0 +1,87 @@
+"""What a contract never takes is known before the run; what only the run knows is left to it."""
+
+import pytest
+from pydantic import JsonValue
+
+from activities.skills.skill_contracts import known_contracts
+from activities.skills.skill_registry import SKILLS
+from dsl.checks.contract_problems import ContractFault, contract_faults
+from dsl.templates.literal_parts import known_parts
+
+CONTRACTS = known_contracts()
+
+
+def faults(skill: str, given: JsonValue, *, whole: bool = True) -> list[ContractFault]:
+    return contract_faults(known_parts(given), CONTRACTS[skill].input_schema, whole=whole)
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "part"),
+    [
+        ({"pth": "."}, ("pth",), "no input 'pth'"),
+        ({"path": ["a"]}, ("path",), "a text for 'path', not a list"),
+        ({"include": "*.py"}, ("include",), "a list for 'include', not '*.py'"),
+        ({"include": ["a", 1]}, ("include", 1), "a text for its input, not 1"),
+        ({"max_bytes": "many"}, ("max_bytes",), "a whole number for 'max_bytes', not 'many'"),
+        ({"max_bytes": 1.5}, ("max_bytes",), "a whole number for 'max_bytes', not 1.5"),
+        ({"max_bytes": 0}, ("max_bytes",), "at least 1 for 'max_bytes', not 0"),
+        ({"max_bytes": "{{ context.n }} kB"}, ("max_bytes",), "not a text around a template"),
+        ({"include": "src/{{ context.x }}"}, ("include",), "not a text around a template"),
+        ("{{ {'pth': context.x} }}", ("pth",), "no input 'pth'"),
+        ("{{ {'include': 'x' ~ context.x} }}", ("include",), "not a text around a template"),
+        ("{{ context.a }}/x", (), "a mapping or null for its input"),
+    ],
+)
+def test_a_literal_part_that_the_contract_never_takes_is_a_fault_at_its_path(
+    given: JsonValue, path: tuple[str | int, ...], part: str
+) -> None:
+    (fault,) = faults("Discovery.collect", given)
+    assert fault.path == path
+    assert part in fault.message
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        {},
+        "{{ context.input }}",
+        "{{ {context.key: 1} }}",
+        {"path": "src/{{ context.x }}", "max_bytes": "{{ context.n }}"},
+        {"max_bytes": "5000", "max_file_bytes": "{{ context.n }}000"},
+        {"max_bytes": 5.0, "include": ["*.{{ context.suffix }}"]},
+    ],
+)
+def test_what_the_run_may_take_is_no_fault(given: JsonValue) -> None:
+    assert faults("Discovery.collect", given) == []
+
+
+def test_every_missing_input_is_named_unless_more_is_added_later() -> None:
+    found = faults("AssetManager.process_action", {})
+    assert [fault.path for fault in found] == [("file_path",), ("type",)]
+    assert all(fault.missing for fault in found)
+    assert faults("AssetManager.process_action", {}, whole=False) == []
+
+
+def test_a_misspelt_input_is_not_also_a_missing_one() -> None:
+    (fault,) = faults("CommandRunner.run", {"cmd": "test"})
+    assert (fault.path, fault.fix) == (("cmd",), "did you mean 'command'?")
+
+
+@pytest.mark.parametrize(
+    "given", [{"file": "a", "action": "Modify"}, {"path": "a", "type": "d{{ x }}"}]
+)
+def test_further_names_of_an_input_are_taken_as_the_skill_takes_them(given: JsonValue) -> None:
+    assert faults("AssetManager.process_action", given) == []
+
+
+@pytest.mark.parametrize("given", [{"path": "a", "type": "mod"}, {"path": "a", "type": "x{{ y }}"}])
+def test_a_word_that_is_none_of_the_contract_s_is_a_fault(given: JsonValue) -> None:
+    (fault,) = faults("AssetManager.process_action", given)
+    assert fault.path == ("type",)
+    assert fault.allowed == "create, modify, delete"
+
+
+@pytest.mark.parametrize("name", sorted(SKILLS))
+def test_the_written_contracts_are_those_of_the_skills(name: str) -> None:
+    assert CONTRACTS[name] == SKILLS[name].contract()

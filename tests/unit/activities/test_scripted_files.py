@@ -1,0 +1,94 @@
+"""The files of the scripted provider: mistakes in a script told by line, calls counted in a log."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from activities.contracts import FailureType
+from activities.providers.provider import ModelRequest
+from activities.providers.provider_failures import ProviderFailure
+from activities.providers.scripted import ScriptedProvider
+
+ENTRY = "answers:\n  - task: a\n    answer: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("", 1, "the document is empty or not a mapping"),
+        ("answers: 'a", 1, "YAML syntax: "),
+        ("answers:\n  - {task: a, answer: 1}\n  b: c\n", 3, "YAML syntax: "),
+        ("answers: 5", 1, "a script needs `answers`, a list of entries"),
+        ("{}", 1, "a script needs `answers`, a list of entries"),
+        ("answers: []\nanswer: []\n", 2, "unknown key 'answer'; a script has `answers`"),
+        (ENTRY + "    task: b\n", 4, "the key 'task' stands here twice"),
+        (ENTRY + "  - text\n", 4, "wrong entry, "),
+        (
+            "answers:\n  - task: a\n",
+            2,
+            "wrong entry, an entry has either an `answer` or an `error`",
+        ),
+        (
+            ENTRY + "    error: {message: no}\n",
+            2,
+            "wrong entry, an entry has either an `answer` or",
+        ),
+        ("answers:\n  - {task: a, error: {type: X}}\n", 2, "wrong entry, error: Field required"),
+        (ENTRY + "    visits: 2\n", 4, "wrong entry, visits: Extra inputs"),
+        (ENTRY + "    visit: 0\n", 4, "wrong entry, visit: "),
+        (ENTRY + "    stop_reason: stop\n", 4, "wrong entry, stop_reason: "),
+        (ENTRY + "    seconds: fast\n", 4, "wrong entry, seconds: "),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_file_and_line(
+    text: str, line: int, problem: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "answers.yml"
+    script.write_text(text)
+    with pytest.raises(ProviderFailure) as caught:
+        ScriptedProvider(script)
+    failed = caught.value
+    assert failed.message.startswith(f"{script}:{line}: {problem}")
+    assert "\n" not in failed.message
+    assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_REFUSED, False)
+
+
+def test_a_script_that_is_not_there_is_told(tmp_path: Path) -> None:
+    script = tmp_path / "none.yml"
+    with pytest.raises(ProviderFailure) as caught:
+        ScriptedProvider(script)
+    assert caught.value.message == f"the script {script} cannot be read: No such file or directory"
+
+
+def lines(log: Path) -> list[tuple[str, str]]:
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    assert all(entry["at"].endswith("+00:00") for entry in entries)
+    return [(entry["event"], entry["label"]) for entry in entries]
+
+
+async def test_the_log_has_a_line_before_and_after_each_answer(tmp_path: Path) -> None:
+    script, log = tmp_path / "answers.yml", tmp_path / "calls.jsonl"
+    script.write_text("answers: [{task: a, answer: x}]")
+    for visit in (1, 2):
+        provider = ScriptedProvider(script, log)  # a new process adds to the same file
+        await provider.complete(ModelRequest(model="m", messages=(), label=f"t/a#{visit}.0"))
+    assert lines(log) == [
+        ("asked", "t/a#1.0"),
+        ("answered", "t/a#1.0"),
+        ("asked", "t/a#2.0"),
+        ("answered", "t/a#2.0"),
+    ]
+
+
+async def test_a_call_that_is_cut_while_the_model_thinks_is_logged_as_asked(tmp_path: Path) -> None:
+    script, log = tmp_path / "answers.yml", tmp_path / "calls.jsonl"
+    script.write_text("answers: [{task: a, answer: x, seconds: 1h}]")
+    request = ModelRequest(model="m", messages=(), label="t/a#1.0")
+    call = asyncio.create_task(ScriptedProvider(script, log).complete(request))
+    await asyncio.sleep(0)  # the call runs up to its first wait, which is the model's thinking
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert lines(log) == [("asked", "t/a#1.0")]

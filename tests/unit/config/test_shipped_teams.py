@@ -1,0 +1,132 @@
+"""The shipped teams and personas hold together, and say what one has to know to use them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from activities.providers.schemas import requires_every_key, strict_schema
+from coterie.documents.catalog import shipped_root
+from dsl.model.plan import Plan
+from dsl.model.steps import AgentStep, ApprovalStep
+from dsl.source.yaml_reader import read
+from tests.support.shipped import TEAMS, all_steps, compiled, model_calls, team_file
+
+PERSONAS = sorted(file.stem for file in (shipped_root() / "personas").glob("*.yml"))
+MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-sol", "scripted": "demo"}
+
+
+def plan(name: str) -> Plan:
+    return compiled(name).compiled.plan
+
+
+def test_the_four_teams_are_there() -> None:
+    assert TEAMS == ["development", "implementation_review", "requirements", "test_automation"]
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_a_team_compiles_against_the_real_skills_without_a_warning(name: str) -> None:
+    assert compiled(name).compiled.warnings == ()
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_a_team_compiles_in_a_project_that_says_nothing(name: str, tmp_path: Path) -> None:
+    assert compiled(name, tmp_path).compiled.warnings == ()
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_a_team_explains_itself_and_every_input_on_top(name: str) -> None:
+    text = team_file(name).read_text()
+    explained = "\n".join(line for line in text.splitlines() if line.startswith("#"))
+    assert read(text, "team.yml").entries()["description"].value
+    assert f"coterie run {name} --context" in explained
+    own = plan(name)
+    updated = {
+        path.split(".")[0]
+        for team in own.teams.values()
+        if team.routing is not None
+        for rule in team.routing.rules
+        for path in rule.context_updates
+    }
+    read_paths = {path.split(".")[0] for team in own.teams.values() for path in team.reads}
+    inputs = (read_paths - updated) | {"project"}
+    assert [key for key in sorted(inputs) if not re.search(rf"^#   {key} ", explained, re.M)] == []
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_every_team_of_a_document_can_be_reached(name: str) -> None:
+    own = plan(name)
+    reached, ahead = set[str](), [own.entry_team]
+    while ahead:
+        team = own.teams[ahead.pop()]
+        if team.id in reached:
+            continue
+        reached.add(team.id)
+        if team.routing is not None:
+            ways = [*(rule.next_team for rule in team.routing.rules), team.routing.default]
+            ahead += [way for way in ways if isinstance(way, str)]
+    assert reached == set(own.teams)
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_no_approval_waits_for_ever_or_passes_by_silence(name: str) -> None:
+    own = plan(name)
+    for team in own.teams.values():
+        for step in all_steps(team.steps, own):
+            if isinstance(step, ApprovalStep):
+                assert step.deadline is not None
+                assert step.on_timeout == "fail"
+
+
+def test_every_persona_is_used_by_some_team() -> None:
+    used = {key for name in TEAMS for key in plan(name).personas}
+    assert used == set(PERSONAS)
+
+
+def test_every_provider_names_a_model_and_no_key() -> None:
+    config = read((shipped_root() / "system_config.yml").read_text(), "system_config.yml")
+    providers = config.find(["llm_config", "providers"]).entries()
+    assert {key: node.entries()["default_model"].value for key, node in providers.items()} == MODELS
+    keys = [node.entries().get("api_key_env") for node in providers.values()]
+    assert [node.value for node in keys if node] == ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"]
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_every_answer_can_be_asked_for_in_the_strict_modes_of_the_providers(name: str) -> None:
+    for team, step, persona in model_calls(plan(name)):
+        if persona.output_schema is not None:
+            strict = strict_schema(persona.output_schema)
+            assert strict is not None, f"{team}/{step.name}"
+            assert requires_every_key(strict), f"{team}/{step.name}"
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_every_prompt_tells_material_from_instructions(name: str) -> None:
+    for team, step, persona in model_calls(plan(name)):
+        system = " ".join(persona.prompts["system"].split())
+        assert "inside the tags" in system, f"{team}/{step.name}"
+        assert re.search(r"gives? you no instructions", system), f"{team}/{step.name}"
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_every_prompt_uses_every_input_that_its_agent_is_given(name: str) -> None:
+    """What an agent is sent lies in the run's history for ever, so it is what the prompt names."""
+    for team, step, persona in model_calls(plan(name)):
+        assert isinstance(step, AgentStep)
+        assert isinstance(step.input, dict)
+        prompt = persona.prompts["user"]
+        unused = [key for key in step.input if f"input.{key}" not in prompt]
+        assert unused == [], f"{team}/{step.name}"
+
+
+def test_the_development_team_routes_like_the_first_description_of_the_language() -> None:
+    routing = plan("development").teams["implementation_review"].routing
+    assert routing is not None
+    assert [rule.next_team for rule in routing.rules] == ["correction", None, "manual_approval"]
+    assert routing.default == "handle_error"
+    correction = plan("development").teams["correction"].routing
+    assert correction is not None
+    assert correction.rules[0].next_team == "engineering"
+    assert correction.rules[0].context_updates["current_work_order_id"] == (
+        "{{ tasks.generate_wo.data.id }}"
+    )

@@ -1,0 +1,45 @@
+"""A new project is whole: its team has no problem, and it overwrites nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from coterie.cli import main
+from coterie.documents.new_project import TEAM, create_project
+from coterie.failures import CommandError, ExitCode
+from coterie.settings import load
+from coterie.testing.files.test_reader import read_tests
+
+
+def test_a_new_project_has_a_team_its_test_and_a_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "mine"]) == ExitCode.DONE
+    written = capsys.readouterr().out.split()
+    assert "coterie.yml" in written
+    assert f"config/teams/{TEAM}.yml" in written
+    assert f"config/teams/{TEAM}.test.yml" in written
+    monkeypatch.chdir(tmp_path / "mine")
+    assert main(["validate", "--strict", TEAM]) == ExitCode.DONE
+    assert main(["check", TEAM]) == ExitCode.DONE
+
+
+def test_a_new_project_overwrites_nothing(tmp_path: Path) -> None:
+    (tmp_path / "coterie.yml").write_text("worker: {}\n")
+    with pytest.raises(CommandError, match=r"has coterie\.yml already"):
+        create_project(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["coterie.yml"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CommandError, match="cannot be written"):
+        create_project(tmp_path / "file")
+
+
+def test_the_tests_of_a_new_project_can_be_read(tmp_path: Path) -> None:
+    """They are run with the shipped teams' tests: see tests/e2e/test_team_tests.py."""
+    create_project(tmp_path)
+    file = tmp_path / "config" / "teams" / f"{TEAM}.test.yml"
+    assert len(read_tests(load(cwd=file.parent), file).cases) == 2

@@ -1,0 +1,166 @@
+"""The SVG: well-formed, complete, harmless, and nothing lies over anything else."""
+
+from xml.etree.ElementTree import fromstring
+
+import pytest
+
+from coterie.graph.condition_labels import condition_words
+from coterie.graph.drawing.svg import svg_of
+from coterie.graph.picture import picture
+from dsl.model.plan import Plan
+from tests.support.graphs import (
+    EVERY_KIND,
+    HEAD,
+    SHIPPED,
+    SMALL,
+    SVG,
+    Drawing,
+    hold_apart,
+    plan_of,
+    shipped_plan,
+    title_of,
+    words_in,
+)
+
+PLANS = ("small", "every kind", *SHIPPED)
+
+
+def plan(name: str) -> Plan:
+    if name in SHIPPED:
+        return shipped_plan(name)
+    return plan_of({"small": SMALL, "every kind": EVERY_KIND}[name])
+
+
+def drawing(made: Plan) -> Drawing:
+    return Drawing(svg_of(picture(made)))
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_team_and_every_route_is_drawn_once(name: str) -> None:
+    made = plan(name)
+    drawn = drawing(made)
+    assert [title_of(group) for group in drawn.groups("team")] == [
+        f"team {id}" for id in made.teams
+    ]
+    assert len(drawn.groups("route")) == len(picture(made).routes)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_task_stands_in_the_box_of_its_team(name: str) -> None:
+    made = plan(name)
+    for group, team in zip(drawing(made).groups("team"), made.teams.values(), strict=True):
+        words = words_in(group)
+        for step in team.steps:
+            assert step.kind in words
+            assert step.name[:30].rpartition("_")[0] in words.replace("_ ", "_")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_rule_shows_its_number_and_its_condition(name: str) -> None:
+    """In whole for who points at it; on its label a long one is cut, and shows that it is."""
+    made = plan(name)
+    rules = [
+        (team.id, number, rule)
+        for team in made.teams.values()
+        for number, rule in enumerate(team.routing.rules if team.routing else (), 1)
+    ]
+    groups = [group for group in drawing(made).groups("route") if ": rule " in title_of(group)]
+    assert len(groups) == len(rules) > 0
+    for (team, number, rule), group in zip(rules, groups, strict=True):
+        told = " and ".join(condition_words(rule.condition))
+        assert title_of(group).startswith(f"{team}: rule {number}: {told} ")
+        shown = "".join(f"{words_in(group)} ".partition("all at once")[0].split())
+        whole = "".join(f"{number}{told}".split())
+        assert shown == whole or all(part in whole for part in shown.split("\u2026")), shown
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_nothing_lies_over_anything_else(name: str) -> None:
+    hold_apart(drawing(plan(name)))
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_wider_font_leaves_no_box_and_covers_nothing(name: str) -> None:
+    """As programs draw that have none of the named fonts and ignore the length of a text."""
+    hold_apart(Drawing(svg_of(picture(plan(name))), wide_font=True))
+
+
+def test_hostile_names_stay_text() -> None:
+    text = svg_of(picture(plan_of(EVERY_KIND)))
+    assert "<script" not in text
+    shown = " ".join(Drawing(text).words().split())
+    assert 'Begin <script>alert("1")</script> & go' in shown
+    allowed = {"svg", "style", "title", "g", "rect", "circle", "path", "text"}
+    root = fromstring(text)
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} == allowed
+    assert not [key for element in root.iter() for key in element.attrib if key.startswith("on")]
+
+
+def test_what_no_xml_may_hold_does_not_break_it() -> None:
+    control = "x \x00 y \x1b z \ud800"
+    made = plan_of(SMALL)
+    hostile = made.model_copy(update={"name": control})
+    assert fromstring(svg_of(picture(hostile))).findtext(f"{SVG}title") == (
+        "x \ufffd y \ufffd z \ufffd"
+    )
+
+
+def test_defaults_are_dashed_and_ends_are_told_apart() -> None:
+    drawn = drawing(plan_of(SMALL))
+    dashed = [
+        group
+        for group in drawn.groups("route")
+        if any("default" in path.get("class", "") for path in group.iter(f"{SVG}path"))
+    ]
+    assert [title_of(group) for group in dashed] == [
+        "draft: otherwise → the end (success)",
+        "review: otherwise → the end (failure)",
+    ]
+    assert sorted(title_of(group) for group in drawn.groups("final")) == [
+        "the run ends",
+        "the run ends",
+        "the run fails",
+    ]
+
+
+def test_approvals_and_team_types_are_marked() -> None:
+    drawn = drawing(plan_of(EVERY_KIND))
+    teams = {title_of(group): group for group in drawn.groups("team")}
+    asks = {name: sum(rect.get("class") == "asks" for rect in group.iter(f"{SVG}rect"))
+            for name, group in teams.items()}  # fmt: skip
+    assert {name: count for name, count in asks.items() if count} == {
+        "team begin": 2,
+        "team gamma": 1,
+    }
+    for name in ("loop", "approval", "concentrator"):
+        assert [box.text for box in drawn.texts() if box.css == "on-type"].count(name) == 1
+
+
+def test_a_fan_out_begins_at_one_label_and_says_where_it_meets() -> None:
+    drawn = drawing(plan_of(EVERY_KIND))
+    [fan_out] = [group for group in drawn.groups("route") if "all at once" in words_in(group)]
+    assert "meet at gather" in words_in(fan_out)
+    heads = [path for path in fan_out.iter(f"{SVG}path") if "head" in path.get("class", "")]
+    assert len(heads) == 3
+
+
+def test_a_picture_in_the_dark_has_colours_of_its_own() -> None:
+    style = Drawing(svg_of(picture(plan_of(SMALL)))).root.findtext(f"{SVG}style", "")
+    light, dark = style.split("@media (prefers-color-scheme: dark)")
+    used = set(Drawing(svg_of(picture(plan_of(SMALL)))).root.itertext())
+    assert used
+    for css in ("page", "ink", "box", "chip", "way"):
+        assert f".{css} {{ " in light
+        assert f".{css} {{ " in dark
+
+
+def test_a_chain_of_many_teams_is_drawn() -> None:
+    """Nothing here recurses once for each team."""
+    count = 300
+    teams = "\n".join(
+        f"    t{n}: {{ tasks: [{{ name: s, type: set, values: {{ a: 1 }} }}], routing: "
+        f"{{ default: {f't{n + 1}' if n + 1 < count else 'null'} }} }}"
+        for n in range(count)
+    )
+    text = f"{HEAD}\norchestration:\n  entry_team: t0\n  max_total_teams: 999\n  teams:\n{teams}\n"
+    assert len(drawing(plan_of(text)).groups("team")) == count

@@ -1,0 +1,256 @@
+"""What a person sees of a run: rows for visits and tasks, in columns, at every width."""
+
+import io
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+from rich.cells import cell_len
+
+from activities.contracts import TokenUsage
+from coterie.display.console import SafeConsole
+from coterie.display.discovery_notes import FoundTeller
+from coterie.display.live import LiveView
+from coterie.display.plain_view import PlainView
+from coterie.rendering.approval_panel import panel_lines
+from coterie.rendering.change_diff import diff_lines, split_changes
+from coterie.rendering.progress_lines import progress_lines, visit_lines
+from coterie.rendering.run_summary import summary_text
+from coterie.runs.progress import Progress
+from coterie.runs.retries import Retry
+from coterie.runs.run_client import RunEnd
+from coterie.text.discovered_files import found_lines
+from dsl.model.document import ProviderSection
+from workflows.core.requests import Pending
+from workflows.core.views import Activity, CostReport, CostRow, RunStatus, TeamResult, TrailEntry
+
+AT = "2026-01-02T03:04:05.678+00:00"
+WIDTHS = [80, 120, 200]
+REASON = "the model is away and will be back soon"
+
+
+def trail(*told: dict[str, object]) -> list[TrailEntry]:
+    given = {"at": AT, "team": "write", "visit": 1, "because": ""}
+    return [
+        TrailEntry.model_validate({"number": number, **given, **one})
+        for number, one in enumerate(told, 1)
+    ]
+
+
+def step(name: str, **fields: object) -> dict[str, object]:
+    return {"kind": "step", "step": name, "status": "success", "seconds": 1.5, **fields}
+
+
+def left(**fields: object) -> dict[str, object]:
+    return {"kind": "route", "status": "success", "next_team": "write", **fields}
+
+
+EVENTS = trail(
+    {"kind": "team"}, step("draft/look", tokens=20), step("draft/write", tokens=400),
+    step("draft", seconds=3, tokens=420), step("check", status="failure", tokens=None,
+         because="ProviderFailed: " + f"{REASON} " * 8),
+    left(status="failure"), {"kind": "team", "visit": 2}, step("draft", visit=2, tokens=7),
+)  # fmt: skip
+
+
+def status(**fields: object) -> RunStatus:
+    given: dict[str, object] = {
+        "plan": "notes", "digest": "d", "state": "running", "team": "write", "visit": 2,
+        "teams_run": 2, "max_total_teams": 9, "visits": {}, "model_calls": 3, "skill_calls": 0,
+        "usage": TokenUsage(input_tokens=400, output_tokens=27), "events": 8, **fields,
+    }  # fmt: skip
+    return RunStatus.model_validate(given)
+
+
+def followed() -> Progress:
+    made = Progress()
+    made.follow(EVENTS, [Activity(step="write/check/deep/inside", since=AT)])
+    return made
+
+
+def spent(**money: float) -> CostReport:
+    rows = tuple(CostRow(name=f"write/{task}", calls=1, cost=cost) for task, cost in money.items())
+    return CostReport(total=CostRow(name="total", calls=1), tasks=rows)
+
+
+def test_nested_steps_are_folded_into_their_task() -> None:
+    first, second = followed().visits.values()
+    assert [(row.name, row.tokens, row.seconds) for row in first.tasks.values()] == [
+        ("draft", 420, 3.0),
+        ("check", 0, 1.5),
+    ]
+    assert (first.name, second.name) == ("write", "write #2")
+    assert [(row.name, row.state) for row in second.tasks.values()] == [
+        ("draft", "success"),
+        ("check", "running"),
+    ]
+
+
+def test_money_goes_to_the_visit_that_spent_it() -> None:
+    rows = Progress()
+    rows.follow(EVENTS[:6])
+    rows.price(spent(draft=0.25, check=0.5))
+    rows.follow(EVENTS[6:])
+    rows.price(spent(draft=0.35, check=0.5))
+    first, second = rows.visits.values()
+    assert (first.money, second.money) == (0.75, 0.1)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_columns_stand_under_each_other_and_no_line_is_too_wide(width: int) -> None:
+    rows = followed()
+    rows.price(spent(draft=0.25))
+    lines = progress_lines(rows, width, 40)
+    assert all(cell_len(line.text) <= width for line in lines)
+    timed = [line.text for line in lines if line.text.lstrip()[:1] in "✓✗" and " s" in line.text]
+    assert len({text.index(" s", 20) for text in timed}) == 1, timed
+
+
+def test_a_reason_is_wrapped_at_words() -> None:
+    told = [line.text.strip() for line in visit_lines(followed(), 80)][1:-1]
+    assert len(told) == 4
+    words = {"check:", "ProviderFailed:", *REASON.split()}
+    assert {word for line in told for word in line.split()} <= words
+
+
+def test_older_visits_lose_their_tasks_first_where_room_is_short() -> None:
+    lines = [line.text.split()[1] for line in progress_lines(followed(), 80, 4)]
+    assert lines == ["write", "write", "draft", "check"]
+    assert len(progress_lines(followed(), 80, 2)) == 2
+
+
+def drawn(view: LiveView, width: int) -> str:
+    file = io.StringIO()
+    SafeConsole(file=file, width=width, height=40, no_color=True).print(view.drawn())
+    return file.getvalue()
+
+
+def view_of(width: int) -> LiveView:
+    console = SafeConsole(file=io.StringIO(), width=width, height=40, no_color=True)
+    return LiveView("r1", color=False, console=console, asks=False)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_live_view_shows_activity_retries_and_requests_within_the_width(width: int) -> None:
+    view = view_of(width)
+    request = Pending(id="write/ok#1", prompt="Publish the notes? " * 9, since=AT,
+                      show={"notes": "It is faster than it was before. " * 9})  # fmt: skip
+    retry = Retry("0004.write.check", 2, 3, "ProviderFailed: rate limited",
+                  datetime.now(UTC) + timedelta(hours=1))  # fmt: skip
+    doing = [Activity(step="write/check", since=AT), Activity(step="write/check/inside", since=AT)]
+    view.progress(status(doing=doing), EVENTS, [request], retries=[retry])
+    view.close()
+    text = drawn(view, width)
+    assert all(cell_len(line) <= width for line in text.splitlines())
+    assert "write.check: attempt 2 of 3 in " in text
+    assert "ProviderFailed: rate limited" in text
+    assert "write/check/inside" in text
+    assert "notes: It is faster" in text
+    assert "\u2502        " in text, "a hanging indent"
+    assert "coterie approve r1 'write/ok#1'" in " ".join(text.split())
+
+
+def test_an_approval_shows_the_diff_of_what_it_would_change(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one\ntwo\nthree\n")
+    show: JsonValue = {"changes": [
+        {"file_path": "a.py", "type": "modify", "content": "one\n2\nthree\n"},
+        {"file_path": "b.py", "type": "modify", "diff": "@@ -1 +1 @@\n-x\n+y\n"},
+    ], "why": "two is a number"}  # fmt: skip
+    changes, rest = split_changes(show)
+    assert rest == {"why": "two is a number"}
+    told = list(diff_lines(changes, tmp_path))
+    assert told == ["modify a.py", "@@ -1,3 +1,3 @@", " one", "-two", "+2", " three",
+                    "modify b.py", "@@ -1 +1 @@", "-x", "+y"]  # fmt: skip
+    request = Pending.model_validate({"id": "a/b#1", "prompt": "Ok?", "since": AT, "show": show})
+    lines = {line.text: line.style for line in panel_lines("r", request, 76, tmp_path)}
+    assert (lines["-two"], lines["+2"]) == ("red", "green")
+
+
+def test_plain_lines_show_the_diff_of_what_an_approval_would_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.py").write_text("one\ntwo\n")
+    long = "".join(f"{number}\n" for number in range(300))
+    show: JsonValue = {"why": "two is a number", "changes": [
+        {"file_path": "a.py", "type": "modify", "content": "one\n2\n"},
+        {"file_path": "b.py", "type": "create", "content": long},
+    ]}  # fmt: skip
+    request = Pending.model_validate({"id": "a/b#1", "prompt": "Ok?", "since": AT, "show": show})
+    PlainView(workspace=tmp_path).show(request)
+    told = capsys.readouterr().err.splitlines()
+    assert told[:3] == ["", "a/b#1", "  > Ok?"]
+    assert {"    why: two is a number", "    -two", "    +2", "    create b.py"} <= set(told)
+    assert "coterie show RUN 'a/b#1'" in told[-1]
+    assert len(told) < 130
+
+
+def found(tokens: int) -> list[TrailEntry]:
+    told = {"files": 3, "estimated_tokens": tokens, "models": ["own/large", "other/unknown"]}
+    return trail(step("look/collect", found=told), step("look"))
+
+
+def test_what_was_found_is_told_in_files_and_tokens() -> None:
+    first, nothing = found(1_000)
+    assert list(found_lines(first, {"own/large": 2_000})) == [
+        "write/look/collect: 3 files, about 1,000 tokens (estimated: a token for 4 bytes)"
+    ]
+    assert list(found_lines(nothing, {"own/large": 2_000})) == []
+
+
+def test_what_fills_more_than_half_of_a_models_context_is_a_warning() -> None:
+    _, warning = found_lines(found(1_001)[0], {"own/large": 2_000})
+    assert warning.startswith("warning: in a prompt that is about 50% of the context of own/large")
+
+
+async def test_what_was_found_is_told_once_with_the_contexts_of_public_models() -> None:
+    section = ProviderSection(kind="anthropic")
+    teller = FoundTeller({"own": section})
+    told = {"files": 1, "estimated_tokens": 150_000, "models": ["own/claude-haiku-4-5", "x/y"]}
+    news = trail(step("collect", found=told))
+    line, warning = await teller.lines(news)
+    assert "about 150,000 tokens" in line
+    assert "75% of the context of own/claude-haiku-4-5 (200,000 tokens)" in warning
+    assert await teller.lines(news) == []
+
+
+def test_a_diff_reads_no_file_outside_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hidden")
+    (tmp_path / "in").mkdir()
+    show: JsonValue = [{"file_path": "../secret", "type": "modify", "content": "x"}]
+    changes, _ = split_changes(show)
+    assert "hidden" not in "\n".join(diff_lines(changes, tmp_path / "in"))
+
+
+def test_plain_lines_tell_each_task_once_and_everything_only_when_asked() -> None:
+    short: list[str] = []
+    whole: list[str] = []
+    retry = Retry("0004.write.check", 2, 3, "ProviderFailed: rate limited", None)
+    for lines, verbose in ((short, False), (whole, True)):
+        view = PlainView(lines.append, verbose=verbose)
+        view.progress(status(), EVENTS, retries=[retry])
+        view.progress(status(), [], retries=[retry])
+    assert sum("draft" in line for line in short) == 2
+    assert sum("draft" in line for line in whole) == 4
+    for lines in (short, whole):
+        told = [line for line in lines if "retry write.check: attempt 2 of 3 now" in line]
+        assert len(told) == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_summary_is_compact_and_dumps_nothing(width: int) -> None:
+    files: list[JsonValue] = ["f" * 900] * 50
+    big: JsonValue = {"files": files, "note": "n" * 900}
+    result = TeamResult(
+        end="completed", because="rule 1: all_success", plan="p", digest="d",
+        context={"secret_of_context": "x" * 5000}, visits={"write": 2}, teams_run=2,
+        output={"big": big, "text": "line\n" * 40},
+        model_calls=1, skill_calls=0, usage=TokenUsage(), trail_length=3, trail_digest="abc",
+    )  # fmt: skip
+    text = summary_text("r1", RunEnd(True, result, ""), followed(), width)
+    assert all(cell_len(line) <= width for line in text.splitlines())
+    assert len(text.splitlines()) < 40
+    assert "secret_of_context" not in text
+    assert "files: [50]" in text
+    assert "28 more lines" in text
+    assert "draft" not in text, "one line for each visit"

@@ -1,0 +1,116 @@
+"""Runs of which only a history is there: where another begins, and what is compared with it."""
+
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from temporalio.client import (
+    WorkflowExecution,
+    WorkflowExecutionStatus,
+    WorkflowHistory,
+    WorkflowQueryFailedError,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from coterie.control.fork_point import _Points as Points  # pyright: ignore[reportPrivateUsage]
+from coterie.control.fork_point import point_of_failure
+from coterie.failures import CommandError
+from coterie.replay.server_replay import Comparison, RunReplayed
+from coterie.storage.histories import read_history
+from tests.replay.record import HISTORIES
+from tests.support.recorded_client import Recorded, client_of
+from workflows.core.memory import Noted
+from workflows.core.state import RunState
+
+
+def history(name: str, *, events: int | None = None) -> WorkflowHistory:
+    whole = read_history(HISTORIES / f"{name}.0.1.0.json")
+    return WorkflowHistory(name, list(whole.events)[:events])
+
+
+async def refused(*histories: WorkflowHistory, run: str) -> str:
+    with pytest.raises(CommandError) as failed:
+        await point_of_failure(await client_of(Recorded(histories)), run, None)
+    return str(failed.value)
+
+
+@pytest.mark.parametrize("events", [None, 10], ids=["completed", "goes on"])
+async def test_a_run_that_has_not_failed_does_not_go_on_where_it_failed(
+    events: int | None,
+) -> None:
+    told = await refused(history("steered", events=events), run="steered")
+    assert told == (
+        "the run 'steered' has not ended as failed; another run may begin at one of its visits: "
+        "`coterie fork steered --at TEAM#VISIT`"
+    )
+
+
+async def test_a_run_that_would_fail_again_at_once_does_not_go_on_where_it_failed() -> None:
+    told = await refused(history("limit"), run="limit")
+    assert told.startswith(
+        "the run 'limit' ended with LimitExceeded, and from there it would again"
+    )
+    assert "there is no run 'gone'" in await refused(run="gone")
+
+
+def entry(kind: Any, status: str | None, step: str | None) -> Noted:
+    return Noted(1, 0.0, kind, "t", 1, step, status)
+
+
+def test_of_what_a_replay_passes_by_only_failed_steps_are_where_a_run_can_have_failed() -> None:
+    entries = [
+        entry("step", "success", "good"),
+        entry("step", "skipped", "left"),
+        entry("step", "failure", "bad"),
+        entry("route", "failure", None),
+        entry("control", "failure", "word"),
+    ]
+    any_point, one_visit = Points(None), Points("t#1")
+    for one in entries:
+        any_point.pass_by(RunState(), one)
+        one_visit.pass_by(RunState(), one)
+    assert [failure.path for failure in any_point.failures] == ["bad"]
+    assert not one_visit.failures, "nobody asked where it failed"
+
+
+async def compared(known: Recorded) -> list[RunReplayed]:
+    """The open runs, one after the other."""
+
+    async def listed() -> AsyncIterator[WorkflowExecution]:
+        for id in known.histories:
+            state = WorkflowExecutionStatus.RUNNING
+            yield cast("Any", SimpleNamespace(id=id, status=state, task_queue="work"))
+
+    comparison = Comparison(await client_of(known))
+    return [
+        await comparison._compared(one)  # pyright: ignore[reportPrivateUsage]
+        async for one in listed()
+    ]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        WorkflowQueryFailedError("no such query"),
+        RPCError("not allowed", RPCStatusCode.PERMISSION_DENIED, b""),
+        RPCError("away", RPCStatusCode.UNAVAILABLE, b""),
+    ],
+)
+async def test_a_run_whose_worker_does_not_tell_its_state_is_compared_by_its_calls(
+    failure: Exception,
+) -> None:
+    known = Recorded([history("fan_out", events=10), history("steered", events=10)])
+    known.failure = failure
+    done = await compared(known)
+    assert [(one.run, one.same, one.told) for one in done] == [
+        ("fan_out", True, None), ("steered", True, None),
+    ]  # fmt: skip
+    assert known.queries == ["fan_out", "steered"], "the next one may answer"
+
+
+async def test_a_queue_without_a_worker_is_asked_once() -> None:
+    known = Recorded([history("fan_out", events=10), history("steered", events=10)])
+    done = await compared(known)
+    assert [one.same for one in done] == [True, True]
+    assert known.queries == ["fan_out"]

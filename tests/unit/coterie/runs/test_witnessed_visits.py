@@ -1,0 +1,50 @@
+"""What is written down of branches that were stopped: a visit that had begun, and nothing else."""
+
+import pytest
+
+from coterie.replay.decision_trace import Visit, Witness
+from tests.support.compiling import plan_of
+from workflows.core.memory import Frame, Noted, Track
+from workflows.core.state import RunState
+
+PLAN = """
+orchestration:
+  entry_team: start
+  teams:
+    start:
+      tasks: [{name: a, type: set, values: {n: 1}}]
+      routing: {rules: [{condition: all_success, next_team: [left, right]}]}
+    left:
+      tasks: [{name: l, type: set, values: {n: 1}}, {name: m, type: set, values: {n: 1}}]
+    right: {tasks: [{name: r, type: set, values: {n: 1}}]}
+"""
+AT = "1970-01-01T00:00:05.000+00:00"
+
+
+def witnessed(team: str | None, visit: int, *, frame: bool) -> dict[tuple[str, int], Visit]:
+    """What is told of a branch that was there, and is not at the next entry."""
+    state, plan = RunState(), plan_of(PLAN)
+    witness = Witness("run", lambda: plan)
+    state.tracks["main>left"] = Track(team=team, visit=visit, branch=True)
+    if frame:
+        state.frames[f"main>left:{team}#{visit}"] = Frame()
+    witness.see(state)
+    del state.tracks["main>left"]
+    witness.note(state, Noted(1, 5.0, "step", "start", 1, "left", "cancelled"))
+    return {key: one for key, one in witness.visits.items() if key != ("start", 1)}
+
+
+def test_a_branch_that_was_stopped_in_a_visit_is_told_with_when_it_ended() -> None:
+    stopped = Visit("left", 1, ended=AT, status="stopped")
+    assert witnessed("left", 1, frame=True) == {("left", 1): stopped}
+
+
+@pytest.mark.parametrize(
+    ("team", "visit", "frame"),
+    [("left", 0, False), ("left", 1, False), (None, 0, False), ("of another plan", 1, True)],
+    ids=["before its visit", "before its first step", "at its end", "unknown"],
+)
+def test_a_branch_that_had_done_nothing_when_it_was_stopped_has_no_visit_that_ended(
+    team: str | None, visit: int, frame: bool
+) -> None:
+    assert witnessed(team, visit, frame=frame) == {}

@@ -1,0 +1,132 @@
+"""What the system refuses, as a full disk, is one sentence with the path, never a bug."""
+
+import errno
+import logging
+import os
+import resource
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from activities.workspace.project_files import write_private
+from coterie import bugs
+from coterie.cli import main
+from coterie.failures import ExitCode
+from coterie.logs import PrivateLogFile
+from coterie.settings import load
+
+FULL = "/dev/full"
+REFUSED = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOTDIR, errno.EFBIG]
+
+needs_full = pytest.mark.skipif(not Path(FULL).exists(), reason="there is no device that is full")
+
+
+@pytest.mark.parametrize("number", REFUSED, ids=lambda one: errno.errorcode[one])
+def test_a_command_ends_with_one_sentence_when_the_system_refuses_a_file(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused() -> None:
+        raise OSError(number, os.strerror(number), "/some/file")
+
+    monkeypatch.setattr("coterie.cli.load", refused)
+    assert main(["runs"]) == ExitCode.CALL_WRONG
+    told = capsys.readouterr().err
+    assert told.startswith("coterie: /some/file: ")
+    assert told.endswith(f"({os.strerror(number)})\n")
+    assert told.count("\n") == 1
+
+
+def test_a_bug_is_logged_with_its_traceback_and_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def defect(*_: object) -> ExitCode:
+        raise KeyError("nobody expected this")
+
+    monkeypatch.setattr("coterie.commands.documents.limits.run", defect)
+    monkeypatch.chdir(tmp_path)
+    assert main(["limits", "team.yml"]) == ExitCode.BUG
+    told = capsys.readouterr().err
+    [log] = (tmp_path / ".coterie").glob("bug-*.log")
+    assert told.startswith("coterie: a bug: KeyError. ")
+    assert str(log) in told
+    assert told.count("\n") == 1
+    written = log.read_text()
+    assert "Traceback" in written
+    assert "coterie limits team.yml" in written
+
+
+@needs_full
+@pytest.mark.parametrize("words", [("--version",), ("schema",), ("limits", "development")])
+def test_a_full_standard_output_is_named_without_a_traceback(words: tuple[str, ...]) -> None:
+    with open(FULL, "w") as full:
+        done = subprocess.run([sys.executable, "-m", "coterie", *words], stdout=full,
+                              stderr=subprocess.PIPE, text=True, check=False)  # fmt: skip
+    assert done.returncode == ExitCode.CALL_WRONG, done.stderr
+    assert "the disk is full (No space left on device)" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "words", [("schema", "-o", FULL), ("graph", "development", "--format", "svg", "-o", FULL)]
+)
+def test_a_file_that_cannot_be_written_whole_is_named(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == ExitCode.CALL_WRONG
+    assert capsys.readouterr().err == (
+        f"coterie: {FULL} cannot be written: No space left on device\n"
+    )
+
+
+def test_a_file_of_ours_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A limit of the process stands for the full disk: the same failure, in the same write."""
+    file = tmp_path / "record.json"
+    write_private(file, "before")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as error:
+            write_private(file, "x" * 10_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert error.value.filename == str(file)
+    assert error.value.errno == errno.EFBIG
+    assert file.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_bug_is_told_when_its_log_cannot_be_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = load({}, tmp_path)
+    (tmp_path / ".coterie").mkdir()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        assert bugs.report(KeyError("lost"), ["runs"], settings) == ExitCode.BUG
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    told = capsys.readouterr().err
+    assert told.startswith("coterie: a bug: KeyError: 'lost'; what happened cannot be kept in ")
+    assert "(File too large)" in told
+
+
+@needs_full
+def test_a_full_log_is_told_once_and_without_a_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    handler = PrivateLogFile(FULL)
+    logger = logging.Logger("test")
+    logger.addHandler(handler)
+    for _ in range(3):
+        logger.warning("a line")
+    with suppress(OSError):
+        handler.close()
+    assert capsys.readouterr().err == (
+        f"coterie: {FULL} cannot be written: No space left on device\n"
+    )

@@ -1,0 +1,154 @@
+"""Text of models, tools, files and people reaches no terminal, log or board as a control code."""
+
+import io
+import json
+import logging
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.table import Table
+
+from coterie.arguments import read_value
+from coterie.cli import main
+from coterie.display.console import SafeConsole
+from coterie.display.live import LiveView
+from coterie.logs import VisibleFormatter
+from coterie.rendering.run_text import (
+    PendingOfRun,
+    end_text,
+    pending_text,
+    request_text,
+    trail_text,
+)
+from coterie.runs.run_client import RunEnd
+from coterie.settings import load
+from coterie.terminal import note, say
+from coterie.terminal import prompt as print_prompt
+from coterie.text.lines import prompt_lines
+from dsl.model.plan import Plan
+from dsl.visible import visible
+from tests.support.engine import plan_of
+from workflows.core.memory import Track
+from workflows.core.requests import Decision, Pending, RequestView
+from workflows.core.state import RunState
+from workflows.core.views import TrailEntry
+from workflows.handlers.board import board
+
+AT = "2026-01-02T03:04:05.678+00:00"
+HOSTILE = "\x1b[2J\x1b]0;gone\x07\r\x9b31m\x7f\u202etxt.exe\u2066"
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+PLAN: Plan = plan_of("""
+orchestration:
+  entry_team: draft
+  teams: { draft: { tasks: [{ name: note, type: set, values: { n: 1 } }] } }
+""")
+
+
+@given(st.text())
+def test_visible_text_has_no_control_character_and_stays_as_it_is(text: str) -> None:
+    shown = visible(text)
+    assert not CONTROL.search(shown)
+    assert visible(shown) == shown
+
+
+@given(st.text())
+def test_visible_json_keeps_its_values(text: str) -> None:
+    assert json.loads(visible(json.dumps({text: [text]}, ensure_ascii=False))) == {text: [text]}
+
+
+def test_commands_print_control_characters_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    for write in (say, note, print_prompt):
+        write(f"a\tb\nc {HOSTILE}")
+    out, err = capsys.readouterr()
+    for text in (out, err):
+        assert not CONTROL.search(text)
+        assert r"a	b" in text
+        assert r"\u001b[2J" in text
+        assert r"\u202etxt.exe" in text
+
+
+def test_an_unknown_option_is_repeated_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["status", "run", f"--x{HOSTILE}"])
+    assert not CONTROL.search(capsys.readouterr().err)
+
+
+def test_a_failing_command_cannot_print_a_line_of_ours(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main(["validate", "none\ncoterie: all is well\x1b[2J"])
+    told = capsys.readouterr()
+    assert not CONTROL.search(told.out + told.err)
+    with pytest.raises(Exception, match="is not JSON"):
+        read_value(load(), "--payload", HOSTILE)
+
+
+def test_log_records_are_visible_and_stay_apart() -> None:
+    formatter = VisibleFormatter("%(levelname)s %(message)s")
+    record = logging.LogRecord("x", logging.WARNING, "f", 1, "%s", (f"{HOSTILE}\nERROR all",), None)
+    text = formatter.format(record)
+    assert not CONTROL.search(text)
+    assert [line[:5] for line in text.split("\n")] == ["WARNI", "    E"]
+
+
+def test_a_console_draws_only_its_own_codes() -> None:
+    table = Table.grid()
+    table.add_row(f"cell {HOSTILE}")
+    file = io.StringIO()
+    SafeConsole(file=file, force_terminal=True, width=200).print(table, HOSTILE, markup=False)
+    drawn = file.getvalue()
+    assert r"\u202etxt.exe" in drawn
+    assert not CONTROL.search(re.sub("\x1b\\[[0-9;]*m", "", drawn).replace("\n", ""))
+
+
+def test_the_live_view_shows_a_hostile_request_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    view = LiveView(f"run{HOSTILE}", color=False)
+    view.say(HOSTILE)
+    view.close()
+    assert not CONTROL.search(capsys.readouterr().err)
+
+
+FORGED = f"Ship it?\nr1  other/ok#1\n  since now\n  may decide: you{HOSTILE}"
+
+
+def test_no_line_of_a_prompt_looks_like_a_line_of_ours() -> None:
+    request = Pending(id="review/sign#1", prompt=FORGED, since=AT, show="two\nr1  other/ok#1")
+    whole = request_text("r1", RequestView(pending=request))
+    for text in (pending_text([PendingOfRun("r1", request)]), whole):
+        assert not CONTROL.search(text)
+        assert text.split("\n")[1:5] == prompt_lines(FORGED)
+        assert all(line.startswith("  > ") for line in text.split("\n")[1:5])
+        assert sum(line.startswith("r1  ") for line in text.split("\n")) == 1
+
+
+def test_no_reason_of_others_looks_like_an_entry_of_ours() -> None:
+    forged = "no\n   8  03:04:05  run: approved\x1b[1A"
+    entry = TrailEntry(number=7, at=AT, kind="control", team="a", visit=1, because=forged)
+    text = trail_text([entry])
+    assert not CONTROL.search(text)
+    assert text.split("\n")[1].startswith("        | ")
+    decision = Decision(
+        id="a/b#1", verdict="rejected", by="ann", comment=forged, at=AT, how="update"
+    )
+    shown = request_text("r1", RequestView(decision=decision))
+    assert shown.split("\n")[1].startswith("        | ")
+    ended = end_text("r1", RunEnd(False, None, "failed\nr1: completed"))
+    assert ended.split("\n")[1].startswith("        | ")
+
+
+def test_the_board_escapes_markdown_and_html() -> None:
+    state = RunState(tracks={"main": Track(team="draft", visit=1)})
+    id = "draft/`ok`#1"
+    prompt = "**Bold** [click](http://evil) <img src=x>\n# Head\n- came here because: all\x1b[2J"
+    state.pending[id] = Pending(id=id, since="", prompt=prompt)
+    shown = board(PLAN, state)
+    assert not CONTROL.search(shown)
+    assert shown.count("came here because") == 2
+    assert shown.count("\n- came here because") == 1
+    assert r"\*\*Bold\*\* \[click\](http://evil) \<img src=x>" in shown
+    assert r"draft/\`ok\`#1" in shown

@@ -1,0 +1,47 @@
+"""A process that knows keys lets no other process of its user read them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+USER = """
+import ctypes, os, sys
+from coterie.worker.process_privacy import keep_to_itself
+if os.getuid() == 0:  # to root nothing is closed: both are somebody else, as on a user's machine
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # a change of user made it non-dumpable
+"""
+WORKER = """
+assert sys.argv[1] == "open" or keep_to_itself()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+READER = """
+try:
+    print("sk-of-the-worker" in open(f"/proc/{sys.argv[1]}/environ").read())
+except PermissionError:
+    print("refused")
+"""
+
+
+def begun(code: str, *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", USER + code, *arguments],
+        env={**os.environ, "API_KEY": "sk-of-the-worker"},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")
+@pytest.mark.parametrize(("worker", "found"), [("open", "True"), ("closed", "refused")])
+def test_another_process_of_the_user_cannot_read_the_environment(worker: str, found: str) -> None:
+    process = begun(WORKER, worker)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    told, _ = begun(READER, str(process.pid)).communicate()
+    process.communicate()
+    assert told == f"{found}\n"

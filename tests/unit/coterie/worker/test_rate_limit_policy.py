@@ -1,0 +1,89 @@
+"""`rate_limit_policy`: what may be written and is told of it, and with whom a call takes turns."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from activities.contracts import OwnQueue
+from coterie.cli import main
+from dsl.values import Json
+from workflows.temporal.queues import fairness_key
+
+TEAM = """
+name: crowd
+llm_config:
+  default_provider: anthropic
+  default_model: claude-sonnet-5-5
+  personas: { writer: { prompts: { user: "Hello." } } }
+orchestration:
+  entry_team: only
+  teams: { only: { tasks: [{ name: ask, agent_type: generic_single_shot, persona_key: writer }] } }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "config" / "teams").mkdir(parents=True)
+    (tmp_path / "config" / "teams" / "crowd.yml").write_text(TEAM)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, policy: str) -> None:
+    text = f"llm_config:\n  providers:\n    anthropic:\n      rate_limit_policy: {policy}\n"
+    (folder / "coterie.yml").write_text(text)
+
+
+def test_a_policy_is_told_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, "{requests_per_minute: 300, requests_per_minute_per_key: 60, fair_by: tenant}")
+    assert main(["limits", "crowd", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    told = [(row["name"], row["value"], row["file"], row["line"])
+            for row in rows if row["scope"] == "provider anthropic"]  # fmt: skip
+    assert told == [
+        ("requests_per_minute", 300, "coterie.yml", 4),
+        ("requests_per_minute_per_key", 60, "coterie.yml", 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        ("{}", "exactly one of requests_per_second and requests_per_minute"),
+        ("{requests_per_second: 1, requests_per_minute: 60}", "exactly one of"),
+        ("{requests_per_second: 0}", "more than 0"),
+        ("{requests_per_minute: many}", "a number"),
+        ("{requests_per_minute: 1, fair_by: 'a..b'}", "a dotted path of the context"),
+        ("{tokens_per_minute: 9000}", "tokens are known only after the call"),
+    ],
+)
+def test_a_mistaken_policy_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], policy: str, told: str
+) -> None:
+    write(folder, policy)
+    assert main(["validate", "crowd"]) != 0
+    assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("fair_by", "context", "key"),
+    [
+        ("run", {}, "run-1"),
+        ("tenant", {"tenant": "acme"}, "tenant=acme"),
+        ("who.id", {"who": {"id": 7}}, "who.id=7"),
+        ("tenant", {}, "run-1"),
+        ("tenant", {"tenant": ["a"]}, "run-1"),
+        ("tenant", {"tenant": True}, "run-1"),
+    ],
+)
+def test_a_call_takes_turns_with_those_of_its_run_or_of_its_value(
+    fair_by: str, context: Json, key: str
+) -> None:
+    assert fairness_key(OwnQueue(name="q", fair_by=fair_by), "run-1", context) == key
+
+
+def test_a_key_is_never_longer_than_the_server_takes() -> None:
+    keys = [fairness_key(OwnQueue(name="q"), f"{'é' * 60}{number}", {}) for number in range(2)]
+    assert all(len(key.encode()) == 64 for key in keys)
+    assert keys[0] != keys[1]

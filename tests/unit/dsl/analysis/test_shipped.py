@@ -1,0 +1,69 @@
+"""The shipped teams and examples are without findings, and their inputs are what they explain."""
+
+from pathlib import Path
+
+import pytest
+
+from coterie.documents.catalog import Catalog
+from coterie.documents.compilation import compile_located
+from coterie.settings import load
+from dsl.analysis.findings import analysed, findings
+from dsl.analysis.loads import Terms
+from dsl.analysis.teams import team_graph
+from dsl.analysis.worst_case import bounded, worst_case
+from dsl.logic.solver import Effort
+from tests.support.shipped import TEAMS, compiled
+from tests.unit.analysis.documents import compiled as document
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "language"
+DOCUMENTS = sorted(file for file in EXAMPLES.glob("*.yml") if ".test." not in file.name)
+INPUTS = {
+    "development": {"requirement": True, "project": False},
+    "implementation_review": {"requirement": True, "project": False},
+    "requirements": {"request": True, "project": False},
+    "test_automation": {"behaviour": True, "project": False},
+}
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_a_shipped_team_is_without_findings(name: str) -> None:
+    assert findings(compiled(name).compiled) == []
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_the_inputs_of_a_shipped_team_are_found(name: str) -> None:
+    inputs = analysed(compiled(name).compiled).inputs
+    assert {one.path: one.needed for one in inputs} == INPUTS[name]
+
+
+@pytest.mark.parametrize("name", TEAMS)
+def test_every_cost_of_a_shipped_team_is_bounded(name: str) -> None:
+    done = compiled(name).compiled
+    worst = worst_case(done, analysed(done), Terms({}, 20_000))
+    assert worst.unbounded == ()
+    assert bounded(worst.total.model_calls)
+    assert worst.total.visits <= done.plan.limits.max_total_teams
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.stem)
+def test_an_example_of_the_language_is_without_findings(file: Path) -> None:
+    catalog = Catalog(load({}, EXAMPLES))
+    assert findings(compile_located(catalog, catalog.locate(file.name))) == []
+
+
+def many_rules(number: int) -> str:
+    rules = "".join(
+        f"      - {{ condition: {{ context_field: x, operator: ne, value: {n} }}, next_team: a }}\n"
+        for n in range(number)
+    )
+    return f"a:\n  tasks: [WRITE]\n  routing:\n    rules:\n{rules}    default: null\n"
+
+
+def test_a_document_of_any_size_costs_a_bounded_effort() -> None:
+    plan = document(many_rules(400)).plan
+    effort = Effort(left=2_000)
+    graph = team_graph(plan, {"a": ()}, effort)
+    assert effort.left > -400  # the last comparison may be with every earlier rule
+    usable = [exit.usable for exit in graph.exits["a"]]
+    assert usable[:3] == [True, True, False]  # whatever x is, one of the first two holds
+    assert usable[-1]  # what was not looked at any more may be so

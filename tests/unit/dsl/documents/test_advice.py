@@ -1,0 +1,216 @@
+"""Every fix says what to do: it names the replacement, or explains the form."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from coterie.cli import main
+from dsl.analysis.findings import analysed, warnings
+from dsl.errors import InvalidDocument
+from dsl.normalise.replacements import AT_PLACES, EXPLAINED, OPERATORS, REPLACEMENTS
+from dsl.source.synonyms import SYNONYMS, meant_word
+from tests.support.compiling import compiled, problems_of
+from tests.unit.dsl.documents.test_mistakes import FILES as MISTAKES
+from tests.unit.dsl.documents.test_mistakes import problems as mistakes
+from tests.unit.dsl.documents.test_validation_broken import FILES as BROKEN
+from tests.unit.dsl.documents.test_validation_broken import problems as broken
+
+TEAM = "orchestration: {entry_team: a, teams: {a: {tasks: [%s]}}}\n"
+WAIT = "{name: w, type: wait, duration: 1}"
+_ONLY_LEAVES_OUT = re.compile(r"(leave|remove) \S+( out)?\Z")
+
+
+def fixes(text: str) -> dict[str, str]:
+    return {f"{one.code} {one.path}": one.fix for one in problems_of(text)}
+
+
+def test_no_fix_is_only_to_leave_something_out() -> None:
+    told = [one.fix for file in BROKEN for one in broken(file)]
+    told += [one.fix for file in MISTAKES for one in mistakes(file.read_text())]
+    told += [fix for table in AT_PLACES.values() for fix in table.values()]
+    told += [*REPLACEMENTS.values(), *EXPLAINED.values(), *OPERATORS.values()]
+    assert len(told) > 300
+    assert [fix for fix in told if _ONLY_LEAVES_OUT.match(fix)] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "part"),
+    [
+        ("agents", "llm_config.personas"), ("workorder", "context.workorder"),
+        ("project", "--workspace"), ("intent", "context.intent"), ("runtime", "orchestration:"),
+        ("backup", "AssetManager"), ("logging", "coterie show"),
+        ("tartxt_config", "Discovery.collect"), ("merge_config", "AssetManager.apply_changes"),
+        ("providers", "llm_config:"), ("teams", "orchestration:"), ("anything", "--context"),
+    ],
+)  # fmt: skip
+def test_a_key_at_the_top_is_told_where_its_meaning_belongs(key: str, part: str) -> None:
+    (fix,) = fixes(f"{key}: {{a: 1}}\n" + TEAM % WAIT).values()
+    assert part in fix
+
+
+@pytest.mark.parametrize(
+    ("task", "part"),
+    [
+        ("{name: x, type: human_review, prompt: Go?}", "did you mean 'approval'?"),
+        ("{name: x, agent_class: a.B, temperature: 0}", "under `config:`"),
+        ("{name: x, agent_class: a.B, params_for_it: 0}", "under `input:`"),
+        ("{name: x, agent_class: a.B, store_as: y}", "did you mean 'output_variable'?"),
+    ],
+)
+def test_a_key_of_a_task_is_told_by_its_meaning_before_its_spelling(task: str, part: str) -> None:
+    (fix,) = fixes(TEAM % task).values()
+    assert part in fix
+
+
+def test_arguments_that_are_one_template_are_told_as_a_mapping_of_templates() -> None:
+    text = "tools: {look: {skill: Discovery.collect}}\n" + TEAM % (
+        "{name: p, agent_type: generic_orchestrating, persona_key: p}"
+    )
+    plan = '{name: t, tool: look, arguments: "{{ context.all }}"}'
+    text += f"llm_config: {{personas: {{p: {{execution_plan: [{plan}]}}}}}}\n"
+    assert 'write each key with a template of its own: `arguments: {key: "{{ ... }}"}`' in (
+        fixes(text).values()
+    )
+
+
+@pytest.mark.parametrize("word", sorted(SYNONYMS))
+def test_a_synonym_is_suggested_before_what_is_spelt_alike(word: str) -> None:
+    meant = SYNONYMS[word][0]
+    assert meant_word(word.upper(), [meant, f"{word}x"]) == meant
+
+
+def test_a_description_is_allowed_on_tasks() -> None:
+    assert fixes(TEAM % "{name: w, description: Rest., type: wait, duration: 1}") == {}
+
+
+def test_a_key_that_stands_twice_hides_no_other_problem() -> None:
+    text = TEAM % "{name: w, type: wiat, duration: 1}" + "name: a\nname: b\n"
+    assert [one.code for one in problems_of(text)] == ["E104", "E003"]
+
+
+@pytest.mark.parametrize("text", ["a:\n\tb: 1\n", "a:\n  - x\n\t- y\n", "a: 1\n\t\nb: 2\n"])
+def test_a_tab_is_called_a_tab_at_its_place(text: str) -> None:
+    (problem,) = problems_of(text)
+    line = text[: text.index("\t")].count("\n") + 1
+    assert (problem.code, problem.line, problem.column) == ("E002", line, 1)
+    assert "a tab" in problem.message
+    assert "spaces" in problem.fix
+
+
+@pytest.mark.parametrize("name", ["personas/writer.yml", "alone.yml"])
+def test_a_persona_s_file_is_checked_as_a_persona(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("provider: anthropic\nmodel: m\nprompts: {user: 'Write {{ context.x }}.'}\n")
+    assert main(["validate", name]) == 0
+    file.write_text("provider: anthropic\nmodel: m\nprompts: {user: '{{ 1 + }}'}\ntemperatur: 0\n")
+    capsys.readouterr()
+    assert main(["validate", name]) == 2
+    told = capsys.readouterr().out
+    assert "E301" in told
+    assert "did you mean 'temperature'?" in told
+    assert "orchestration" not in told
+
+
+NAMES = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas: {w: {prompts: {user: Write.}}}
+orchestration:
+  entry_team: ENTRY
+  teams:
+    a:
+      tasks: [{name: t, agent_type: TYPE, persona_key: PERSONA}]
+      routing: {rules: [{condition: all_success, next_team: NEXT}], default: DEFAULT}
+"""
+_GOOD = {"ENTRY": "a", "TYPE": "generic_single_shot", "PERSONA": "w", "NEXT": "a", "DEFAULT": "a"}
+
+
+@pytest.mark.parametrize("place", sorted(_GOOD))
+@pytest.mark.parametrize(("character", "code"), [("\\0", "E005"), ("\\x1b", "E214")])
+def test_a_control_character_in_a_name_is_a_problem_at_its_place(
+    place: str, character: str, code: str
+) -> None:
+    text = NAMES
+    for name, value in _GOOD.items():
+        text = text.replace(name, f'"{character}"' if name == place else value)
+    lines = text.splitlines()
+    (line,) = [n for n, one in enumerate(lines, 1) if character in one]
+    column = lines[line - 1].index(f'"{character}"') + 1
+    found = {(one.code, one.line, one.column) for one in problems_of(text)}
+    assert (code, line, column) in found
+
+
+PLANNED = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    p:
+      KEY
+      execution_plan: [{name: note, type: set, values: {a: 1}}]
+orchestration:
+  entry_team: a
+  teams:
+    a: {tasks: [{name: t, agent_type: generic_orchestrating, persona_key: p}ASKED]}
+"""
+_ASKED = (
+    ", {name: u, agent_type: generic_single_shot, persona_key: p, config: {execution_plan: null}}"
+)
+
+
+def without_effect(key: str, asked: str = "") -> list[tuple[str, int]]:
+    return warned(PLANNED.replace("KEY", key).replace("ASKED", asked))
+
+
+def warned(text: str) -> list[tuple[str, int]]:
+    try:
+        made = compiled(text)
+    except InvalidDocument as error:
+        return [(one.code, one.line) for one in error.problems]
+    return [(one.code, one.line) for one in warnings(made, analysed(made))]
+
+
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        ("prompts: {user: Go.}", "E503"), ("output_schema: {type: object}", "E503"),
+        ("max_reasks: 1", "E503"), ("temperature: 0", "W513"), ("max_tokens: 5", "W513"),
+        ("provider: scripted", "W513"), ("model: demo", "W513"),
+    ],
+)  # fmt: skip
+def test_a_key_without_effect_on_a_persona_that_follows_a_plan_is_told(key: str, code: str) -> None:
+    assert without_effect(key) == [(code, 7)]
+
+
+def test_a_persona_that_follows_a_plan_names_its_model_where_no_default_does() -> None:
+    text = PLANNED.replace("ASKED", "").replace("  default_model: demo\n", "")
+    assert warned(text.replace("KEY", "model: demo")) == []
+    text = text.replace("  default_provider: scripted\n", "")
+    assert warned(text.replace("KEY", "provider: scripted\n      model: demo")) == []
+
+
+@pytest.mark.parametrize("key", ["temperature: 0", "model: demo", "provider: scripted"])
+def test_a_setting_in_the_config_of_a_task_that_follows_a_plan_is_told(key: str) -> None:
+    config = f"persona_key: p, config: {{{key}}}"
+    text = PLANNED.replace("KEY", "description: P").replace("ASKED", "")
+    assert warned(text.replace("persona_key: p", config)) == [("W513", 12)]
+    text = PLANNED.replace("KEY", "prompts: {user: Go.}").replace("ASKED", _ASKED)
+    assert warned(text.replace("null}", f"null, {key}}}")) == []
+
+
+def test_prompts_of_a_persona_that_is_asked_as_well_are_no_problem() -> None:
+    assert without_effect("prompts: {user: Go.}", _ASKED) == []
+
+
+def test_an_agent_class_is_warned_of_only_where_its_package_is_not_allowed() -> None:
+    task = TEAM % "{name: x, agent_class: mine.agents.A}"
+    assert fixes(task) == {}  # nobody knows what the worker allows
+    assert fixes(task + "worker: {agent_packages: [mine]}\n") == {}
+    (fix,) = fixes(task + "worker: {agent_packages: [mine.other]}\n").values()
+    assert "agent_packages: [mine]" in fix

@@ -1,0 +1,81 @@
+"""The JSON Schema for editors: current, valid, described, and printed by the command."""
+
+import json
+from pathlib import Path
+from typing import cast
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from coterie.cli import main
+from coterie.commands.documents.schema import OF, schema_of
+from dsl.model.steps import STEP_MODELS
+from dsl.values import Json
+from tests.law.sources import ROOT
+
+
+def definitions(of: str = "document") -> dict[str, Json]:
+    return cast("dict[str, Json]", schema_of(of)["$defs"])
+
+
+def properties(schema: Json) -> dict[str, Json]:
+    return cast("dict[str, Json]", schema["properties"])
+
+
+@pytest.mark.parametrize("of", OF)
+def test_the_schema_in_the_repository_is_what_the_models_give(of: str) -> None:
+    """When this fails: coterie schema WHAT -o docs/schemas/WHAT.json."""
+    shipped = (ROOT / "docs" / "schemas" / f"{of}.json").read_text()
+    assert json.loads(shipped) == schema_of(of)
+
+
+@pytest.mark.parametrize("of", OF)
+def test_the_schema_is_a_schema_and_every_reference_leads_somewhere(of: str) -> None:
+    schema = schema_of(of)
+    Draft202012Validator.check_schema(schema)
+    defined = cast("dict[str, Json]", schema["$defs"])
+    named = {part.split('"')[0] for part in json.dumps(schema).split('"#/$defs/')[1:]}
+    assert named <= set(defined)
+
+
+@pytest.mark.parametrize("kind", sorted(STEP_MODELS))
+def test_a_kind_of_step_is_described_as_its_class_is(kind: str) -> None:
+    model = STEP_MODELS[kind]
+    schema = definitions()[model.__name__]
+    assert schema["description"] == (model.__doc__ or "").partition("\n\n")[0]
+    assert properties(schema)["type"]["const"] == kind
+    assert "kind" not in properties(schema)
+
+
+def test_a_field_is_described_by_the_text_under_it() -> None:
+    defs = definitions()
+    loop = properties(defs["LoopStep"])
+    assert loop["concurrency"]["description"] == (
+        "So many rounds of a list at once; each then has variables of its own."
+    )
+    assert loop["while"]["description"] == "Asked before each round."  # known by its alias
+    assert loop["when"]["description"] == "Skip the step unless this holds."  # of the base class
+
+
+def test_nothing_of_the_programs_own_is_in_it() -> None:
+    text = json.dumps([schema_of(of) for of in OF])
+    for word in ("x-form", '"kind": {"const"', '"terms"', '"title": ""', "while_", "finally_"):
+        assert word not in text
+
+
+def test_every_older_form_is_marked_as_one() -> None:
+    older = {name: schema for name, schema in definitions().items() if name.startswith("Older")}
+    assert len(older) >= 8
+    assert all(schema.get("deprecated") for schema in older.values())
+
+
+def test_the_command_prints_the_schema_or_writes_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["schema", "persona"]) == 0
+    assert json.loads(capsys.readouterr().out) == schema_of("persona")
+    assert main(["schema", "-o", "made.json"]) == 0
+    assert json.loads((tmp_path / "made.json").read_text()) == schema_of("document")
+    assert main(["schema", "-o", "nowhere/made.json"]) == 2
+    assert "nowhere/made.json cannot be written: No such file" in capsys.readouterr().err

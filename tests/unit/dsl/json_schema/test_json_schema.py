@@ -1,0 +1,159 @@
+"""JSON Schema inside a run: as the library finds it, and never too long."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from activities.answer_schema import SchemaFault, schema_errors
+from dsl.json_schema.keywords import MOST_ERRORS
+from dsl.json_schema.schema_checker import UnusableSchema, beyond, misfits
+from dsl.values import Json
+from tests.support.strategies import json_values
+
+_KEYS = ("a", "b", "c")
+_values = st.recursive(
+    st.sampled_from((None, True, False, 0, 1, 2, 1.0, 2.5, -3, "", "a", "abc", "b1")),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_KEYS), inner),
+    max_leaves=6,
+)
+_types = st.sampled_from(("object", "array", "string", "integer", "number", "boolean", "null"))
+_counts = st.integers(0, 3)
+_numbers = st.sampled_from((0, 1, 2, 2.5, -1))
+_names = st.lists(st.sampled_from(_KEYS), unique=True, max_size=3)
+
+
+def _schemas(inner: st.SearchStrategy[JsonValue]) -> st.SearchStrategy[JsonValue]:
+    some = st.lists(inner, min_size=1, max_size=3)
+    named = st.dictionaries(st.sampled_from(_KEYS), inner, max_size=3)
+    words: dict[str, Any] = {
+        "type": _types | st.lists(_types, unique=True, min_size=1, max_size=3),
+        "enum": st.lists(_values, min_size=1, max_size=3), "const": _values,
+        "minimum": _numbers, "maximum": _numbers, "exclusiveMinimum": _numbers,
+        "exclusiveMaximum": _numbers, "multipleOf": st.sampled_from((1, 2, 0.5)),
+        "minLength": _counts, "maxLength": _counts,
+        "pattern": st.sampled_from(("^a", "b", "[0-9]$")),
+        "required": _names, "properties": named, "additionalProperties": inner,
+        "propertyNames": inner, "minProperties": _counts, "maxProperties": _counts,
+        "dependentRequired": st.dictionaries(st.sampled_from(_KEYS), _names, max_size=2),
+        "dependentSchemas": named,
+        "items": inner, "prefixItems": some, "contains": inner, "uniqueItems": st.booleans(),
+        "minContains": _counts, "maxContains": _counts, "minItems": _counts, "maxItems": _counts,
+        "allOf": some, "anyOf": some, "oneOf": some, "not": inner, "if": inner, "then": inner,
+        "else": inner, "format": st.just("date"), "title": st.just("t"),
+        "$ref": st.just("#/$defs/x"),
+    }  # fmt: skip
+    return st.fixed_dictionaries({}, optional=words)
+
+
+_NOTHING: JsonValue = {}
+_inner = st.recursive(st.booleans() | st.just(_NOTHING), _schemas, max_leaves=4)
+
+
+@given(_inner, _inner, _values)
+def test_it_agrees_with_the_library(schema: JsonValue, shared: JsonValue, value: JsonValue) -> None:
+    whole: Json = {"$defs": {"x": shared}, "allOf": [schema]}
+    try:
+        wrong = bool(schema_errors(value, whole))
+    except SchemaFault:
+        return  # it refers to itself without end
+    assert beyond(whole) is None
+    assert bool(misfits(value, whole)) == wrong
+
+
+@given(st.dictionaries(st.sampled_from(("type", "properties", "items", "required", "enum", "$ref",
+                                        "anyOf", "minimum", "pattern", "if", "not", "minLength",
+                                        "multipleOf", "dependentRequired", "uniqueItems")),
+                       json_values), json_values)  # fmt: skip
+def test_whatever_calls_itself_a_schema_it_answers_or_says_that_it_cannot(
+    schema: Json, value: JsonValue
+) -> None:
+    try:
+        found = misfits(value, schema)
+    except UnusableSchema:
+        return
+    assert len(found) <= MOST_ERRORS
+
+
+OFFER: Json = {
+    "type": "object",
+    "properties": {
+        "amount": {"type": "integer", "minimum": 1, "maximum": 500},
+        "currency": {"enum": ["EUR", "USD"]},
+        "lines": {"type": "array", "items": {"type": "string", "minLength": 2}, "minItems": 1},
+        "note": {"anyOf": [{"type": "string", "pattern": "^[A-Z]"}, {"type": "null"}]},
+    },
+    "required": ["amount"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"amount": 501}, "payload.amount is 501, not at most 500"),
+        ({"amount": "5"}, "payload.amount is a text, not a whole number"),
+        ({"amount": True}, "payload.amount is a boolean, not a whole number"),
+        ({"currency": "EUR"}, "payload lacks the key 'amount'"),
+        ({"amount": 1, "x": 1},
+         "payload has the key 'x'; allowed: amount, currency, lines, note"),
+        ({"amount": 1, "currency": "GBP"},
+         'payload.currency is "GBP", not one of "EUR", "USD"'),
+        ({"amount": 1, "lines": ["ab", "c"]},
+         "payload.lines[1] has 1 characters, not at least 2"),
+        ({"amount": 1, "lines": []}, "payload.lines has 0 entries, not at least 1"),
+        ({"amount": 1, "note": "small"},
+         "payload.note is \"small\", which does not match '^[A-Z]'"),
+        ([], "payload is a list, not a mapping"),
+    ],
+)  # fmt: skip
+def test_it_names_the_field_and_why(value: JsonValue, told: str) -> None:
+    assert misfits(value, OFFER, "payload") == [told]
+
+
+_STEPS: dict[str, Any] = {
+    f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 4} for n in range(12)
+}
+DOUBLING: Json = {"$defs": {**_STEPS, "d12": True}, "$ref": "#/$defs/d0"}
+PATTERNS: Json = {"allOf": [{"pattern": f"^(a|b{n})*$"} for n in range(2000)]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "told"),
+    [
+        (DOUBLING, 1, "it takes too long to check"),
+        (PATTERNS, "a" * 100_000, "it takes too long to check"),
+        ({"$ref": "#"}, 1, "it refers to itself without end"),
+        ({"not": {"$ref": "#"}}, 1, "it refers to itself without end"),
+        ({"$ref": "https://x"}, 1, "it refers to 'https://x'"),
+        ({"$ref": "#/$defs/none"}, 1, "it refers to '#/$defs/none', which is not in it"),
+        ({"pattern": "("}, "a", "it is no JSON Schema"),
+        ({"multipleOf": 0}, 4, "it is no JSON Schema"),
+        ({"type": "text"}, 4, "it is no JSON Schema"),
+    ],
+)
+def test_a_hostile_schema_costs_little_and_is_not_used(
+    schema: Json, value: JsonValue, told: str
+) -> None:
+    with pytest.raises(UnusableSchema) as raised:
+        misfits(value, schema)
+    assert str(raised.value) == told
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"patternProperties": {"^a": {}}}, "'patternProperties' is not supported here"),
+        ({"items": [{"unevaluatedItems": False}]}, "'unevaluatedItems' is not supported here"),
+        (
+            {"items": {"$ref": "#name"}, "$anchor": "name"},
+            "it refers to '#name'; a reference reads '#' or '#/$defs/<name>'",
+        ),
+        ({"properties": {"patternProperties": {}, "$ref": {"type": "string"}}}, None),
+        ({"enum": [{"patternProperties": 1}], "$defs": {"unevaluatedItems": {}}}, None),
+    ],
+)
+def test_what_it_cannot_check_is_told_beforehand(schema: Json, told: str | None) -> None:
+    assert beyond(schema) == told

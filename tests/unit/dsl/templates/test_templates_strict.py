@@ -1,0 +1,126 @@
+"""What has no value is an error that says what there is instead; nothing else escapes."""
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from dsl.errors import TemplateFailed
+from dsl.model.outcomes import Outcome
+from dsl.templates.template import BadTemplate, fill, fill_text, parse
+from tests.support.strategies import json_objects, json_values
+
+NAMES = {
+    "context": {"order": {"id": 1, "total": 2}, "text": "t", "none": None},
+    "tasks": {"check": Outcome.failed("Timeout", "slow")},
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (
+            "{{ context.order.idd }}",
+            "context.order.idd has no value (context.order has: id, total)",
+        ),
+        ("{{ contxt.order }}", "contxt.order has no value (here has: context, tasks)"),
+        ("Dear {{ context.name }},", "context.name has no value (context has: none, order, text)"),
+        ("{{ tasks.chek.data }}", "tasks.chek.data has no value (tasks has: check)"),
+        ("{{ tasks.check.data.id }}", "tasks.check.data.id has no value"),
+        ("{{ context.none.deep }}", "context.none.deep has no value"),
+        ("{{ context.text.items }}", "context.text.items has no value"),
+        ("{{ context.nope > 1 }}", "context.nope has no value"),
+        ("{{ context.nope ~ 'x' }}", "context.nope has no value"),
+        ("{{ [1, context.nope] }}", "context.nope has no value"),
+        ("{{ context.nope() }}", "context.nope has no value"),
+        ("{{ context.nope in [1] }}", "context.nope has no value"),
+        ("{{ context.nope or 1 }}", "context.nope has no value"),
+    ],
+)
+def test_an_undefined_name_is_an_error_that_says_what_there_is(template: str, message: str) -> None:
+    with pytest.raises(TemplateFailed) as caught:
+        fill(template, NAMES)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ 1 / 0 }}", "division by zero"),
+        ("{{ context.order + 1 }}", "unsupported operand"),
+        ("{{ context.text() }}", "not callable"),
+        ("{{ 'x' | int + 'y' }}", "unsupported operand"),
+        ("{{ [1, 'a'] | sort }}", "not supported between"),
+        ("{{ range }}", "no data"),
+        ("{{ context.order.items }}", "context.order.items has no value"),
+        ("{{ 1e308 * 10 }}", "inf is not a JSON number"),
+        ("{{ range(1000000) }}", "Range too big"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_told_with_the_template(template: str, message: str) -> None:
+    with pytest.raises(TemplateFailed) as caught:
+        fill(template, NAMES)
+    assert message in str(caught.value)
+    assert template in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ context. }}", "expected name or number"),
+        ("{{ context.a", "unexpected end of template"),
+        ("{{ }}", "Expected an expression"),
+        ("{{ " + "(" * 3000 + " }}", "nested too deeply"),
+    ],
+)
+def test_a_template_that_is_none_fails_like_any_other(template: str, message: str) -> None:
+    """A plan may come from elsewhere: what no compiler checked must not stop the interpreter."""
+    with pytest.raises(BadTemplate, match=message):
+        parse(template)
+    with pytest.raises(TemplateFailed, match=message):
+        fill(template, NAMES)
+    with pytest.raises(TemplateFailed, match=message):
+        fill_text(template, NAMES)
+
+
+def test_the_line_of_a_mistake_counts_within_the_text() -> None:
+    with pytest.raises(BadTemplate) as caught:
+        parse("one\ntwo {{ context.a }}\nthree {{ context. }}\n")
+    assert caught.value.line == 3
+
+
+def test_a_long_template_is_named_by_its_beginning() -> None:
+    with pytest.raises(TemplateFailed) as caught:
+        fill("many words " * 30 + "{{ context.nope }}", NAMES)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_macro_that_calls_itself_for_ever_is_an_error_and_no_crash() -> None:
+    with pytest.raises(TemplateFailed, match="recursion"):
+        fill_text("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", NAMES)
+
+
+_TOKENS = st.sampled_from([
+    "context", ".", "order", "id", "tasks", "check", "[", "]", "(", ")", "0", "'x'", "+", "-",
+    "*", "/", "%", "~", "|", "default", "length", "join", "sort", "tojson", "map", "first", "is",
+    "defined", "none", "not", "in", "and", "or", "if", "else", ",", "==", "<", "{", "}", ":",
+    " ", "range", "items", "nope", "loop", "self", "error", "**", "//", "replace", "upper",
+])  # fmt: skip
+
+
+@given(st.lists(_TOKENS, max_size=14).map("".join), json_objects)
+def test_any_expression_gives_json_or_one_of_two_errors(
+    expression: str, context: dict[str, JsonValue]
+) -> None:
+    with suppress(TemplateFailed):
+        json.dumps(fill("{{ " + expression + " }}", {**NAMES, "context": context}))
+
+
+@given(st.text(st.sampled_from("{}%#ab. '\n-"), max_size=30), json_values)
+def test_any_text_at_all_is_a_template_or_is_refused(text: str, value: JsonValue) -> None:
+    for use in (fill, fill_text):
+        with suppress(TemplateFailed):
+            json.dumps(use(text, {"a": value, "b": 1}))

@@ -1,0 +1,136 @@
+"""No secret is repeated: not in a problem's words, not in the line that is shown with it."""
+
+import pytest
+
+from coterie.text.problems import lines_of_text, problems_text
+from dsl.errors import Problem
+from dsl.redaction import names_secret, redacted, redacted_line
+from dsl.source.nodes import Mark, Problems
+from tests.support.compiling import problems_of
+
+SECRET = "hunter2-hunter2"
+SHAPED = "sk-ant-no-real-key-of-anyone-0000"
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["api_key", "apiKey", "API-KEY", "OPENAI_API_KEY", "api_kye", "token", "access_token",
+     "github.token", "password", "pasword", "db_passwd", "client_secret", "Authorization",
+     "credentials", "secrets"],
+)  # fmt: skip
+def test_these_keys_are_called_like_a_secret(key: str) -> None:
+    assert names_secret(key)
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["api_key_env", "env_var", "max_tokens", "max_token", "input_tokens", "persona_key", "key",
+     "name", "prompts", "description", "section"],
+)  # fmt: skip
+def test_these_keys_are_not(key: str) -> None:
+    assert not names_secret(key)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (f"    api_key: {SECRET}", "    api_key: ***"),
+        (f"    api_key: {SECRET} # mine", "    api_key: ***"),
+        (f"    - api_key:   '{SECRET} b'", "    - api_key:   ***"),
+        (f"    api_key={SECRET}", "    api_key=***"),
+        (f"    api_key:{SECRET}", "    api_key:***"),
+        (f"x: {{a: 1, token: {SECRET}, b: 2}}", "x: {a: 1, token: ***, b: 2}"),
+        (f'x: {{"token":"{SECRET},}}", "b": 2}}', 'x: {"token":***, "b": 2}'),
+        (f"x: {{secrets: [{SECRET}, {SECRET}], b: 2}}", "x: {secrets: ***"),
+        (f"x: {{token: {SECRET}", "x: {token: ***"),
+        (f"x: {{token: '{SECRET}", "x: {token: ***"),
+        (f"    api_key_env: {SHAPED}", "    api_key_env: ***"),
+        (f"  - Use {SHAPED} to write.", "  - Use *** to write."),
+        (f"  api_base: https://me:{SECRET}@example.org", "  api_base: https://***@example.org"),
+        (f"  header: Bearer {SECRET}", "  header: Bearer ***"),
+        ("  token: '{{ contxt.token }}'", "  token: '{{ contxt.token }}'"),
+        (f"  token: '{{{{ x }}}}{SECRET}'", "  token: ***"),
+        ("  max_tokens: many", "  max_tokens: many"),
+        ("  api_key:", "  api_key:"),
+    ],
+)
+def test_a_line_is_shown_without_its_secret(line: str, shown: str) -> None:
+    assert redacted_line([line], 0, 0) == (shown, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"api_key: |\n  {SECRET}\nname: x",
+        f"api_key: >-\n\n    {SECRET}\nname: x",
+        f"- api_key:\n    {SECRET}\n  name: x",
+        f'api_key: "first\n  {SECRET}"\nname: x',
+        f"a: {{ api_key:\n {SECRET}, b: 1 }}\nname: x",
+        f"a: {{ api_key: 'first\n second\n {SECRET}', b: 1 }}\nname: x",
+        f"secrets:\n- a\n- {SECRET}\nname: x",
+        f"secrets:\n  - a\n  - {SECRET}\nname: x",
+        f"secrets:\n  db:\n    user: {SECRET}\nname: x",
+        f"cert: |\n  -----BEGIN PRIVATE KEY-----\n  {SECRET}\n  -----END PRIVATE KEY-----\nname: x",
+    ],
+)
+def test_a_secret_of_several_lines_is_hidden_in_each(text: str) -> None:
+    lines = text.splitlines()
+    shown = [redacted_line(lines, index, 0)[0] for index in range(len(lines))]
+    assert SECRET not in "\n".join(shown)
+    assert shown[-1] == "name: x" or shown[-1] == "  name: x"
+
+
+@pytest.mark.parametrize("word", ["a:", "token", SECRET, "b:", "2}"])
+def test_the_caret_stays_below_its_place(word: str) -> None:
+    line = f"x: {{a: 1, token: {SECRET}, b: 2}}"
+    problem = Problem("E101", "t.yml", 1, line.index(word) + 1, "", "wrong")
+    _, shown, caret = problems_text([problem], lines_of_text("t.yml", line)).splitlines()
+    assert SECRET not in shown
+    assert shown[caret.index("^") :].startswith("***" if word == SECRET else word)
+
+
+def test_a_place_within_a_secret_is_shown_at_its_beginning() -> None:
+    line = f"token: {SECRET}"
+    assert redacted_line([line], 0, len(line) - 2) == ("token: ***", 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"a step: it has {{'api_key': '{SECRET}', 'x': 1}}", "a step: it has {'api_key': ***, "
+         "'x': 1}"),
+        (f"'x' is 'api_key:{SECRET}'", "'x' is 'api_key:***'"),
+        (f"unknown persona '{SHAPED}'", "unknown persona '***'"),
+        ("no variable can be called 'token': it is taken", None),
+        ("write `api_key_env:` with the NAME", None),
+        ("the key 'token' is missing", None),
+        ("add `token:`", None),
+    ],
+)  # fmt: skip
+def test_a_sentence_repeats_no_secret_and_loses_nothing_else(text: str, told: str | None) -> None:
+    assert redacted(text) == (text if told is None else told)
+
+
+def test_no_part_of_a_problem_has_the_secret() -> None:
+    problems = Problems()
+    problems.add("E101", Mark("t.yml", 1, 1), ("a", SHAPED), SHAPED, allowed=SHAPED, fix=SHAPED)
+    (problem,) = problems.found
+    assert (problem.path, problem.message) == ("a.***", "***")
+    assert (problem.allowed, problem.fix) == ("***", "***")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"llm_config: {{ providers: {{ x: {{ kind: {SHAPED} }} }} }}",
+        f"llm_config: {{ providers: {{ x: {{ api_key: {SECRET} }} }} }}",
+        f"llm_config: {{ providers: {{ x: 'api_key:{SECRET}' }} }}",
+        f"llm_config: {{ default_provider: {SHAPED} }}",
+        f"orchestration: {{ teams: {{ a: {{ tasks: [[{{ api_key: {SECRET} }}]] }} }} }}",
+        f"orchestration: {{ entry_team: {SHAPED} }}",
+    ],
+)
+def test_no_message_of_the_compiler_repeats_a_secret(text: str) -> None:
+    found = problems_of(text)
+    assert found
+    assert not any(word in str(found) for word in (SECRET, SHAPED))

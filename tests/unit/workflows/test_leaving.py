@@ -1,0 +1,121 @@
+"""A run that is left because a budget is used up: no call begins, those in progress end."""
+
+import asyncio
+
+import pytest
+
+from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.runs.local_scope import LocalScope
+from dsl.errors import BudgetExceeded
+from dsl.model.plan import Plan
+from tests.support.compiling import plan_of
+from workflows.budgets.balances import allowed
+from workflows.core.location import Place
+from workflows.core.scope import Leaving
+from workflows.core.state import RunState
+
+PLAN = """
+orchestration:
+  entry_team: work
+  budgets: {tool_calls: 2}
+  teams:
+    work:
+      tasks: [{name: note, type: set, values: {n: 1}}]
+"""
+HERE = Place("main", "work", 1, "main:work#1", "note")
+
+
+class Nowhere:
+    async def run_agent(self, request: AgentRequest) -> AgentResponse:
+        raise AssertionError(request)
+
+    async def call_skill(self, request: SkillRequest) -> SkillResult:
+        raise AssertionError(request)
+
+
+@pytest.fixture
+def scope() -> LocalScope:
+    plan: Plan = plan_of(PLAN)
+    return LocalScope(plan, RunState(), Nowhere())
+
+
+def used(scope: LocalScope) -> float:
+    return scope.state.pots["run.tool_calls"].used if scope.state.pots else 0
+
+
+async def call(scope: LocalScope) -> None:
+    await allowed(scope, HERE, (), "tool_calls")
+
+
+async def stir(scope: LocalScope) -> None:
+    """Let every way look again whether it may go on."""
+    scope.signal("anything")
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_no_call_begins_while_the_run_is_left_and_each_asks_again_after_it(
+    scope: LocalScope,
+) -> None:
+    first = scope.leaving = Leaving("the budget is used up")
+    waiting = asyncio.create_task(call(scope))
+    await stir(scope)
+    assert (waiting.done(), used(scope)) == (False, 0)
+    second = scope.leaving = Leaving("another budget is used up")
+    first.abandoned = True
+    await stir(scope)
+    assert (waiting.done(), used(scope)) == (False, 0), "somebody else leaves by now"
+    second.abandoned, scope.leaving = True, None
+    await stir(scope)
+    assert (waiting.done(), used(scope)) == (True, 1)
+    await waiting
+
+
+async def test_a_call_that_stood_still_is_refused_when_the_budget_was_used_up_meanwhile(
+    scope: LocalScope,
+) -> None:
+    leaving = scope.leaving = Leaving("another budget is used up")
+    waiting = asyncio.create_task(call(scope))
+    await stir(scope)
+    scope.leaving = None
+    await call(scope)
+    await call(scope)
+    leaving.abandoned = True
+    await stir(scope)
+    with pytest.raises(BudgetExceeded, match="2 of 2 calls"):
+        await waiting
+    assert used(scope) == 2
+
+
+async def test_a_run_is_left_when_its_calls_have_ended(scope: LocalScope) -> None:
+    await call(scope)
+    await call(scope)
+    scope.in_flight = 1
+    stopped = asyncio.create_task(call(scope))
+    await stir(scope)
+    assert not stopped.done()
+    assert scope.leaving is not None
+    scope.in_flight = 0
+    await stir(scope)
+    with pytest.raises(BudgetExceeded):
+        await stopped
+    assert scope.leaving is None
+
+
+async def test_who_is_stopped_while_leaving_lets_the_next_one_leave(scope: LocalScope) -> None:
+    await call(scope)
+    await call(scope)
+    scope.in_flight = 1
+    first = asyncio.create_task(call(scope))
+    await stir(scope)
+    left = scope.leaving
+    next_one = asyncio.create_task(call(scope))
+    await stir(scope)
+    first.cancel()
+    await stir(scope)
+    assert first.cancelled()
+    assert scope.leaving not in (None, left)
+    scope.in_flight = 0
+    await stir(scope)
+    with pytest.raises(BudgetExceeded):
+        await next_one

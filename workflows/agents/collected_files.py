@@ -1,0 +1,24 @@
+"""What a skill has found for prompts: how much it is, and which models may read it. Pure."""
+
+from collections.abc import Mapping
+
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Plan
+from dsl.model.steps import SkillStep, Step, ToolStep
+from workflows.core.views import Found
+
+_MOST_MODELS = 8
+"""A plan has few; each entry of the trail is carried."""
+
+
+def found_by(step: Step, outcome: Outcome, plan: Plan) -> Found | None:
+    """How much a skill has collected, where its result says `files` and `estimated_tokens`."""
+    data = outcome.data
+    if not isinstance(step, SkillStep | ToolStep) or not isinstance(data, Mapping):
+        return None
+    files, tokens = data.get("files"), data.get("estimated_tokens")
+    if not isinstance(files, list) or type(tokens) is not int:
+        return None
+    asked = {f"{persona.provider}/{persona.model}": None for persona in plan.personas.values()
+             if persona.execution_plan is None}  # fmt: skip
+    return Found(files=len(files), estimated_tokens=tokens, models=tuple(asked)[:_MOST_MODELS])

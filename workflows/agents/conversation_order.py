@@ -1,0 +1,61 @@
+"""Conversations of a run: who goes on with which, one turn after the other.
+
+The state holds the name of each conversation's latest turn; its words are kept by the worker.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from activities.contracts import AgentResponse, Conversation
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import AgentStep
+from dsl.templates.template import fill
+from workflows.core.location import Place
+from workflows.core.scope import Scope
+
+MOST_CONVERSATIONS = 1000
+"""Of one run: each has a line in its state, for as long as the run lasts."""
+
+_LONGEST_NAME = 200
+
+Turns = Callable[[Conversation], Awaitable[tuple[Outcome, AgentResponse | None]]]
+"""An agent's turn with its re-asks: what came of it, and the answer if there was any."""
+
+
+async def converse(step: AgentStep, place: Place, scope: Scope, turns: Turns) -> Outcome:
+    """The agent's turn in its conversation; no two turns of one conversation run at once."""
+    name = _name(step, place, scope)
+    if isinstance(name, Outcome):
+        return name
+    state = scope.state
+    while name in state.talking:
+        await scope.wait_until(
+            lambda: name not in state.talking, None, f"turn of {place.path} in {name}"
+        )
+    state.talking.append(name)
+    try:
+        head = state.conversations.get(name)
+        outcome, response = await turns(Conversation(head=head, turns=step.conversation_turns))
+        if outcome.success and response is not None and response.conversation is not None:
+            state.conversations[name] = response.conversation
+    finally:
+        state.talking.remove(name)
+    return outcome
+
+
+def _name(step: AgentStep, place: Place, scope: Scope) -> str | Outcome:
+    filled = fill(step.conversation, place.facts(scope).names())
+    name = str(filled) if isinstance(filled, str | int) else ""
+    if not name or len(name) > _LONGEST_NAME:
+        return Outcome.failed(
+            "NotAName",
+            f"the conversation of {step.name!r} has no name: it is to be a text of 1 to "
+            f"{_LONGEST_NAME} characters",
+        )
+    known = scope.state.conversations
+    if name not in known and len(known) >= MOST_CONVERSATIONS:
+        return Outcome.failed(
+            "TooManyConversations",
+            f"{step.name!r} would begin conversation {len(known) + 1} of this run, and "
+            f"{MOST_CONVERSATIONS} are allowed",
+        )
+    return name

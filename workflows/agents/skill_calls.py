@@ -1,0 +1,62 @@
+"""One call of a skill, for whoever needs one: a skill step, a tool step, an aggregation."""
+
+from pydantic import JsonValue
+
+from activities.contracts import CallOptions, SkillRequest, SkillResult, Spent
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import SkillTerms
+from workflows.agents.repeated_calls import noted, refused
+from workflows.budgets.balances import allowed, in_flight, paid
+from workflows.core.location import Place
+from workflows.core.scope import Call, CallFailed, Scope
+from workflows.core.usage import began
+
+_UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)
+"""What a plan without terms gets: the most careful ones."""
+
+
+async def call_skill(
+    skill: str,
+    given: JsonValue,
+    terms: SkillTerms | None,
+    place: Place,
+    scope: Scope,
+    seconds: float | None = None,
+) -> Outcome:
+    """Call the skill as its contract says; its key names the call for ever."""
+    state = scope.state
+    if place.loop is not None and (again := refused(skill, given, place, scope)) is not None:
+        return again
+    budgeted = bool(scope.plan.budgets)
+    if budgeted:
+        await allowed(scope, place, place.personas, "tool_calls")
+    path = f"{place.team}/{place.path}"
+    count = state.executed(path)
+    terms = terms or _UNKNOWN
+    state.calls += 1
+    state.skill_calls += 1
+    request = SkillRequest(skill=skill, input=given, key=f"{scope.run_id}/{path}#{count}")
+    call = Call(
+        id=f"{state.calls:04}.{place.team}.{place.name}",
+        summary=f"{path}: {skill}",
+        options=CallOptions(
+            timeout=seconds or terms.timeout, retries=terms.retries, effect=terms.effect
+        ),
+        step=path,
+    )
+    tally = began(state, place, place.personas[-1] if place.personas else "", tool=skill)
+    spent: SkillResult | Spent | None = None
+    try:
+        calling = scope.call_skill(request, call)
+        result = spent = await (in_flight(scope, calling) if budgeted else calling)
+        outcome = Outcome.succeeded(result.data)
+    except CallFailed as error:
+        spent = error.spent
+        outcome = Outcome.failed(error.type, error.message)
+    if spent is not None:
+        tally.seconds += spent.seconds
+        if budgeted:
+            paid(scope, place, place.personas, spent)
+    if place.loop is not None:
+        noted(skill, given, outcome, place, scope)
+    return outcome

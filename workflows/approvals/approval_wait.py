@@ -1,0 +1,226 @@
+"""Asking: the one wait for a person, with its reminders, its escalations and its deadline."""
+
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
+
+from pydantic import JsonValue
+
+from dsl.model.approvers import people
+from dsl.model.outcomes import Outcome
+from dsl.model.terms import ApprovalTerms, DecisionTerms
+from dsl.person_names import each_once
+from dsl.sizes import MOST_SHOWN, check_size
+from workflows.approvals.decisions import approvable, digest_of, record
+from workflows.approvals.notification_moments import tell
+from workflows.core.location import Place, Redirected, Skipped
+from workflows.core.messages import DecideInput
+from workflows.core.requests import Decision, Pending
+from workflows.core.scope import Interrupted, Scope
+
+PLAIN = DecisionTerms()
+"""Anyone decides, and there is no hurry."""
+
+
+class _Due(NamedTuple):
+    """What happens next while nobody decides."""
+
+    seconds: float
+    """After the question was asked, pauses not counted."""
+    what: Literal["escalate", "remind", "deadline"]
+
+
+async def ask(
+    scope: Scope,
+    place: Place,
+    prompt: str,
+    *,
+    show: JsonValue = None,
+    terms: DecisionTerms = PLAIN,
+    boundary: bool = True,
+    choices: tuple[str, ...] = (),
+) -> Decision | None:
+    """Wait for a person's decision; None when the deadline passed and that means failure.
+
+    Args:
+        scope: the run.
+        place: of the question; it names the request.
+        prompt: the question.
+        show: what the person looks at.
+        terms: who decides, and until when.
+        boundary: whether the run may continue as new here; in the middle of a call it may not.
+        choices: what may be said, where it is no approval.
+
+    Raises:
+        Skipped: a person left out what is asked for.
+        Redirected: the deadline passed, and the file names a team to go on with.
+    """
+    state = scope.state
+    block = place.block(scope, "ask")
+    if not block.results:
+        check_size([prompt, show], f"what {place.name!r} shows to a person", MOST_SHOWN)
+        block.results.append(_request(scope, place, prompt, show, terms, choices))
+    request_id = str(block.results[0])
+    if boundary:
+        await scope.checkpoint()
+    waiting = state.pending.get(request_id)
+    if waiting is not None and not waiting.told:
+        told = tell(scope, place, waiting, terms, "request", f"{request_id} waits for a decision")
+        if told:  # else it stays as it is, which is what nearly all requests do
+            state.pending[request_id] = waiting.model_copy(update={"told": True})
+    began = scope.time() if waiting is None else _seconds(waiting.since)
+    try:
+        await _decided(scope, place, request_id, terms, boundary=boundary)
+    except (Interrupted, GeneratorExit):
+        raise
+    except BaseException:  # cancelled: nobody is asked any more
+        state.pending.pop(request_id, None)
+        state.heard(request_id)
+        raise
+    place.close_block(scope, "ask")
+    if request_id in state.pending:
+        return _undecided(scope, place, request_id, terms.on_timeout)
+    decision = state.decided(request_id)
+    place.note(scope, "approval", _because(decision), status=decision.verdict, since=began)
+    if decision.verdict == "skipped" and not choices:
+        raise Skipped(None)
+    return decision
+
+
+def _because(decision: Decision) -> str:
+    comment = f": {decision.comment}" if decision.comment else ""
+    changed = f"; changed {', '.join(decision.changes)}" if decision.changes else ""
+    return f"{decision.id} {decision.verdict} by {decision.by}{comment}{changed}"
+
+
+def rejected(decision: Decision | None) -> Outcome:
+    """The failure of what a person did not allow."""
+    if decision is None:
+        return Outcome.failed("NotDecided", "nobody decided in time")
+    reason = decision.comment or "no reason given"
+    return Outcome.failed("Rejected", f"{decision.by} rejected it: {reason}")
+
+
+async def _decided(
+    scope: Scope, place: Place, request_id: str, terms: DecisionTerms, *, boundary: bool
+) -> None:
+    """Wait until it is decided, by a person or by what the file says of silence."""
+    pending = scope.state.pending
+    while True:
+        request = pending.get(request_id)
+        if request is None:
+            return
+        due = _next(terms, request)
+        passed = scope.time() - _seconds(request.since) - request.stood_still
+        left = None if due is None else max(due.seconds - passed, 0)
+        told = "decision" if due is None else due.what
+        if await scope.wait_until(
+            lambda: request_id not in pending, left, f"{told} of {request_id}", boundary=boundary
+        ):
+            return
+        if due is None or due.what == "deadline":
+            told = f"nobody decided {request_id} in time: {terms.on_timeout}"
+            tell(scope, place, pending[request_id], terms, "timeout", told)
+            _by_deadline(scope, request_id, terms.on_timeout)
+            return
+        _while_nobody_decides(scope, place, pending[request_id], terms, due)
+
+
+def _next(terms: DecisionTerms, request: Pending) -> _Due | None:
+    """What is due first; at one time: who else may decide, the reminder, the end."""
+    moments: list[_Due] = []
+    if request.escalations < len(terms.escalate):
+        moments.append(_Due(terms.escalate[request.escalations].after, "escalate"))
+    if terms.remind_every is not None:
+        moments.append(_Due((request.reminders + 1) * terms.remind_every, "remind"))
+    if terms.deadline is not None:
+        moments.append(_Due(terms.deadline, "deadline"))
+    return min(moments, key=lambda due: due.seconds, default=None)
+
+
+def _while_nobody_decides(
+    scope: Scope, place: Place, request: Pending, terms: DecisionTerms, due: _Due
+) -> None:
+    if due.what == "remind":
+        number = request.reminders + 1
+        update: dict[str, object] = {"reminders": number}
+        told, status = f"{request.id} waits still: reminder {number}", "reminded"
+    else:
+        further = people(scope.plan, terms.escalate[request.escalations].to)
+        update = {"escalations": request.escalations + 1}
+        if request.approvers:  # without any, everyone may decide already
+            update["approvers"] = each_once((*request.approvers, *further))
+        told, status = f"{request.id} goes to {', '.join(further)} too", "escalated"
+    changed = scope.state.pending[request.id] = request.model_copy(update=update)
+    place.note(scope, "approval", told, status=status)
+    what = "reminder" if due.what == "remind" else "escalation"
+    number = changed.reminders if due.what == "remind" else changed.escalations
+    tell(scope, place, changed, terms, what, told, number)
+
+
+def _request(
+    scope: Scope,
+    place: Place,
+    prompt: str,
+    show: JsonValue,
+    terms: DecisionTerms,
+    choices: tuple[str, ...],
+) -> str:
+    """Open a request and give its id, bound to this visit; an equal approval may answer it."""
+    state = scope.state
+    key = f"{place.team}/{place.path}"
+    request_id = f"{key}#{state.executed(f'?{key}')}"
+    digest = digest_of(prompt, show)
+    kept_as = f"{key} {digest}"
+    now = scope.now()
+    earlier = state.remembered.get(kept_as) if terms.remember else None
+    if earlier is not None:
+        at = now.isoformat(timespec="milliseconds")
+        comment = f"as in {earlier.id}"
+        update = {"id": request_id, "at": at, "how": "remembered", "comment": comment}
+        state.decide(earlier.model_copy(update=update))
+        return request_id
+    shown = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
+    until = None if terms.deadline is None else now + timedelta(seconds=terms.deadline)
+    state.pending[request_id] = Pending(
+        id=request_id,
+        prompt=prompt,
+        show=show,
+        digest=digest,
+        digest_required=shown.digest == "required",
+        approvers=people(scope.plan, terms.approvers),
+        quorum=terms.quorum,
+        choices=choices,
+        editable=shown.editable,
+        payload_schema=shown.schema_ if shown.editable else None,
+        since=now.isoformat(timespec="milliseconds"),
+        deadline=None if until is None else until.isoformat(timespec="milliseconds"),
+        on_timeout=None if until is None else terms.on_timeout,
+        remembered_as=kept_as if terms.remember else None,
+    )
+    return request_id
+
+
+def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:
+    """Decide by what the file says of silence, where it is a decision."""
+    may_approve = on_timeout == "approve" and approvable(scope.state.pending[request_id])
+    if may_approve or on_timeout == "reject":
+        answer = DecideInput(
+            id=request_id,
+            decision="approve" if may_approve else "reject",
+            by="deadline",
+            comment="nobody decided in time",
+        )
+        record(scope.state, answer, scope.now(), "deadline")
+
+
+def _undecided(scope: Scope, place: Place, request_id: str, on_timeout: str) -> None:
+    """Silence that fails the step, or leads to another team."""
+    del scope.state.pending[request_id]
+    because = f"{request_id}: nobody decided in time"
+    place.note(scope, "approval", because, status="failure")
+    if on_timeout not in ("fail", "approve"):
+        raise Redirected(on_timeout, because)
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

@@ -1,0 +1,173 @@
+"""Approvals: who may decide what, and what comes of it. Pure functions over RunState.
+
+A request is bound to its visit and to a digest of what it shows, so an old decision can never pass
+a later round. Whatever is unknown, closed or not allowed is refused, and a refusal changes nothing
+(design 5).
+"""
+
+import json
+from datetime import datetime
+from hashlib import sha256
+
+from pydantic import JsonValue
+
+from dsl.errors import RunRefused, listed
+from dsl.person_names import as_listed, is_among
+from dsl.sizes import MOST_SHOWN, too_large
+from workflows.approvals.payload_edits import MOST_CHANGES, changes, fault
+from workflows.core.messages import DecideInput
+from workflows.core.requests import MALFORMED, Decision, How, Pending, Refusal, Verdict
+from workflows.core.state import MOST_DECISIONS, RunState
+
+_LONGEST_NAME = 120
+_MOST = 50
+
+
+def digest_of(prompt: str, show: JsonValue) -> str:
+    """What names a question and what it shows: 64 hexadecimal digits."""
+    return sha256(json.dumps([prompt, show], sort_keys=True).encode()).hexdigest()
+
+
+def malformed(error: RunRefused) -> Refusal:
+    """The refusal of what is no decision at all."""
+    return Refusal(code=MALFORMED, message=str(error))
+
+
+def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
+    """Why this decision cannot be taken, or None when it can."""
+    id = _named(asked.id)
+    earlier = state.decisions.get(asked.id)
+    if earlier is not None:
+        told = f"{id} is closed: {earlier.by} {earlier.verdict} it at {earlier.at}"
+        without = earlier.model_copy(update={"payload": None})  # an answer stays small
+        return Refusal(code="RequestClosed", message=told, request=asked.id, decision=without)
+    request = state.pending.get(asked.id)
+    if request is None:
+        told = f"nothing waits under {id}; pending: {listed(state.pending)}"
+        return Refusal(code="UnknownRequest", message=told, pending=tuple(state.pending)[:_MOST])
+    if request.approvers and not is_among(asked.by, request.approvers):
+        told = f"{asked.by!r} may not decide {id}; allowed: {listed(request.approvers)}"
+        return Refusal(
+            code="NotAllowed", message=told, request=asked.id, approvers=request.approvers
+        )
+    if request.choices and asked.decision == "approve":
+        told = (
+            f"{id} asks what to do about a failed task: say `retry` or `skip`, or reject it, which "
+            "lets it fail"
+        )
+        return Refusal(code="NoApproval", message=told, request=asked.id)
+    if asked.digest is not None and asked.digest != request.digest:
+        told = (
+            f"{id} shows something else by now: its digest is {request.digest!r}, not "
+            f"{_named(asked.digest)}; look at it again"
+        )
+        return Refusal(code="RequestChanged", message=told, request=asked.id, digest=request.digest)
+    if (
+        asked.decision == "approve"
+        and is_among(asked.by, request.approved_by)
+        and not _edits(request, asked)
+    ):
+        count = len(request.approved_by)
+        told = f"{asked.by} has approved {id} already; {count} of {request.quorum} have"
+        return Refusal(
+            code="AlreadyApproved", message=told, request=asked.id, approved_by=request.approved_by
+        )
+    if asked.digest is None and (request.edited or request.digest_required):
+        because = "was changed since it opened" if request.edited else "says `digest: required`"
+        told = (
+            f"{id} {because}: look at it with `coterie show`, and send the `digest` of what you "
+            "decide"
+        )
+        return Refusal(code="DigestRequired", message=told, request=asked.id)
+    wrong = _wrong_payload(request, asked)
+    if wrong is None:
+        return None
+    return Refusal(code="BadPayload", message=wrong, request=asked.id)
+
+
+def _named(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}...")
+
+
+def _given(request: Pending, asked: DecideInput) -> bool:
+    """Whether it says what shall be instead of what is shown.
+
+    Null says so only where something may be: many programs write it for whatever they leave out.
+    """
+    may_be = request.editable and asked.decision == "approve"
+    return asked.given and (asked.payload is not None or may_be)
+
+
+def _edits(request: Pending, asked: DecideInput) -> bool:
+    """Whether it makes something else of what is shown; to give the same back changes nothing."""
+    if not _given(request, asked):
+        return False
+    return digest_of("", asked.payload) != digest_of("", request.show)
+
+
+def _wrong_payload(request: Pending, asked: DecideInput) -> str | None:
+    if not _given(request, asked):
+        if asked.decision == "reject" or request.payload_schema is None:
+            return None
+        unfit = fault(request, request.show, "what is shown")
+        return None if unfit is None else f"{unfit}; approve it with a changed `payload`"
+    large = too_large(asked.payload, "`payload`", MOST_SHOWN)
+    if large is not None:
+        return large
+    if not request.editable:
+        return f"what {request.id!r} shows cannot be changed: it does not say `editable: true`"
+    if asked.decision == "reject":
+        return "a rejection changes nothing of what is shown; leave `payload` out"
+    return fault(request, asked.payload, "payload")
+
+
+def approvable(request: Pending) -> bool:
+    """Whether what is shown can be approved as it is: silence may not do what nobody may."""
+    return request.payload_schema is None or fault(request, request.show, "it") is None
+
+
+def refused_as(request: Pending) -> Verdict:
+    """What a no means: of a failed task, that it stays failed."""
+    return "failed" if request.choices else "rejected"
+
+
+def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decision:
+    """Take a decision that is not refused; the request is closed, unless more have to approve."""
+    request = state.pending[asked.id]
+    by = as_listed(asked.by, request.approvers)
+    if _edits(request, asked):  # who approved before had not seen this
+        show = asked.payload
+        made = tuple(f"{one} ({by})" for one in changes(request.show, show))
+        request = request.model_copy(
+            update={
+                "show": show,
+                "digest": digest_of(request.prompt, show),
+                "edited": True,
+                "approved_by": (),
+                "changes": (*request.changes, *made)[-MOST_CHANGES:],
+            }
+        )
+    approve = asked.decision == "approve"
+    names = (*request.approved_by, by) if approve else (by,)
+    enough = not approve or how == "deadline" or len(names) >= request.quorum
+    decision = Decision(
+        id=asked.id,
+        verdict=refused_as(request) if not approve else "approved" if enough else "counted",
+        by=", ".join(names) if enough else by,
+        comment=asked.comment,
+        at=at.isoformat(timespec="milliseconds"),
+        how=how,
+        payload=request.show if approve and request.editable else None,
+        changes=request.changes if approve else (),
+        digest=request.digest if approve and request.changes else "",
+    )
+    if not enough:
+        state.pending[asked.id] = request.model_copy(update={"approved_by": names})
+        return decision
+    del state.pending[asked.id]
+    state.decide(decision)
+    if approve and request.remembered_as is not None and how != "deadline":
+        state.remembered[request.remembered_as] = decision
+        if len(state.remembered) > MOST_DECISIONS:
+            del state.remembered[next(iter(state.remembered))]
+    return decision

@@ -1,0 +1,55 @@
+"""Telling: people hear once of each moment of a request that waits for them.
+
+Whether there is something to send depends on the plan alone, so it is the same in every replay; how
+it reaches people is the worker's affair. The run never waits for it before its end.
+"""
+
+import json
+
+from pydantic import JsonValue
+
+from activities.contracts import Notice, NoticeKind
+from dsl.model.terms import DecisionTerms, channels
+from workflows.approvals.decisions import digest_of
+from workflows.core.location import Place
+from workflows.core.memory import Telling
+from workflows.core.requests import Pending
+from workflows.core.scope import Scope
+
+_LARGEST_SHOW = 4000
+"""Characters of JSON; what is larger is looked at where the decision is made."""
+_LONGEST_PROMPT = 2000
+
+
+def tell(
+    scope: Scope,
+    place: Place,
+    request: Pending,
+    terms: DecisionTerms,
+    what: NoticeKind,
+    text: str,
+    number: int = 1,
+) -> bool:
+    """Send it through each channel that the request, or else the plan, names; whether one is."""
+    state = scope.state
+    named = scope.plan.notify if terms.notify is None else channels(terms.notify)
+    for channel in named:
+        state.calls += 1
+        name = what if number == 1 else f"{what}{number}"
+        # The time tells requests of two runs apart that have the same id, one after the other.
+        key = [scope.run_id, request.id, request.since, name, channel]
+        notice = Notice(
+            id=f"msg_{digest_of('', list(key))}",
+            channel=channel, what=what, number=number, text=text, run=scope.run_id,
+            plan=scope.plan.name, request=request.id, prompt=request.prompt[:_LONGEST_PROMPT],
+            show=_small(request.show), digest=request.digest, approvers=request.approvers,
+            quorum=request.quorum, since=request.since, deadline=request.deadline,
+            on_timeout=request.on_timeout,
+        )  # fmt: skip
+        id = f"{state.calls:04}.{place.team}.{place.name}.{name}"
+        scope.tell(Telling(notice, id, place.team, place.visit, place.path or None))
+    return bool(named)
+
+
+def _small(show: JsonValue) -> JsonValue:
+    return show if len(json.dumps(show)) <= _LARGEST_SHOW else None

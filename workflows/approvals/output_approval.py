@@ -1,0 +1,79 @@
+"""Consent: a person allows what a step will send, or accepts what came of it."""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from dsl.model.outcomes import Outcome
+from dsl.model.terms import Consent
+from dsl.templates.template import fill
+from workflows.approvals.approval_wait import ask, rejected
+from workflows.core.location import Place
+from workflows.core.requests import Decision
+from workflows.core.scope import Scope
+
+
+class Subject(NamedTuple):
+    """What a person is asked about."""
+
+    given: JsonValue
+    """What will be sent: shown before, and changed where the terms allow it."""
+    allow: str
+    """The question before, unless the terms have their own."""
+    accept: str
+    """The question after."""
+    shown: JsonValue = None
+    """What is shown instead where nothing is given: it cannot be changed."""
+    literal: bool = False
+    """Prompt and `show` of the terms are no templates."""
+
+
+async def with_consent(
+    terms: Consent,
+    subject: Subject,
+    place: Place,
+    scope: Scope,
+    work: Callable[[JsonValue], Awaitable[Outcome]],
+) -> Outcome:
+    """Do the work, with a person's word before or after it.
+
+    Who is resumed in the middle is not asked again, and does finished work not again.
+    """
+    block = place.block(scope, "consent")
+    if terms.when == "after":
+        if block.outcome is None:
+            block.outcome = await work(subject.given)
+        outcome = block.outcome
+        if outcome.success:
+            decision = await _ask(terms, subject, place, scope, subject.accept, outcome.data)
+            if decision is None or decision.verdict == "rejected":
+                outcome = rejected(decision)
+            elif terms.editable:
+                outcome = Outcome.succeeded(decision.payload)
+        place.close_block(scope, "consent")
+        return outcome
+    if block.outcome is None:
+        shown = subject.given if subject.given is not None else subject.shown
+        decision = await _ask(terms, subject, place, scope, subject.allow, shown)
+        if decision is None or decision.verdict == "rejected":
+            place.close_block(scope, "consent")
+            return rejected(decision)
+        given = decision.payload if terms.editable else subject.given
+        block.outcome = Outcome.succeeded(given)
+    outcome = await work(block.outcome.data)
+    place.close_block(scope, "consent")
+    return outcome
+
+
+async def _ask(
+    terms: Consent, subject: Subject, place: Place, scope: Scope, question: str, shown: JsonValue
+) -> Decision | None:
+    prompt, show = terms.prompt, terms.show
+    if not subject.literal and (prompt is not None or show is not None):
+        names = place.facts(scope).names()
+        prompt = None if prompt is None else str(fill(prompt, names))
+        show = fill(show, names)
+    return await ask(
+        scope, place, prompt or question, show=shown if show is None else show, terms=terms
+    )

@@ -1,0 +1,76 @@
+"""Edits: what a person may make of what is shown, and what they changed. Pure functions."""
+
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from dsl.errors import listed
+from dsl.json_schema.keywords import brief, kind_of
+from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from workflows.core.requests import Pending
+
+MOST_CHANGES = 20
+"""So many are told of one request; the whole value is the decision's payload."""
+
+
+def fault(request: Pending, payload: JsonValue, where: str) -> str | None:
+    """What is wrong with a value that shall be instead of what is shown, or None.
+
+    Against its JSON Schema where it has one; else it keeps the shape of what is shown.
+    """
+    if request.payload_schema is None:
+        misfit = _misfit(request.show, payload, where)
+        return None if misfit is None else f"{misfit}; a change keeps the shape of what is shown"
+    try:
+        found = misfits(payload, request.payload_schema, where)
+    except UnusableSchema as error:
+        return f"{where} cannot be checked against its schema: {error}"
+    return "; ".join(found) or None
+
+
+def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
+    """Where the given value has another shape than the shown one, or None."""
+    match shown, given:
+        case None, _:
+            return None
+        case dict(), dict():
+            if shown.keys() != given.keys():
+                return f"{where} has the keys {listed(given)}, not {listed(shown)}"
+            faults = (_misfit(shown[key], given[key], f"{where}.{key}") for key in shown)
+        case list(), list():
+            pattern = shown[0] if shown else None
+            faults = (_misfit(pattern, one, f"{where}[{i}]") for i, one in enumerate(given))
+        case _:
+            kinds = kind_of(shown), kind_of(given)
+            return None if kinds[0] == kinds[1] else f"{where} is {kinds[1]}, not {kinds[0]}"
+    return next((fault for fault in faults if fault is not None), None)
+
+
+def changes(before: JsonValue, after: JsonValue) -> tuple[str, ...]:
+    """What is different, as `pages: 3 -> 4`; at most MOST_CHANGES, saying so."""
+    found: list[str] = []
+    for change in _changes(before, after, ""):
+        if len(found) == MOST_CHANGES:
+            return (*found, "and more")
+        found.append(change)
+    return tuple(found)
+
+
+def _changes(before: JsonValue, after: JsonValue, where: str) -> Iterator[str]:
+    match before, after:
+        case dict(), dict():
+            for key in dict.fromkeys((*before, *after)):
+                path = f"{where}.{key}" if where else key
+                if key not in after:
+                    yield f"{path}: {brief(before[key])} left out"
+                elif key not in before:
+                    yield f"{path}: {brief(after[key])} added"
+                else:
+                    yield from _changes(before[key], after[key], path)
+        case list(), list() if len(before) == len(after):
+            for index, (old, new) in enumerate(zip(before, after, strict=True)):
+                yield from _changes(old, new, f"{where}[{index}]")
+        case _:
+            if before != after or kind_of(before) != kind_of(after):
+                told = f"{brief(before)} -> {brief(after)}"
+                yield f"{where}: {told}" if where else told

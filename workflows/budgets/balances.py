@@ -1,0 +1,298 @@
+"""Budgets: whether a call may begin, what it was paid from, and what comes when one is used up.
+
+A call in progress is never cut: what has to leave its place waits until all calls have ended.
+Calls are counted when they begin, so a budget of N calls is N calls; tokens, money and time are
+known when a call ends.
+"""
+
+from collections.abc import Coroutine, Iterator
+from typing import Literal, TypeVar
+
+from activities.contracts import AgentResponse, SkillResult, Spent
+from dsl.errors import BudgetExceeded
+from dsl.model.budgets import Budget
+from dsl.model.terms import ApprovalTerms, AskTerms
+from dsl.values import Json
+from workflows.approvals.approval_wait import ask
+from workflows.core.location import Place, Redirected, RunLeft
+from workflows.core.memory import Pot
+from workflows.core.requests import Decision
+from workflows.core.scope import Interrupted, Leaving, Scope
+from workflows.core.state import RunState
+
+Paid = Literal["model_calls", "tool_calls"]
+Personas = tuple[str, ...]
+T = TypeVar("T")
+
+_DIGITS = 9
+"""Of dollars and seconds: eight calls of 0.1 are 0.8, and nothing less."""
+
+_PAYS: dict[Paid, tuple[str, ...]] = {
+    "model_calls": ("tokens", "money", "model_calls", "working_time"),
+    "tool_calls": ("tool_calls", "working_time"),
+}
+"""The kinds of budgets that a call is paid from."""
+
+
+async def allowed(
+    scope: Scope, place: Place, personas: Personas, kind: Paid, *, boundary: bool = True
+) -> tuple[str, ...]:
+    """Stands before each call of a plan with budgets, and counts it.
+
+    Args:
+        scope: the run.
+        place: of the call.
+        personas: whose plans, and whose turn, it belongs to; outermost first.
+        kind: of call.
+        boundary: whether the run may continue as new here, should a person be asked.
+
+    Returns:
+        What its agent should know: the budgets that are nearly used up.
+
+    Raises:
+        BudgetExceeded: a budget is used up, and the run stops.
+        Redirected: the team is left for another.
+        RunLeft: so is everything that the run is in the middle of.
+    """
+    state = scope.state
+    paying = [budget for budget in _covering(scope, place, personas) if budget.kind in _PAYS[kind]]
+    while True:
+        if scope.leaving is not None:
+            await _until_abandoned(scope, scope.leaving)
+            continue
+        empty = next((one for one in paying if _used_up(one, _pot(state, one), place)), None)
+        if empty is None:
+            break
+        await _decide(scope, place, empty, _pot(state, empty), boundary=boundary)
+    for budget in paying:
+        if budget.kind == kind:
+            _add(scope, place, budget, 1)
+    return tuple(_notices(state, paying))
+
+
+async def _until_abandoned(scope: Scope, leaving: Leaving) -> None:
+    """Stand still: who leaves stops this way too, unless they are stopped themselves."""
+    await scope.wait_until(lambda: leaving.abandoned, None, leaving.because, boundary=False)
+
+
+async def in_flight(scope: Scope, call: Coroutine[None, None, T]) -> T:
+    """Await a call that is in progress meanwhile."""
+    scope.in_flight += 1
+    try:
+        return await call
+    finally:
+        scope.in_flight -= 1
+
+
+def paid(
+    scope: Scope, place: Place, personas: Personas, what: AgentResponse | SkillResult | Spent,
+    model: str = "",
+) -> None:  # fmt: skip
+    """Take what a call used from the budgets that cover it."""
+    usage, cost, unpriced = None, None, False
+    if not isinstance(what, SkillResult):
+        usage, cost = what.usage, what.cost
+        unpriced = what.unpriced or (usage is not None and cost is None)
+    tokens = usage.input_tokens + usage.output_tokens if usage is not None else 0
+    amounts = {"tokens": tokens, "money": cost, "working_time": what.seconds}
+    for budget in _covering(scope, place, personas):
+        if amounts.get(budget.kind):
+            _add(scope, place, budget, amounts[budget.kind] or 0)
+        if unpriced and budget.kind == "money":
+            pot = _pot(scope.state, budget)
+            if not pot.unpriced:
+                pot.unpriced = model or "a model"
+                place.note(scope, "budget", _unheld(budget, pot), status="unpriced")
+
+
+def limit_of(budget: Budget, pot: Pot | None) -> float:
+    """What it allows by now: people may have extended it."""
+    return round(budget.limit + pot.extended, _DIGITS) if pot is not None else budget.limit
+
+
+def _covering(scope: Scope, place: Place, personas: Personas) -> Iterator[Budget]:
+    for budget in scope.plan.budgets:
+        if budget.covers(place.team, personas):
+            yield budget
+
+
+def _pot(state: RunState, budget: Budget) -> Pot:
+    pot = state.pots.get(budget.id)
+    if pot is None:
+        pot = state.pots[budget.id] = Pot()
+    return pot
+
+
+def _used_up(budget: Budget, pot: Pot, place: Place) -> bool:
+    """Whether nothing more is paid from it; the team that it leads to works all the same."""
+    unheld = pot.unpriced and not pot.unpriced_allowed
+    if pot.used < limit_of(budget, pot) and not unheld:
+        return False
+    if pot.visit is None:
+        return True
+    led_to = f":{budget.next_team}#{pot.visit}/"
+    return (place.team, place.visit) != (budget.next_team, pot.visit) and led_to not in place.track
+
+
+def _add(scope: Scope, place: Place, budget: Budget, value: float) -> None:
+    pot = _pot(scope.state, budget)
+    pot.used = round(pot.used + value, _DIGITS)
+    if not pot.warned and pot.used >= budget.warn_at * limit_of(budget, pot):
+        pot.warned = True
+        place.note(scope, "budget", _so_far(budget, pot), status="warned")
+
+
+def _notices(state: RunState, paying: list[Budget]) -> Iterator[str]:
+    for budget in paying:
+        pot = _pot(state, budget)
+        if pot.warned:
+            yield f"[Note: {_so_far(budget, pot)}. Come to an end with what is left.]"
+
+
+def _so_far(budget: Budget, pot: Pot) -> str:
+    limit = limit_of(budget, pot)
+    share = f"{pot.used / limit:.0%}"
+    return f"{share} of {budget.told} is used, {budget.share(pot.used, limit)}"
+
+
+def _unheld(budget: Budget, pot: Pot) -> str:
+    return f"{budget.told} cannot be held: {pot.unpriced} has no price on its worker"
+
+
+def _exceeded(budget: Budget, pot: Pot) -> str:
+    if pot.unpriced and not pot.unpriced_allowed:
+        return _unheld(budget, pot)
+    used = budget.share(pot.used, limit_of(budget, pot))
+    return f"{budget.told} is used up, {used}"
+
+
+async def _decide(scope: Scope, place: Place, budget: Budget, pot: Pot, *, boundary: bool) -> None:
+    because = _exceeded(budget, pot)
+    match budget.on_exceeded:
+        case "ask":
+            await _ask(scope, place, budget, pot, because, boundary=boundary)
+        case "route" if (team := _leads_to(scope.state, budget, pot)) is not None:
+            await _leave(scope, because)
+            if pot.visit is None:
+                pot.visit = scope.state.visits.get(team, 0) + 1
+                place.note(scope, "budget", because, status="routed", next_team=team)
+            _go(budget, team, because)
+        case _:
+            await _stop(scope, budget, pot, because)
+
+
+def _leads_to(state: RunState, budget: Budget, pot: Pot) -> str | None:
+    """Where the budget leads: once, so until that visit has begun, and in no cancelled run.
+
+    Whoever is on the way there may still ask it in a `finally`.
+    """
+    team = budget.next_team
+    if team is None or state.stop_by is not None:
+        return None
+    begun = pot.visit is not None and state.visits.get(team, 0) >= pot.visit
+    return None if begun else team
+
+
+async def _stop(scope: Scope, budget: Budget, pot: Pot, because: str) -> None:
+    await _leave(scope, because)
+    raise BudgetExceeded(
+        f"Budget exceeded: {because}",
+        limit=f"budget_{budget.kind}",
+        allowed=limit_of(budget, pot),
+    )
+
+
+def _go(budget: Budget, team: str | None, because: str) -> None:
+    """Leave what the budget is of: its team, or everything."""
+    if budget.scope == "team" and team is not None:
+        raise Redirected(team, because)
+    raise RunLeft(team, because)
+
+
+async def _leave(scope: Scope, because: str) -> None:
+    """Wait until every call has ended; none begins meanwhile."""
+    leaving = scope.leaving = Leaving(because)
+    try:
+        if scope.in_flight:
+            await scope.wait_until(lambda: scope.in_flight == 0, None, because, boundary=False)
+    except BaseException:
+        leaving.abandoned = True
+        raise
+    finally:
+        scope.leaving = None
+
+
+async def _ask(
+    scope: Scope, place: Place, budget: Budget, pot: Pot, because: str, *, boundary: bool
+) -> None:
+    """Let a person extend it; of several ways that find it used up, one asks."""
+    here = place.key
+    if pot.asking not in (None, here):
+        await scope.wait_until(lambda: pot.asking is None, None, f"decision about {budget.told}")
+        return
+    pot.asking = here
+    at = place._replace(path=f"budget/{budget.id}")
+    asked = budget.terms or AskTerms()
+    terms = ApprovalTerms.model_validate(
+        {**asked.model_dump(exclude={"prompt"}), "editable": True, "schema": _EXTENSION}
+    )
+    prompt = asked.prompt or (
+        f"{because[0].upper()}{because[1:]}. Approve to extend it by `extend_by` (0: end the run "
+        "with what there is), reject to stop the run"
+    )
+    try:
+        decision = await ask(
+            scope,
+            at,
+            prompt,
+            show={EXTEND_BY: budget.limit},
+            terms=terms,
+            boundary=boundary,
+        )
+    except (Interrupted, GeneratorExit):
+        raise  # the run comes back here, and goes on asking
+    except BaseException:
+        pot.asking = None
+        raise
+    pot.asking = None
+    await _decided(scope, place, budget, pot, decision, because)
+
+
+async def _decided(
+    scope: Scope, place: Place, budget: Budget, pot: Pot, decision: Decision | None, because: str
+) -> None:
+    if decision is None or decision.verdict == "rejected":
+        why = "nobody decided in time"
+        if decision is not None and decision.how != "deadline":
+            why = f"{decision.by} allows no more"
+        await _stop(scope, budget, pot, f"{because}; {why}")
+    elif (more := extended_by(decision)) > 0:
+        pot.extended += more
+        pot.unpriced_allowed = bool(pot.unpriced)
+        pot.warned = pot.used >= budget.warn_at * limit_of(budget, pot)
+        told = f"{budget.told} is extended by {budget.amount(more)}, by {decision.by}"
+        place.note(scope, "budget", told, status="extended")
+    else:
+        told = f"{because}; {decision.by} ends the run with what there is"
+        if scope.state.stop_by is not None:
+            await _stop(scope, budget, pot, told)
+        await _leave(scope, told)
+        _go(budget, None, told)
+
+
+EXTEND_BY = "extend_by"
+"""What the question shows: by how much an approval extends the budget."""
+
+_EXTENSION: Json = {
+    "type": "object",
+    "properties": {EXTEND_BY: {"type": "number", "minimum": 0}},
+    "required": [EXTEND_BY],
+    "additionalProperties": False,
+}
+
+
+def extended_by(decision: Decision) -> float:
+    """How much a person adds to a budget."""
+    shown = decision.payload
+    more = shown.get(EXTEND_BY) if isinstance(shown, dict) else None
+    return float(more) if isinstance(more, int | float) else 0.0

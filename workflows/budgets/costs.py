@@ -1,0 +1,107 @@
+"""What a run has used: by team, task, persona, model and tool. Pure functions over RunState."""
+
+from collections.abc import Callable, Iterable
+
+from dsl.model.budgets import Budget
+from dsl.model.plan import Plan
+from workflows.budgets.balances import limit_of
+from workflows.core.memory import Pot, Tally
+from workflows.core.state import RunState
+from workflows.core.usage import DIGITS
+from workflows.core.views import BudgetUse, CostReport, CostRow
+
+_MOST = {"tasks": 50}
+_MOST_OTHERS = 20
+"""Rows in one answer: the plain `temporal` command line shows no large ones."""
+_LONGEST_NAME = 80
+
+
+def report(plan: Plan | None, state: RunState) -> CostReport:
+    """The answer of the query `cost`."""
+    tallies = list(state.tallies.values())
+    tables = {
+        "teams": _rows(tallies, lambda tally: tally.task.partition("/")[0]),
+        "tasks": _rows(tallies, lambda tally: tally.task),
+        "personas": _rows(tallies, lambda tally: tally.persona),
+        "models": _rows(tallies, _model),
+        "tools": _rows(tallies, lambda tally: tally.tool),
+    }
+    shown = {name: _costliest(rows, _MOST.get(name, _MOST_OTHERS)) for name, rows in tables.items()}
+    budgets = uses(plan, state)
+    left_out = {name: len(rows) - len(shown[name]) for name, rows in tables.items()}
+    left_out["budgets"] = len(budgets) - len(_fullest(budgets))
+    return CostReport(
+        total=_row("total", tallies),
+        **shown,
+        budgets=_fullest(budgets),
+        left_out={name: number for name, number in left_out.items() if number},
+    )
+
+
+def uses(plan: Plan | None, state: RunState) -> tuple[BudgetUse, ...]:
+    """How much of each budget is used."""
+    if plan is None:
+        return ()
+    return tuple(_use(budget, state.pots.get(budget.id) or Pot()) for budget in plan.budgets)
+
+
+def _use(budget: Budget, pot: Pot) -> BudgetUse:
+    limit = limit_of(budget, pot)
+    unheld = pot.unpriced and not pot.unpriced_allowed
+    return BudgetUse(
+        id=budget.id,
+        used=round(pot.used, 6),
+        limit=limit,
+        on_exceeded=budget.on_exceeded,
+        state="not_held" if unheld else "used_up" if pot.used >= limit
+        else "warned" if pot.warned else "open",
+        extended=pot.extended,
+    )  # fmt: skip
+
+
+def _model(tally: Tally) -> str:
+    return tally.model or ("" if tally.tool else "legacy agents")
+
+
+def _rows(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> list[CostRow]:
+    groups: dict[str, list[Tally]] = {}
+    for tally in tallies:
+        key = name(tally)
+        if key:
+            groups.setdefault(key, []).append(tally)
+    return [_row(key, group) for key, group in groups.items()]
+
+
+def _row(name: str, tallies: list[Tally]) -> CostRow:
+    costs = [tally.cost for tally in tallies if tally.cost is not None]
+    return CostRow(
+        name=name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…",
+        calls=sum(tally.calls for tally in tallies),
+        input_tokens=sum(tally.input_tokens for tally in tallies),
+        output_tokens=sum(tally.output_tokens for tally in tallies),
+        cached_tokens=sum(tally.cached_tokens for tally in tallies),
+        cost=round(sum(costs), DIGITS) if costs else None,
+        unpriced=sum(tally.unpriced for tally in tallies),
+        untold=sum(tally.untold for tally in tallies),
+        seconds=round(sum(tally.seconds for tally in tallies), 2),
+    )
+
+
+def _weight(row: CostRow) -> tuple[float, int, int]:
+    return (row.cost or 0.0, row.input_tokens + row.output_tokens, row.calls)
+
+
+def _costliest(rows: list[CostRow], most: int) -> tuple[CostRow, ...]:
+    """The rows in the order in which they began, without those that used least."""
+    if len(rows) <= most:
+        return tuple(rows)
+    kept = {row.name for row in sorted(rows, key=_weight, reverse=True)[:most]}
+    return tuple(row for row in rows if row.name in kept)[:most]
+
+
+def _fullest(budgets: tuple[BudgetUse, ...]) -> tuple[BudgetUse, ...]:
+    if len(budgets) <= _MOST_OTHERS:
+        return budgets
+    fullest = sorted(budgets, key=lambda use: use.used / use.limit, reverse=True)[:_MOST_OTHERS]
+    kept = {use.id for use in fullest}
+    return tuple(use for use in budgets if use.id in kept)

@@ -1,0 +1,118 @@
+"""Stopping: what a run still does once it is cancelled, and for how long.
+
+What is in progress is cancelled first, and `finally` steps run on the way out. Then come the teams
+that `on_cancel` names. All of it has one time limit, and whatever fails there changes nothing: the
+run ends as cancelled.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from dsl.errors import TeamError
+from dsl.model.plan import Plan
+from workflows.control.pause_and_amend import give_up
+from workflows.core.location import Interpreter, Place, Redirected, Returned
+from workflows.core.memory import Routed, Track
+from workflows.core.results import result
+from workflows.core.scope import Scope
+from workflows.core.state import MAIN, RunState
+from workflows.core.views import TeamResult
+
+_ON_CANCEL = "on_cancel "
+"""What the tracks that clean up are called, before the name of their team."""
+
+
+def begin_to_stop(scope: Scope) -> float:
+    """The time at which the run ends; told by the first who notices that it was cancelled.
+
+    Nobody may come any more to let a paused run go on, so it is not paused from here on.
+    """
+    state = scope.state
+    if state.stop_by is None:
+        state.stop_by = scope.time() + scope.plan.limits.cancel_timeout
+        state.paused = None
+        main = state.main
+        place = Place(MAIN, main.team or "", main.visit, "", "")
+        place.note(scope, "control", told(scope.cancelled()), status="cancelled")
+        give_up(state, scope.now())
+    return state.stop_by
+
+
+def told(reason: str | None) -> str:
+    """Why the run ends, in a sentence."""
+    return f"cancelled {reason}" if reason else "cancelled"
+
+
+async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]) -> None:
+    """Do what a cancelled run still has to do, as long as there is time.
+
+    In a coroutine of its own, since the one around it is cancelled. Nothing leads elsewhere from
+    there, and nothing fails the run.
+    """
+    seconds = begin_to_stop(scope) - scope.time()
+
+    async def job() -> None:
+        try:
+            await work()
+        except Returned:
+            pass  # that ends it, and fails nothing
+        except (TeamError, Redirected) as left:
+            because = f"{type(left).__name__}: {left}"
+            Place(MAIN, "", 0, "", name).note(scope, "step", because, status="failed")
+
+    if seconds > 0:
+        finished = await scope.together({name: job}, enough=bool, seconds=seconds)
+        if finished:
+            return
+    place = Place(MAIN, "", 0, "", name)
+    limit = scope.plan.limits.cancel_timeout
+    place.note(scope, "step", f"cancel_timeout: {limit:g} s are over", status="cancelled")
+
+
+async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
+    """Let the teams of `on_cancel` clean up.
+
+    Returns:
+        What the run came to before that, with all that was used and decided in the end.
+    """
+    begin_to_stop(scope)
+    partial = result(scope, "cancelled", told(scope.cancelled()))
+    for team, track in _cleaners(scope.plan, scope.state).items():
+        await at_last(scope, team, lambda team=team, track=track: _clean_up(
+            team, track, scope, interpreter
+        ))  # fmt: skip
+    spent = result(scope, "cancelled", partial.because)
+    return spent.model_copy(update={"context": partial.context, "output": partial.output})
+
+
+def _cleaners(plan: Plan, state: RunState) -> dict[str, str]:
+    """`{team: the track that it cleans up after}`: each open team's own, or else the run's."""
+    found: dict[str, str] = {}
+    for name, track in state.tracks.items():
+        team = plan.teams.get(track.team or "") if track.visit else None
+        named = (team.on_cancel if team is not None else None) or plan.on_cancel
+        if named is not None and (team is not None or name == MAIN):
+            found.setdefault(named, name)
+    return found
+
+
+async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) -> None:
+    """One team, on a track of its own that sees what the cancelled one saw, its tasks too."""
+    state = scope.state
+    left = state.tracks[of]
+    frame = state.frames.get(f"{of}:{left.team}#{left.visit}")
+    latest = dict(left.latest)
+    if frame is not None and left.team is not None:
+        latest[left.team] = frame.tasks
+    name = f"{_ON_CANCEL}{team}"
+    state.tracks[name] = Track(
+        context=left.context,
+        team=team,
+        routed=Routed(reason="cancelled", because=told(scope.cancelled()), from_team=left.team),
+        latest=latest,
+    )
+    try:
+        await interpreter.follow(name)
+    except TeamError as error:
+        here = state.tracks[name]
+        place = Place(name, here.team or team, here.visit, "", "")
+        place.note(scope, "control", f"{type(error).__name__}: {error}", status="failed")

@@ -1,0 +1,42 @@
+"""Forking: a run that goes on from a point of another one. Pure functions over RunState.
+
+What that run had done and used counts on. What people said to it does not: its open questions, its
+pauses and what it was to remember of approvals stay with it; its decisions stay readable.
+"""
+
+from datetime import datetime
+
+from dsl.errors import RunRefused
+from workflows.control.pause_and_amend import amend, note, refusal
+from workflows.core.messages import AmendInput, ForkInput
+from workflows.core.state import RunState
+
+_ASKING = ":ask"
+"""The end of the keys under which a step keeps what it has asked."""
+
+
+def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
+    """Make the other run's state this one's own, with the context as it was asked for.
+
+    Raises:
+        RunRefused: the context cannot be changed so.
+    """
+    for key in [key for key in state.blocks if key.endswith(_ASKING)]:
+        del state.blocks[key]  # asked anew, by this run
+    state.pending, state.amendments, state.skips = {}, [], {}
+    state.doing, state.talking, state.remembered = {}, [], {}
+    state.notices = {}  # its people were told of its own questions
+    state.paused = state.redirect = state.stop_by = None
+    state.decisions = {
+        id: taken if taken.run is not None else taken.model_copy(update={"run": asked.run})
+        for id, taken in state.decisions.items()
+    }
+    why = f": {asked.why}" if asked.why else ""
+    note(state, "control", f"forked from {asked.run} at {at} by {asked.by}{why}", now)
+    if asked.updates:
+        change = AmendInput(updates=asked.updates, by=asked.by, why=asked.why)
+        wrong = refusal(state, change)
+        if wrong is not None:
+            raise RunRefused(wrong)
+        state.amendments.append(change)
+        amend(state, now)

@@ -1,0 +1,186 @@
+"""Pause, resume, amend: what people may do to a run while it runs. Pure functions over RunState.
+
+Paused means quiet: nothing new starts, running calls finish, queries answer, decisions are
+taken, and no deadline runs (design 5).
+"""
+
+from datetime import datetime, timedelta
+
+from dsl.errors import ContextConflict, listed
+from dsl.evaluate.context import apply
+from dsl.model.plan import Plan
+from dsl.paths import overlap, parse
+from dsl.sizes import too_large
+from dsl.values import Json
+from workflows.core.memory import Noted
+from workflows.core.messages import AmendInput, Control, RedirectInput
+from workflows.core.state import RunState
+from workflows.core.views import Paused, TrailKind
+
+_CANCELLED = "the run is cancelled: what it still does has its time"
+
+MOST_PATHS = 100
+"""That one amendment changes."""
+
+LONGEST_PATH = 300
+MOST_PARTS = 50
+_SHOWN = 60
+
+
+def pause(state: RunState, asked: Control, now: datetime) -> None:
+    """Start nothing new from here on; a second pause changes nothing."""
+    if state.stop_by is not None:
+        note(state, "refused", _CANCELLED, now)
+    elif state.paused is None:
+        since = now.isoformat(timespec="milliseconds")
+        state.paused = Paused(by=asked.by, why=asked.why, since=since)
+        note(state, "control", _told("paused", asked.by, asked.why), now)
+
+
+def resume(state: RunState, asked: Control, now: datetime) -> None:
+    """Go on; deadlines move by as long as the run was paused."""
+    if state.paused is None:
+        return
+    for key, request in state.pending.items():
+        away = now - datetime.fromisoformat(max(state.paused.since, request.since))
+        moved = None if request.deadline is None else _moved(request.deadline, away)
+        stood_still = request.stood_still + away.total_seconds()
+        state.pending[key] = request.model_copy(
+            update={"deadline": moved, "stood_still": stood_still}
+        )
+    state.paused = None
+    note(state, "control", _told("resumed", asked.by, asked.why), now)
+
+
+def _moved(deadline: str, by: timedelta) -> str:
+    return (datetime.fromisoformat(deadline) + by).isoformat(timespec="milliseconds")
+
+
+def over(state: RunState, *, done: bool) -> str | None:
+    """Why there is no next step any more to which a word could apply, or None."""
+    if state.stop_by is not None:
+        return _CANCELLED
+    return "the run has ended" if done else None
+
+
+def refusal(state: RunState, asked: AmendInput) -> str | None:
+    """Why the context cannot be changed so, or None."""
+    if not asked.updates:
+        return "an amendment changes at least one path of the context"
+    if len(asked.updates) > MOST_PATHS:
+        return f"an amendment changes at most {MOST_PATHS} paths, not {len(asked.updates):,}"
+    for path in asked.updates:
+        if len(path) > LONGEST_PATH or len(parse(path)) > MOST_PARTS:
+            return (
+                f"a path has at most {LONGEST_PATH} characters and {MOST_PARTS} parts; this one "
+                f"has {len(path):,} characters: {path[:_SHOWN]!r}"
+            )
+    try:
+        contexts = _amended(state, asked)
+    except ContextConflict as error:
+        return str(error)
+    told = f"the context with {', '.join(asked.updates)}"
+    return next(filter(None, (too_large(context, told) for context in contexts.values())), None)
+
+
+def _amended(state: RunState, asked: AmendInput) -> dict[str, Json]:
+    """`{track: its context with the amendment}`; a fan-out's branches have contexts of their own.
+
+    Raises:
+        ContextConflict: it cannot be set, or a branch has set it, and would again where all meet.
+    """
+    contexts: dict[str, Json] = {}
+    for name, track in state.tracks.items():
+        for path, _ in track.updates if track.end in ("running", "done") else ():
+            if any(overlap(path, other) for other in asked.updates):
+                raise ContextConflict(
+                    f"the branch {name.rpartition('>')[2]!r} has set the context's {path!r}, which "
+                    "counts where the branches meet; amend it after that"
+                )
+        contexts[name] = apply(track.context, asked.updates)
+    return contexts
+
+
+def amend(state: RunState, now: datetime) -> None:
+    """Apply the amendments that wait, in the order in which they came, to every open track."""
+    for asked in state.amendments:
+        because = _told_amendment(asked)
+        try:
+            contexts = _amended(state, asked)
+        except ContextConflict as error:
+            note(state, "refused", f"{because}: {error}", now)
+            continue
+        for name, context in contexts.items():
+            state.tracks[name].context = context
+        note(state, "control", because, now, tuple(asked.updates))
+    state.amendments.clear()
+
+
+def _told_amendment(asked: AmendInput) -> str:
+    return _told(f"amended {', '.join(asked.updates)}", asked.by, asked.why)
+
+
+def give_up(state: RunState, now: datetime) -> None:
+    """Note what people asked for and the run's end came before."""
+    left = [_told_amendment(asked) for asked in state.amendments]
+    if state.redirect is not None:
+        left.append(told_redirect(state.redirect))
+    for told in left:
+        note(state, "refused", f"the run ended before it was {told}", now)
+    state.amendments.clear()
+    state.redirect = None
+
+
+def refused_redirect(plan: Plan | None, state: RunState, asked: RedirectInput) -> str | None:
+    """Why the run cannot go to that team next, or None."""
+    if state.main.fork is not None:
+        return "branches of a fan-out are under way; they meet first"
+    if plan is None or state.main.team is None:
+        return "the run is not at a team"
+    if asked.team not in plan.teams:
+        return f"the plan has no team {asked.team!r}; it has: {listed(plan.teams)}"
+    return None
+
+
+def redirect(state: RunState, asked: RedirectInput, now: datetime) -> None:
+    """Go to that team at the end of the current one; a later word replaces an earlier one."""
+    state.redirect = asked
+    note(state, "control", told_redirect(asked), now)
+
+
+def told_redirect(asked: RedirectInput) -> str:
+    """The redirection as the trail tells it."""
+    return _told(f"redirected to {asked.team}", asked.by, asked.why)
+
+
+def worker_blocked(state: RunState, asked: Control, now: datetime) -> None:
+    """Record that a watchdog ended a worker which the run had blocked."""
+    note(state, "control", f"the worker {asked.by} was ended: {asked.why}", now, status="blocked")
+
+
+def note(
+    state: RunState,
+    kind: TrailKind,
+    because: str,
+    now: datetime,
+    updated: tuple[str, ...] = (),
+    status: str | None = None,
+) -> None:
+    """Keep in the trail what people did to the run, where the run was."""
+    main = state.main
+    state.note(
+        Noted(
+            number=state.trail_length + 1,
+            at=now.timestamp(),
+            kind=kind,
+            team=main.team or "",
+            visit=main.visit,
+            status=status,
+            because=because,
+            updated=updated,
+        )
+    )
+
+
+def _told(what: str, by: str, why: str) -> str:
+    return f"{what} by {by}: {why}" if why else f"{what} by {by}"

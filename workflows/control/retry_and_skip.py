@@ -1,0 +1,194 @@
+"""Retry and skip: what people say of one task of a run. Pure functions over RunState.
+
+A failed task that says `on_failure: ask` waits under a request of its own: `team/task/failed#1`.
+Any task may be skipped: before it begins, in the middle of its call or wait, or when it failed.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from dsl.errors import listed, nearest
+from dsl.model.approvers import approvers_within
+from dsl.model.plan import Plan
+from dsl.model.step_paths import names_a_way, step_paths, within_rounds
+from dsl.person_names import is_among
+from dsl.sizes import MOST_SHOWN, too_large
+from workflows.control.pause_and_amend import note
+from workflows.core.messages import RetryInput, SkipInput
+from workflows.core.requests import Decision, How, Pending
+from workflows.core.state import MAIN, RunState
+
+CHOICES = ("retry", "skip", "fail")
+"""What a person may say of a failed task."""
+
+FAILED = "failed"
+"""The last part of the place at which a failed task waits."""
+
+_FAILED_AT = f"/{FAILED}#"
+
+
+def retry_refusal(state: RunState, asked: RetryInput) -> str | None:
+    """Why no task can be tried again so, or None."""
+    found = _failed(state, asked.task)
+    return found if isinstance(found, str) else _not_allowed(found, asked.by)
+
+
+def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decision:
+    """Try the failed task again; it is not refused."""
+    request = _failed(state, asked.task)
+    assert isinstance(request, Pending)
+    decision = Decision(
+        id=request.id, verdict="retried", by=asked.by, comment=asked.why, at=_told(at), how=how,
+    )  # fmt: skip
+    del state.pending[request.id]
+    state.decide(decision)
+    return decision
+
+
+def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> str | None:
+    """Why the task cannot be skipped, or None."""
+    large = too_large(asked.value, "`value`", MOST_SHOWN)
+    if large is not None:
+        return large
+    found = _place(plan, state, asked.task)
+    if isinstance(found, tuple):
+        request = _waiting(state, found[0])
+        if request is not None:
+            unasked = _named_approver(plan, found[0], asked.by) if request.choices else None
+            return _not_allowed(request, asked.by) or _no_value(request, asked) or unasked
+        return _not_skippable(plan, state, found[0], asked)
+    return found
+
+
+def skip(
+    plan: Plan | None,
+    state: RunState,
+    asked: SkipInput,
+    at: datetime,
+    how: How,
+    cut: Callable[[str], None],
+) -> Decision:
+    """Skip the task, now or when it begins; it is not refused. `cut` ends its call."""
+    found = _place(plan, state, asked.task)
+    assert isinstance(found, tuple)
+    (key,) = found
+    request = _waiting(state, key)
+    id = request.id if request else f"{key}/skipped#{state.executed(f'?{key}/skipped')}"
+    decision = Decision(
+        id=id, verdict="skipped", by=asked.by, comment=asked.why, at=_told(at), how=how,
+        payload=asked.value,
+    )  # fmt: skip
+    state.decide(decision, awaited=request is not None)
+    if request is not None:
+        del state.pending[id]
+        return decision
+    state.skips[key] = asked
+    why = f": {asked.why}" if asked.why else ""
+    note(state, "control", f"{key} is to be skipped, says {asked.by}{why}", at)
+    cut(key)
+    return decision
+
+
+def _told(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds")
+
+
+def _failed(state: RunState, task: str | None) -> Pending | str:
+    """The failed task that waits, or why there is none of that name."""
+    waiting = [request for request in state.pending.values() if request.choices]
+    if task is not None:
+        waiting = [request for request in waiting if task in _names(request.id)]
+    if len(waiting) == 1:
+        return waiting[0]
+    known = [request.id.rpartition(_FAILED_AT)[0] for request in state.pending.values()
+             if request.choices]  # fmt: skip
+    if not known:
+        return "no failed task waits for a word; only tasks with `on_failure: ask` do"
+    if task is None:
+        return f"several failed tasks wait; name one: {listed(known)}"
+    return f"no failed task {task!r} waits; there is: {listed(known)}"
+
+
+def _names(request: str) -> Iterator[str]:
+    """What people may call a failed task: the request's id, and its place's ends."""
+    yield request
+    place = request.rpartition(_FAILED_AT)[0]
+    while place:
+        yield place
+        place = place.partition("/")[2]
+
+
+def _waiting(state: RunState, key: str) -> Pending | None:
+    """The request under which a task waits for a person, failed or not."""
+    for id, request in state.pending.items():
+        place = id.rpartition("#")[0]
+        if place in (key, f"{key}/{FAILED}"):
+            return request
+    return None
+
+
+def _not_allowed(request: Pending, by: str) -> str | None:
+    if request.approvers and not is_among(by, request.approvers):
+        return f"{by!r} may not decide {request.id!r}; allowed: {listed(request.approvers)}"
+    return None
+
+
+def _no_value(request: Pending, asked: SkipInput) -> str | None:
+    if request.choices or asked.value is None:
+        return None
+    return f"{request.id!r} is an approval: a skipped one is not given and has no value"
+
+
+def _place(plan: Plan | None, state: RunState, task: str) -> tuple[str] | str:
+    """The `team/path` that people mean by a task's name, or why there is none."""
+    if plan is None:
+        return "the run has not begun"
+    for request in state.pending.values():
+        if request.choices and task == request.id:
+            return (request.id.rpartition(_FAILED_AT)[0],)
+    open_now = [*state.doing, *(request.rpartition("#")[0] for request in state.pending)]
+    known = step_paths(plan)
+    if task in open_now or task in known:
+        return (task,)
+    team = state.main.team or ""
+    meant = [
+        key
+        for key in dict.fromkeys((*open_now, *sorted(known)))
+        if key.endswith(f"/{task}") and (key in open_now or key.startswith(f"{team}/"))
+    ]
+    if len(meant) == 1:
+        return (meant[0],)
+    if meant:
+        return f"several tasks are called {task!r}; name one: {listed(meant)}"
+    return f"the plan has no task {task!r}. {nearest(task, known)}".rstrip(". ")
+
+
+def _not_skippable(plan: Plan | None, state: RunState, key: str, asked: SkipInput) -> str | None:
+    """Why a task that waits for nobody cannot be skipped."""
+    within = [other for other in state.doing if other.startswith(f"{key}/")]
+    if within:
+        return f"{key!r} is made of steps; skip the one in progress: {within[-1]!r}"
+    if plan is not None and names_a_way(plan, key):
+        return f"{key!r} is a way of a parallel step; skip a step in it, or the whole step"
+    team, _, name = key.partition("/")
+    main = state.main
+    frame = state.frames.get(f"{MAIN}:{main.team}#{main.visit}")
+    if frame is not None and team == main.team and name in frame.tasks and key not in state.doing:
+        return (
+            f"{key!r} has ended already ({frame.tasks[name].status}); to have it done anew, fork "
+            "the run"
+        )
+    if key not in state.doing and plan is not None and within_rounds(plan, key):
+        return f"{key!r} is in a loop of several rounds at once; skip it when its round runs"
+    return _named_approver(plan, key, asked.by)
+
+
+def _named_approver(plan: Plan | None, key: str, by: str) -> str | None:
+    """Why a person may not leave out the approvals at or below a task, or None."""
+    if plan is None:
+        return None
+    for path, people in approvers_within(plan, key):
+        if not is_among(by, people):
+            place = f"the approval {key!r}" if path == key else f"{key!r}, which may ask {path!r}"
+            return f"{by!r} may not skip {place}; allowed: {listed(people)}"
+    return None

@@ -1,0 +1,216 @@
+"""The pieces of what a run remembers.
+
+Whatever is in the middle of its work keeps its place here, by path: a team visit and a plan
+have a Frame, a block of steps has a Block. So the interpreter, started anew with the same
+state, goes on where it was (decision 0007).
+"""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from pydantic import JsonValue
+
+from activities.contracts import Notice
+from dsl.model.outcomes import Failure, Outcome
+from dsl.model.steps import MergePolicy
+from dsl.values import Json
+from workflows.core.views import Found, TrailEntry, TrailKind
+
+
+def _outcomes() -> dict[str, Outcome]:
+    return {}  # not `dict[str, Outcome]`, which as a factory is four times as slow
+
+
+def _values() -> dict[str, JsonValue]:
+    return {}
+
+
+def _list() -> list[JsonValue]:
+    return []
+
+
+@dataclass(slots=True)
+class Noted:
+    """One event of a run, as it is remembered; `told` makes the TrailEntry that people get."""
+
+    number: int
+    at: float
+    """Seconds of Unix time."""
+    kind: TrailKind
+    team: str
+    visit: int
+    step: str | None = None
+    status: str | None = None
+    because: str = ""
+    next_team: str | None = None
+    updated: tuple[str, ...] = ()
+    seconds: float | None = None
+    tokens: int | None = None
+    found: Found | None = None
+
+    def told(self) -> TrailEntry:
+        """The entry with its time as people read it."""
+        at = datetime.fromtimestamp(self.at, UTC).isoformat(timespec="milliseconds")
+        return TrailEntry(
+            number=self.number, at=at, kind=self.kind, team=self.team, visit=self.visit,
+            step=self.step, status=self.status, because=self.because, next_team=self.next_team,
+            updated=self.updated, seconds=self.seconds, tokens=self.tokens, found=self.found,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Telling:
+    """A notice on its way."""
+
+    notice: Notice
+    id: str
+    """Of the call: `0003.review.sign_off.request`."""
+    team: str
+    visit: int
+    step: str | None
+
+
+@dataclass(slots=True)
+class Frame:
+    """The memory of one team visit, or of one plan in progress."""
+
+    tasks: dict[str, Outcome] = field(default_factory=_outcomes)
+    """Outcomes so far, in the order of their ends."""
+    variables: dict[str, JsonValue] = field(default_factory=_values)
+    input: JsonValue = None
+
+
+@dataclass(slots=True)
+class Block:
+    """How far a list of steps or a loop has come."""
+
+    next: int = 0
+    """The next step of a list; the current round of a loop."""
+    items: list[JsonValue] | None = None
+    """What a loop goes over."""
+    results: list[JsonValue] = field(default_factory=_list)
+    """One entry per finished round."""
+    chosen: int | None = None
+    """The way that a branch took, -1 is `otherwise`; the clause that caught a failure."""
+    began: float | None = None
+    """Unix time at which the step at `next` began; None before it does."""
+    because: str = ""
+    """What its `when` found."""
+    tokens: int = 0
+    """What the run had used by then."""
+    of_others: int = 0
+    """What steps that run at the same time have used since then."""
+    outcome: Outcome | None = None
+    """What came of the work, while something else of the step is still to be done."""
+    left: float | None = None
+    """Seconds that were left of a wait or a time limit when the run continued as new."""
+    ended: dict[str, Outcome] | None = None
+    """What came of those ways of several at once that have ended."""
+    dropped: int = 0
+    """Results of earlier rounds that are not kept any more."""
+    calls_before: int | None = None
+    """Calls that the run had made when the current attempt of a step began."""
+    repeats: dict[str, list[JsonValue]] | None = None
+    """`{digest of a call: [digest of its result, how often in a row, what it is]}` of a loop."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the calls of one task have used, of one model or one skill."""
+
+    task: str
+    """`team/path`."""
+    persona: str = ""
+    model: str = ""
+    """`provider/model`."""
+    tool: str = ""
+    calls: int = 0
+    """Begun; attempts of one call count once, what they used counts all."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+    """US dollars of the calls that have a price."""
+    unpriced: int = 0
+    """Calls that used tokens without a price."""
+    untold: int = 0
+    """Turns of agents that do not tell what they use."""
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Pot:
+    """What is used of one budget, and what became of it."""
+
+    used: float = 0.0
+    extended: float = 0.0
+    """By so much, by people."""
+    warned: bool = False
+    unpriced: str = ""
+    """A model without a price, which a budget of money had to pay for."""
+    unpriced_allowed: bool = False
+    """A person lets it go on all the same."""
+    visit: int | None = None
+    """Of the team that it led to when it was used up."""
+    asking: str | None = None
+    """The place of the call that asks a person about it."""
+
+
+@dataclass(slots=True)
+class Routed:
+    """Why the run came to its current team."""
+
+    reason: str = "entry"
+    because: str = "the run began"
+    from_team: str | None = None
+    error: Failure | None = None
+    """Why that team failed, when it did."""
+    failed_task: str | None = None
+
+    def seen(self) -> Json:
+        """What templates see as `routing`."""
+        error = self.error
+        told: JsonValue = None
+        if error is not None:
+            told = {"task": self.failed_task, "type": error.type, "message": error.message}
+        return {"reason": self.reason, "from": self.from_team, "error": told}
+
+
+@dataclass(slots=True)
+class Fork:
+    """Branches of a fan-out that a track waits for."""
+
+    branches: tuple[str, ...]
+    """The teams that the branches began with, in written order."""
+    visit: int = 0
+    """Of the team that fans out."""
+    concentrator: str | None = None
+    merge: dict[str, MergePolicy] = field(default_factory=dict[str, MergePolicy])
+    left: float | None = None
+    """Seconds that were left to the branches when the run continued as new."""
+
+
+@dataclass(slots=True)
+class Track:
+    """One way through the teams: the run's own, a branch of a fan-out, a team as a step."""
+
+    context: Json = field(default_factory=_values)
+    team: str | None = None
+    """The current team; None before the plan is known and after the end."""
+    visit: int = 0
+    """The current team's visit in this run; 0 before it is entered."""
+    routed: Routed = field(default_factory=Routed)
+    latest: dict[str, dict[str, Outcome]] = field(default_factory=dict[str, dict[str, Outcome]])
+    """`{team: {task: Outcome}}` of each team's latest visit, as seen from this track."""
+    updates: list[tuple[str, JsonValue]] = field(default_factory=list[tuple[str, JsonValue]])
+    """What this track set in the context since it was forked, in order."""
+    branch: bool = False
+    """It is a branch of a fan-out."""
+    fork: Fork | None = None
+    arrived: str | None = None
+    """The concentrator where this branch waits for the others."""
+    end: Literal["running", "done", "failed", "cancelled"] = "running"
+    error: Failure | None = None
+    gathered: dict[str, JsonValue] | None = None
+    """`{branch: {status, data, error}}` for the concentrator that this track visits next."""

@@ -1,0 +1,154 @@
+"""What people and programs say to a run.
+
+Payloads of its start, of signals, updates and queries; plain and small, so that the `temporal`
+CLI takes them whole.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
+
+from dsl.model.plan import Plan
+from dsl.sizes import LONGEST_BY, LONGEST_NAME, LONGEST_WHY
+from dsl.values import Frozen, Json
+
+By = Annotated[str, Field(max_length=LONGEST_BY)]
+Why = Annotated[str, Field(max_length=LONGEST_WHY)]
+Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+"""Of a request, a task, a team."""
+
+
+class ForkInput(Frozen):
+    """Another run, and the point from which this one goes on; its plan comes with it."""
+
+    run: str
+    run_id: str | None = None
+    """Of an earlier run of that id; the latest unless said."""
+    at: str | None = None
+    """The beginning of a visit, `review#2`; where the run failed, unless said."""
+    updates: Json = Field(default_factory=dict[str, JsonValue])
+    """`{dotted path: value}`: what is otherwise in the context."""
+    by: By = "unknown"
+    why: Why = ""
+
+
+class TeamInput(Frozen):
+    """How a run is started: a team the worker knows, inline YAML, a plan, or another run."""
+
+    team: str | None = None
+    """The name of a document in the worker's catalog."""
+    document: str | None = None
+    """Inline YAML; compiled on the worker, which trusts none of it."""
+    plan: Plan | None = None
+    fork: ForkInput | None = None
+    context: Json = Field(default_factory=dict[str, JsonValue])
+    carried: Json | None = None
+    """The state of a run that continues as new; only the run itself writes this."""
+    marked: bool = False
+    """With a plan: ask the worker how the run is to be seen; without one it says so anyway."""
+
+
+WORKER_BLOCKED = "worker_blocked"
+"""The signal by which a watchdog says that the run blocked a worker."""
+
+
+class Control(Frozen):
+    """The payload of the signals `pause`, `resume` and `worker_blocked`."""
+
+    by: By = "unknown"
+    why: Why = ""
+
+
+class AmendInput(Frozen):
+    """The payload of the update `amend`: changes to the context at the next boundary."""
+
+    updates: Json
+    """`{dotted path: value}`."""
+    by: By = "unknown"
+    why: Why = ""
+
+
+class RedirectInput(Frozen):
+    """The payload of the update `redirect`: the team that comes next, whatever the routes say."""
+
+    team: Name
+    by: By = "unknown"
+    why: Why = ""
+
+
+class RetryInput(Frozen):
+    """The payload of the update `retry`: a failed task that waits is tried again."""
+
+    task: Name | None = None
+    """`team/task`, or its end; not needed when just one waits."""
+    by: By = "unknown"
+    why: Why = ""
+
+
+class SkipInput(Frozen):
+    """The payload of the update `skip`: a task is left out, now or when it begins."""
+
+    task: Name
+    """`team/task`, or its end."""
+    value: JsonValue = None
+    """What counts as its data from then on."""
+    by: By = "unknown"
+    why: Why = ""
+
+
+class Answer(Frozen):
+    """The payload of the signals `approve` and `reject`."""
+
+    id: Name
+    """Which request: as the query `pending` gives it, `team/step#visit`."""
+    by: By = "unknown"
+    comment: Why = ""
+    digest: str | None = None
+    """Of what was shown, as `pending` gives it, whole: a request that shows something else by now
+    is not decided by it. Needed where it was changed since it opened, and where the approval says
+    `digest: required`."""
+    payload: JsonValue = None
+    """What shall be instead of what was shown, where the request is `editable`; null too, where it
+    is given."""
+
+    @property
+    def given(self) -> bool:
+        """Whether it says what shall be instead."""
+        return "payload" in self.model_fields_set
+
+    @model_serializer(mode="wrap")
+    def _with_null(self, told: SerializerFunctionWrapHandler) -> Json:
+        """A payload that is given travels also when it is null, which is the default."""
+        return {**told(self), "payload": self.payload} if self.given else told(self)
+
+
+class DecideInput(Answer):
+    """The payload of the update `decide`."""
+
+    decision: Literal["approve", "reject"]
+
+
+class RequestAsked(Frozen):
+    """The argument of the query `request`."""
+
+    id: str
+
+
+class EventsAsked(Frozen):
+    """The argument of the query `events`."""
+
+    since: int = 0
+    """Entries after this number."""
+
+
+_Segment = Annotated[str, Field(max_length=2000)]
+_Path = _Segment | Annotated[tuple[_Segment, ...], Field(max_length=200)]
+
+
+class StateAsked(Frozen):
+    """The argument of the query `state`."""
+
+    path: _Path = ""
+    """Dotted; a list of names where one of them has a dot itself."""
+    start: int = Field(default=0, ge=0)
+    """The character, item or key with which the page begins."""

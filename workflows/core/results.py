@@ -1,0 +1,62 @@
+"""How a run ends: its result, also when it failed, with all that there is by then."""
+
+from typing import get_args
+
+from dsl.errors import LimitExceeded, TeamError
+from dsl.model.outcomes import End, Failure
+from workflows.core.scope import Scope
+from workflows.core.state import MAIN
+from workflows.core.usage import total_cost
+from workflows.core.views import TeamResult
+
+
+class RunFailed(TeamError):
+    """A run that ended otherwise than completed; `result` keeps what there is."""
+
+    def __init__(self, result: TeamResult, cause: TeamError) -> None:
+        self.result = result
+        self.type = type(cause).__name__
+        super().__init__(str(cause))
+
+
+def failed_result(scope: Scope, error: TeamError) -> TeamResult:
+    """The result of a run that an error ended; what was done stays readable."""
+    return result(scope, _end_of(error), str(error), type(error).__name__)
+
+
+_ENDS: dict[str, End] = {
+    end: end for end in get_args(End) if end not in ("completed", "failed", "cancelled")
+}
+"""The bounds of a run, each an end of its own."""
+
+
+def _end_of(error: TeamError) -> End:
+    return _ENDS.get(error.limit, "no_progress") if isinstance(error, LimitExceeded) else "failed"
+
+
+def result(scope: Scope, end: End, because: str, error: str | None = None) -> TeamResult:
+    """What a run came to; `output` is of the team it is in, or was in last."""
+    state = scope.state
+    main = state.main
+    open_frame = state.frames.get(f"{MAIN}:{main.team}#{main.visit}")
+    last = open_frame.tasks if open_frame else main.latest.get(main.routed.from_team or "", {})
+    cost, unpriced = total_cost(state)
+    return TeamResult(
+        end=end,
+        because=because,
+        plan=scope.plan.name,
+        digest=scope.plan.digest,
+        context=main.context,
+        output={name: outcome.data for name, outcome in last.items() if outcome.success},
+        visits=state.visits,
+        teams_run=state.teams_run,
+        model_calls=state.model_calls,
+        skill_calls=state.skill_calls,
+        usage=state.usage,
+        cost=cost,
+        unpriced=unpriced,
+        decisions=tuple(state.decisions.values()),
+        trail_length=state.trail_length,
+        trail_digest=state.trail_digest,
+        error=None if error is None else Failure(type=error, message=because),
+    )

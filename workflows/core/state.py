@@ -1,0 +1,217 @@
+"""RunState: all that a run remembers. Queries read it, continue-as-new carries it."""
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field, fields, replace
+from hashlib import sha256
+from typing import cast
+
+from pydantic import JsonValue, TypeAdapter
+
+from activities.contracts import Marks, OwnQueue, TokenUsage
+from dsl.values import Json
+from workflows.core.memory import Block, Frame, Noted, Pot, Tally, Telling, Track
+from workflows.core.messages import AmendInput, RedirectInput, SkipInput
+from workflows.core.requests import Decision, Pending
+from workflows.core.views import Paused
+
+MOST_DECISIONS = 500
+"""That a run remembers, of each kind."""
+
+_TRAIL_KEPT = 1000
+
+_TRAIL_CARRIED = 100
+
+MAIN = "main"
+
+_ONE_END = str.maketrans("/|!", ":::")
+"""What ends the name of a branch in a place."""
+
+
+def _within(key: str, place: str) -> bool:
+    if not place.startswith(key):
+        return False
+    return len(place) == len(key) or key.endswith(":") or place[len(key)] in ":/|!"
+
+
+@dataclass(slots=True)
+class RunState:
+    """All that a run remembers."""
+
+    tracks: dict[str, Track] = field(default_factory=lambda: {MAIN: Track()})
+    teams_run: int = 0
+    visits: dict[str, int] = field(default_factory=dict[str, int])
+    """`{team: starts in this run}`, over all tracks."""
+    seen: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Context fingerprints by team, where no-progress detection is on."""
+    frames: dict[str, Frame] = field(default_factory=dict[str, Frame])
+    blocks: dict[str, Block] = field(default_factory=dict[str, Block])
+    executions: dict[str, int] = field(default_factory=dict[str, int])
+    """How often each step has run in this run, by `team/path`."""
+    calls: int = 0
+    """Activities so far; numbers their ids."""
+    model_calls: int = 0
+    skill_calls: int = 0
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    queues: dict[str, OwnQueue] = field(default_factory=dict[str, OwnQueue])
+    """`{provider: the queue that it is called through}`, where a worker has named one."""
+    tallies: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    """What was used, by task and model or skill."""
+    pots: dict[str, Pot] = field(default_factory=dict[str, Pot])
+    """What is used of each budget, by its id; of those that some call has touched."""
+    marks: Marks | None = None
+    """How the run is to be seen from outside."""
+    pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
+    decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
+    unread: list[str] = field(default_factory=list[str])
+    """Ids of decisions that the steps which asked have yet to read."""
+    paused: Paused | None = None
+    amendments: list[AmendInput] = field(default_factory=list[AmendInput])
+    """Changes to the context that wait for the next boundary."""
+    redirect: RedirectInput | None = None
+    """Where the run goes at the end of the current team, whatever its routes say."""
+    remembered: dict[str, Decision] = field(default_factory=dict[str, Decision])
+    """Approvals that answer equal requests: `{team/step digest: the decision}`."""
+    conversations: dict[str, str] = field(default_factory=dict[str, str])
+    """`{conversation: the name of its latest turn}`."""
+    talking: list[str] = field(default_factory=list[str])
+    """Conversations in which an agent has its turn just now."""
+    skips: dict[str, SkipInput] = field(default_factory=dict[str, SkipInput])
+    """`{team/path}` of the tasks that people skip, until they would begin or are cut."""
+    stop_by: float | None = None
+    """Unix time at which a cancelled run ends, whatever it still does; None while it is not."""
+    notices: dict[str, Telling] = field(default_factory=dict[str, Telling])
+    """`{id: what is on its way to people}`."""
+    signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
+    """Payloads of named signals that nobody has waited for yet."""
+    doing: dict[str, float] = field(default_factory=dict[str, float])
+    """`{step: Unix time of its begin}` of the steps in progress, outermost first."""
+    trail: list[Noted] = field(default_factory=list[Noted])
+    """The latest entries; all of them can be told from history."""
+    trail_length: int = 0
+    trail_digest: str = ""
+
+    @property
+    def main(self) -> Track:
+        """The run's own track."""
+        return self.tracks[MAIN]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in and out, over the whole run."""
+        return self.usage.input_tokens + self.usage.output_tokens
+
+    def note(self, entry: Noted, fingerprint: str = "") -> None:
+        """Add to the trail; the digest chains what was decided, not when."""
+        self.trail_length += 1
+        self.trail.append(entry)
+        if len(self.trail) > 2 * _TRAIL_KEPT:
+            del self.trail[:_TRAIL_KEPT]
+        line = (
+            f"{self.trail_digest}|{entry.kind}|{entry.team}|{entry.visit}|{entry.step}|"
+            f"{entry.status}|{entry.because}|{entry.next_team}|{fingerprint}"
+        )
+        self.trail_digest = sha256(
+            line.encode("utf-8", "surrogatepass"), usedforsecurity=False
+        ).hexdigest()[:16]
+
+    def carried(self) -> Json:
+        """What a run takes along when it continues as new; of the trail, the latest entries."""
+        kept = replace(self, trail=self.trail[-_TRAIL_CARRIED:])
+        return cast("Json", _STATE.dump_python(kept, mode="json", exclude_defaults=True))
+
+    def values(self) -> Iterator[JsonValue]:
+        """What grows with the data of a run: contexts, variables, outcomes, lists of loops."""
+        for track in self.tracks.values():
+            yield track.context
+            for outcomes in track.latest.values():
+                yield from (outcome.data for outcome in outcomes.values())
+        for frame in self.frames.values():
+            yield frame.input
+            yield from frame.variables.values()
+            yield from (outcome.data for outcome in frame.tasks.values())
+        for block in self.blocks.values():
+            yield from (block.items, block.results)
+            yield from (outcome.data for outcome in (block.ended or {}).values())
+
+    @classmethod
+    def resumed(cls, carried: Json) -> "RunState":
+        """The state that `carried` gave.
+
+        Raises:
+            ValidationError: it is none.
+        """
+        return _STATE.validate_python(carried)
+
+    def become(self, other: "RunState") -> None:
+        """Remember what another state does, in this one's place: whoever has it sees that."""
+        for one in fields(RunState):
+            setattr(self, one.name, getattr(other, one.name))
+
+    def forget(self, key: str) -> None:
+        """Drop the places of everything at and below a key: it was left in the middle.
+
+        Only of that key: `main:a#1/code` says nothing of `main:a#1/code_review`.
+        """
+        self.frames.pop(key, None)
+        for kept in (self.frames, self.blocks, self.tracks):
+            if not kept:
+                continue
+            inside = [one for one in kept if one.startswith(key) and _within(key, one)]
+            for place in inside:
+                del kept[place]
+
+    def forget_inside(self, key: str, names: Set[str]) -> None:
+        """Drop the places of everything in the branches of those names below a key.
+
+        In one pass: a block may have thousands of branches.
+        """
+        above = f"{key}/"
+        for kept in (self.frames, self.blocks, self.tracks):
+            for place in [place for place in kept if place.startswith(above)]:
+                if place[len(above) :].translate(_ONE_END).partition(":")[0] in names:
+                    del kept[place]
+
+    def decide(self, decision: Decision, *, awaited: bool = True) -> None:
+        """Keep a decision; of very many, the latest: the trail tells them all.
+
+        One that a step waits for (`awaited`) stays at least until the step has read it.
+        """
+        self.decisions[decision.id] = decision
+        if awaited:
+            self.unread.append(decision.id)
+        self._forget_old()
+
+    def decided(self, id: str) -> Decision:
+        """The decision that a step has waited for."""
+        decision = self.decisions[id]
+        self.heard(id)
+        return decision
+
+    def heard(self, id: str) -> None:
+        """Nobody waits for this decision any more."""
+        if id in self.unread:
+            self.unread.remove(id)
+            self._forget_old()
+
+    def _forget_old(self) -> None:
+        too_many = len(self.decisions) - MOST_DECISIONS
+        if too_many > 0:
+            waited_for = set(self.unread)
+            read = [id for id in self.decisions if id not in waited_for]
+            for id in read[:too_many]:
+                del self.decisions[id]
+
+    def used_at(self, key: str, tokens: int) -> None:
+        """Count tokens of a call as those of others, for every step that it is not within."""
+        for name, block in self.blocks.items():
+            if block.began is not None and not _within(name.rpartition(":")[0].rstrip("/"), key):
+                block.of_others += tokens
+
+    def executed(self, key: str) -> int:
+        """Count one more execution of a step; the how-manieth this is, from 1."""
+        count = self.executions.get(key, 0) + 1
+        self.executions[key] = count
+        return count
+
+
+_STATE = TypeAdapter(RunState)

@@ -1,0 +1,86 @@
+"""Spending: what calls use, counted in the run's state from what the world reports.
+
+Attempts that failed count too, as far as anyone can tell what they used. Pure functions over
+RunState.
+"""
+
+from functools import reduce
+from typing import TypeVar
+
+from activities.contracts import AgentResponse, SkillResult, Spent, TokenUsage
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from workflows.core.location import Place
+from workflows.core.memory import Tally
+from workflows.core.state import RunState
+
+DIGITS = 6
+"""Of US dollars: every answer about a run rounds alike."""
+
+Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
+
+
+def began(state: RunState, place: Place, persona: str, model: str = "", tool: str = "") -> Tally:
+    """Count a call that begins; what it uses is added to this tally."""
+    path = place.path
+    if "|" in place.frame_path:  # rounds of a loop at once have numbers, which are no tasks
+        path = "/".join(part for part in path.split("/") if not part.isdigit())
+    key = f"{place.team}/{path} {model}{tool}"
+    tally = state.tallies.get(key)
+    if tally is None:
+        owner = persona.partition("@")[0]
+        tally = state.tallies[key] = Tally(f"{place.team}/{path}", owner, model, tool)
+    tally.calls += 1
+    return tally
+
+
+def used(state: RunState, place: Place, tally: Tally, what: AgentResponse | Spent) -> None:
+    """Add what a model call used, over all its attempts."""
+    usage = what.usage
+    tally.seconds += what.seconds
+    if usage is None:
+        tally.untold += isinstance(what, AgentResponse) and _asked(what)
+    else:
+        tally.input_tokens += usage.input_tokens
+        tally.output_tokens += usage.output_tokens
+        tally.cached_tokens += usage.cached_tokens
+        state.usage += usage
+        state.used_at(place.key, usage.input_tokens + usage.output_tokens)
+        if what.cost is None or what.unpriced:
+            tally.unpriced += 1
+        if what.cost is not None:
+            tally.cost = what.cost if tally.cost is None else tally.cost + what.cost
+
+
+_UNFILLED = (TemplateFailed.__name__, EvaluationLimitExceeded.__name__)
+
+
+def _asked(answer: AgentResponse) -> bool:
+    """Whether a model may have been asked: not where the prompt could not be filled."""
+    return answer.error is None or answer.error.type not in _UNFILLED
+
+
+def together(cut: Spent, what: Used) -> Used:
+    """What came of a call that was made again, with what the one used that was cut off before."""
+    seconds = cut.seconds + what.seconds
+    if isinstance(what, SkillResult):
+        return what.model_copy(update={"seconds": seconds})
+    usages = [one.usage for one in (cut, what) if one.usage is not None]
+    costs = [one.cost for one in (cut, what) if one.cost is not None]
+    unpriced = any(
+        one.unpriced or (one.usage is not None and one.cost is None) for one in (cut, what)
+    )
+    return what.model_copy(
+        update={
+            "usage": reduce(TokenUsage.__add__, usages) if usages else None,
+            "cost": sum(costs) if costs else None,
+            "unpriced": unpriced and bool(costs),
+            "seconds": seconds,
+        }
+    )
+
+
+def total_cost(state: RunState) -> tuple[float | None, bool]:
+    """US dollars of all calls that have a price, and whether others have none."""
+    costs = [tally.cost for tally in state.tallies.values() if tally.cost is not None]
+    unpriced = any(tally.unpriced for tally in state.tallies.values())
+    return (round(sum(costs), DIGITS) if costs else None), unpriced

@@ -1,0 +1,200 @@
+"""What a run tells of itself: the answers of its queries, its trail and its result.
+
+Plain and small, so that the `temporal` CLI shows them whole.
+"""
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from activities.contracts import TokenUsage
+from dsl.model.outcomes import End, Failure
+from dsl.values import Frozen, Json
+from workflows.core.requests import Decision
+
+TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget", "notice"]
+
+Standing = Literal["running", "waiting", "paused", "stopping", "cancelled", "done"]
+"""`stopping`: it is cancelled, and cleans up; `done`: it has ended otherwise than cancelled."""
+
+
+class Paused(Frozen):
+    """Why a run starts nothing new."""
+
+    by: str
+    why: str
+    since: str
+    """ISO 8601, UTC."""
+
+
+class Found(Frozen):
+    """What a skill has collected for prompts, told before a model reads it."""
+
+    files: int
+    estimated_tokens: int
+    """A token for each 4 bytes of their contents."""
+    models: tuple[str, ...] = ()
+    """`provider/model` of the plan's personas: of whatever may read it; the first few."""
+
+
+class TrailEntry(Frozen):
+    """One event of a run, told with its reason."""
+
+    number: int
+    """From 1, without gaps."""
+    at: str
+    kind: TrailKind
+    team: str
+    visit: int
+    step: str | None = None
+    """Path of the step within the team: `coder/apply`."""
+    status: str | None = None
+    because: str = ""
+    next_team: str | None = None
+    updated: tuple[str, ...] = ()
+    """Context paths that a route changed."""
+    seconds: float | None = None
+    tokens: int | None = None
+    found: Found | None = None
+    """Of a skill that collects files."""
+
+
+class TrailPage(Frozen):
+    """Trail entries after `since`, oldest first; ask again from the last number."""
+
+    entries: tuple[TrailEntry, ...]
+    more: bool
+    first: int = 0
+    """The oldest entry that the run keeps; history has all."""
+
+
+class Activity(Frozen):
+    """What a run is doing now."""
+
+    step: str
+    since: str
+
+
+class BudgetUse(Frozen):
+    """How much of a budget is used."""
+
+    id: str
+    """`run.tokens`, `team.review.money`, `persona.coder.model_calls`, `task.draft.write.tokens`."""
+    used: float
+    limit: float
+    """Tokens, US dollars, calls or seconds; with what people added."""
+    on_exceeded: str
+    state: Literal["open", "warned", "used_up", "not_held"] = "open"
+    """`not_held`: of money, and some model has no price."""
+    extended: float = 0.0
+    """By so much, by people."""
+
+    @property
+    def left(self) -> float:
+        """What may be used yet."""
+        return max(self.limit - self.used, 0.0)
+
+
+class RunStatus(Frozen):
+    """Where a run is: the answer of the query `status`."""
+
+    plan: str
+    digest: str
+    state: Standing
+    paused: Paused | None = None
+    team: str | None
+    visit: int | None
+    doing: tuple[Activity, ...] = ()
+    """Steps in progress, outermost first."""
+    waiting_for: tuple[str, ...] = ()
+    """Ids of pending requests."""
+    teams_run: int
+    """Team visits so far, of `max_total_teams`."""
+    max_total_teams: int
+    visits: dict[str, int]
+    model_calls: int
+    skill_calls: int
+    usage: TokenUsage
+    cost: float | None = None
+    """US dollars of all calls so far; None when none has a price."""
+    unpriced: bool = False
+    """Some calls have no price, so `cost` is not all."""
+    budgets: tuple[BudgetUse, ...] = ()
+    last_because: str = ""
+    events: int
+    """Trail entries so far."""
+    trail_digest: str = ""
+    """Chained over every decision so far; the same in each worker that would decide the same."""
+
+
+class CostRow(Frozen):
+    """What the calls of one team, task, persona, model or tool have used."""
+
+    name: str
+    calls: int
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    """Of the input."""
+    cost: float | None = None
+    """US dollars of the calls that have a price; None when none has."""
+    unpriced: int = 0
+    """Calls of models without a price; the cost leaves them out."""
+    untold: int = 0
+    """Turns of agents that do not tell what they use."""
+    seconds: float = 0.0
+    """In which the calls worked, added up."""
+
+
+class CostReport(Frozen):
+    """What a run has used: the answer of the query `cost`."""
+
+    total: CostRow
+    teams: tuple[CostRow, ...] = ()
+    tasks: tuple[CostRow, ...] = ()
+    personas: tuple[CostRow, ...] = ()
+    models: tuple[CostRow, ...] = ()
+    tools: tuple[CostRow, ...] = ()
+    """Skills, by their own names."""
+    budgets: tuple[BudgetUse, ...] = ()
+    left_out: dict[str, int] = Field(default_factory=dict[str, int])
+    """`{teams, tasks, ...: rows that are left out}`; those that used least."""
+
+
+class StateView(Frozen):
+    """A part of what a run remembers: the answer of the query `state`."""
+
+    path: JsonValue
+    value: JsonValue
+    """Where a part is too large: `{"left_out": its kind and size, "path": ask for that}`."""
+    size: int
+    """Bytes of the whole, as JSON."""
+    whole: bool
+    next: int | None = None
+    """The `start` of the next page."""
+
+
+class TeamResult(Frozen):
+    """The result of a run, also of a failed one (as the failure's first detail)."""
+
+    end: End
+    because: str
+    plan: str
+    digest: str
+    context: Json
+    output: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    """`{task: data}` of the last team."""
+    visits: dict[str, int]
+    teams_run: int
+    model_calls: int
+    skill_calls: int
+    usage: TokenUsage
+    cost: float | None = None
+    """US dollars of all calls; None when none has a price."""
+    unpriced: bool = False
+    """Some calls have no price, so `cost` is not all."""
+    decisions: tuple[Decision, ...] = ()
+    trail_length: int
+    trail_digest: str
+    """Chained over every decision of the run: equal digests, equal decisions."""
+    error: Failure | None = None

@@ -1,0 +1,121 @@
+"""The live board: what the Temporal UI shows of a run while it runs. Markdown, small."""
+
+from datetime import UTC, datetime
+from itertools import islice
+
+from dsl.markdown import code, plain
+from dsl.model.plan import Plan
+from workflows.budgets.balances import limit_of
+from workflows.budgets.costs import uses
+from workflows.core.memory import Track
+from workflows.core.state import RunState
+from workflows.core.usage import total_cost
+from workflows.core.views import Activity, RunStatus, Standing
+
+_MOST = 10
+"""Of a kind: a thousand ways at once would each write a thousand lines."""
+
+_LONGEST = 2_000
+"""Characters of a reason; the trail has all of it."""
+
+
+def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
+    """The answer of the query `status`."""
+    cost, unpriced = total_cost(state)
+    paused = state.paused
+    return RunStatus(
+        plan=plan.name if plan else "",
+        digest=plan.digest if plan else "",
+        state=state_of(state, done=done),
+        paused=paused and paused.model_copy(update={"why": _cut(paused.why)}),
+        team=state.main.team,
+        visit=state.main.visit or None,
+        doing=tuple(
+            Activity(step=step, since=_clock(at, "milliseconds"))
+            for step, at in state.doing.items()
+        ),
+        waiting_for=tuple(state.pending),
+        teams_run=state.teams_run,
+        max_total_teams=plan.limits.max_total_teams if plan else 0,
+        visits=state.visits,
+        model_calls=state.model_calls,
+        skill_calls=state.skill_calls,
+        usage=state.usage,
+        cost=cost,
+        unpriced=unpriced,
+        budgets=uses(plan, state),
+        last_because=_cut(state.main.routed.because),
+        events=state.trail_length,
+        trail_digest=state.trail_digest,
+    )
+
+
+def state_of(state: RunState, *, done: bool) -> Standing:
+    """What a run does, in one word."""
+    if state.stop_by is not None:
+        return "cancelled" if done else "stopping"
+    if done:
+        return "done"
+    if state.paused is not None:
+        return "paused"
+    return "waiting" if state.pending else "running"
+
+
+def board(plan: Plan, state: RunState) -> str:
+    """Where the run is, what it does, whom it waits for, why it came here.
+
+    One text, put together at once: every step has it made anew.
+    """
+    main, usage = state.main, state.usage
+    paused = state.paused
+    held = ""
+    if paused is not None:
+        held = f"- **paused** by {plain(paused.by)}: {plain(_cut(paused.why))}\n"
+    doing = "".join([
+        f"- doing {code(step)} since {_clock(at)}\n"
+        for step, at in islice(state.doing.items(), _MOST)
+    ])  # fmt: skip
+    waits = "".join([
+        f"- **waits for a person**: {code(request.id)}: {plain(_cut(request.prompt))}\n"
+        for request in islice(state.pending.values(), _MOST)
+    ]) if state.pending else ""  # fmt: skip
+    if len(state.doing) > _MOST:
+        doing += f"- and {len(state.doing) - _MOST} more steps\n"
+    if len(state.pending) > _MOST:
+        waits += f"- and for {len(state.pending) - _MOST} more decisions\n"
+    at = f"team **{plain(main.team or '')}**, visit {main.visit}" if main.visit else _between(main)
+    return (
+        f"**{plain(plan.name)}**: {at} "
+        f"({state.teams_run} of {plan.limits.max_total_teams} team visits)\n\n"
+        f"{held}{doing}{waits}"
+        f"- came here because: {plain(_cut(main.routed.because))}\n"
+        f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
+        f"{usage.input_tokens + usage.output_tokens} tokens{_budgets(plan, state)}"
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _between(main: Track) -> str:
+    """Where a run is that is at no team."""
+    if main.fork is not None:
+        return f"ways {', '.join(f'**{plain(name)}**' for name in main.fork.branches)}"
+    return "at its end" if main.team is None else f"team **{plain(main.team)}** is next"
+
+
+def _budgets(plan: Plan, state: RunState) -> str:
+    """A line for each budget that some call was paid from."""
+    if not plan.budgets:
+        return ""
+    return "".join([
+        f"\n- {plain(budget.told)}: {budget.share(pot.used, limit_of(budget, pot))}"
+        f"{' (nearly used up)' if pot.warned else ''}"
+        for budget in plan.budgets
+        if (pot := state.pots.get(budget.id)) is not None
+    ])  # fmt: skip
+
+
+def _clock(at: float, timespec: str = "seconds") -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec=timespec)

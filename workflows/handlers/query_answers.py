@@ -1,0 +1,164 @@
+"""Looking: what the queries `events` and `state` answer, out of all that a run remembers. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from pydantic import JsonValue, TypeAdapter
+
+from dsl.errors import RunRefused, listed
+from dsl.model.outcomes import Outcome
+from dsl.paths import MISSING, get, parse
+from dsl.values import Json
+from workflows.core.extract import LARGEST_ANSWER, extract, written
+from workflows.core.memory import Frame, Track
+from workflows.core.messages import StateAsked
+from workflows.core.requests import Pending, RequestView
+from workflows.core.state import MAIN, RunState
+from workflows.core.views import StateView, TrailEntry, TrailPage
+
+_LONGEST_BECAUSE = 2_000
+_ENTRY = 250
+"""Bytes of an entry without its texts."""
+_LEAST = 200
+_LEAST_SHOWN = 500
+_REST = TypeAdapter(RunState)
+_UNSEEN = frozenset({"tracks", "frames", "blocks", "trail", "seen", "executions"})
+"""Parts of the state that are told elsewhere in the view, or mean nothing to people."""
+
+
+def events(state: RunState, since: int) -> TrailPage:
+    """The entries after number `since` that fit into an answer."""
+    entries: list[TrailEntry] = []
+    first = state.trail[0].number if state.trail else 0
+    later = state.trail[max(since - first + 1, 0) :]
+    size = 0
+    for noted in later:
+        entry = _shortened(noted.told())
+        size += _ENTRY + sum(len(text.encode("utf-8", "replace")) for text in _texts(entry))
+        if size > LARGEST_ANSWER and entries:
+            break
+        entries.append(entry)
+    return TrailPage(entries=tuple(entries), more=len(entries) < len(later), first=first)
+
+
+def _texts(entry: TrailEntry) -> Sequence[str]:
+    return (entry.team, entry.step or "", entry.because, entry.next_team or "", *entry.updated)
+
+
+def _shortened(entry: TrailEntry) -> TrailEntry:
+    cut = len(entry.because) - _LONGEST_BECAUSE
+    if cut <= 0:
+        return entry
+    because = f"{entry.because[:_LONGEST_BECAUSE]}... [{cut:,} more characters]"
+    return entry.model_copy(update={"because": because})
+
+
+def pending(state: RunState) -> list[Pending]:
+    """What waits, each request with its share of an answer."""
+    most = max(LARGEST_ANSWER // max(len(state.pending), 1) - _ENTRY, _LEAST_SHOWN)
+    return [_cut(request, most) for request in state.pending.values()]
+
+
+def _cut(request: Pending, most: int) -> Pending:
+    schema = request.payload_schema
+    shown = extract(request.show, ("show",), 0, most)
+    kept = schema if schema is None or extract(schema, (), 0, most).whole else None
+    prompt = request.prompt[:_LONGEST_BECAUSE]
+    if shown.whole and kept == schema and prompt == request.prompt:
+        return request
+    update = {"show": shown.value, "payload_schema": kept, "prompt": prompt, "cut": True}
+    return request.model_copy(update=update)
+
+
+def request(state: RunState, id: str) -> RequestView:
+    """One request, whole.
+
+    Raises:
+        RunRefused: there never was one of that id.
+    """
+    waiting, decided = state.pending.get(id), state.decisions.get(id)
+    if waiting is None and decided is None:
+        known = listed(state.pending) or "none"
+        raise RunRefused(f"there is no request {id[:_LEAST]!r}; waiting: {known}")
+    return RequestView(pending=waiting, decision=decided)
+
+
+def look(state: RunState, asked: StateAsked) -> StateView:
+    """What lies at the path that was asked for.
+
+    Raises:
+        RunRefused: nothing does; told with what there is.
+    """
+    path = parse(asked.path) if isinstance(asked.path, str) else tuple(asked.path)
+    view = _view(state)
+    found = get(view, path)
+    if found is MISSING:
+        raise RunRefused(_nowhere(view, path))
+    part = extract(found, path, asked.start)
+    return StateView(
+        path=written(path), value=part.value, size=part.size, whole=part.whole, next=part.next
+    )
+
+
+def _nowhere(view: Json, path: tuple[str, ...]) -> str:
+    """How far the path leads, and what there is."""
+    length = next(n for n in range(len(path), -1, -1) if get(view, path[:n]) is not MISSING)
+    there = get(view, path[:length])
+    where = f"at {'.'.join(path[:length])!r}" if length else "in the state of a run"
+    match there:
+        case dict():
+            has = f"there is {listed(there)}" if there else "there is nothing"
+        case list():
+            has = f"there is a list of {len(there)} items, from 0"
+        case _:
+            has = "there is a value with nothing in it"
+    return f"nothing lies at {'.'.join(path)!r}: {where} {has}"
+
+
+def _view(state: RunState) -> Json:
+    """The state as people know it: by the names that templates have, then what is counted."""
+    told: Json = _track(MAIN, state.main, state)
+    others = {name: _track(name, track, state) for name, track in state.tracks.items()
+              if name != MAIN}  # fmt: skip
+    if others:
+        told["ways"] = cast("JsonValue", others)
+    own = {_frame_key(name, track) for name, track in state.tracks.items()}
+    inner = {key: _frame(frame) for key, frame in state.frames.items() if key not in own}
+    if inner:
+        told["blocks"] = cast("JsonValue", inner)
+    rest = _REST.dump_python(state, mode="json", exclude=set(_UNSEEN))
+    return {**told, **cast("Json", rest)}
+
+
+def _track(name: str, track: Track, state: RunState) -> Json:
+    """One way through the teams: where it is, and what steps see there."""
+    frame = state.frames.get(_frame_key(name, track), Frame())
+    return {
+        "team": track.team,
+        "visit": track.visit or None,
+        "context": track.context,
+        **_frame(frame),
+        "teams": {team: {"tasks": _outcomes(tasks)} for team, tasks in track.latest.items()},
+        "routing": {"because": track.routed.because, **track.routed.seen()},
+    }
+
+
+def _frame_key(name: str, track: Track) -> str:
+    return f"{name}:{track.team}#{track.visit}"
+
+
+def _frame(frame: Frame) -> Json:
+    told: Json = {"tasks": _outcomes(frame.tasks), "variables": dict(frame.variables)}
+    return told if frame.input is None else {**told, "input": frame.input}
+
+
+def _outcomes(tasks: Mapping[str, Outcome]) -> Json:
+    return {name: _outcome(outcome) for name, outcome in tasks.items()}
+
+
+def _outcome(outcome: Outcome) -> Json:
+    error = outcome.error
+    told: Json = {"status": outcome.status, "data": outcome.data}
+    return told if error is None else {
+        **told, "error": {"type": error.type, "message": error.message}
+    }  # fmt: skip

@@ -1,0 +1,103 @@
+"""Questions: what a run answers while it runs and ever after. Reads, and changes nothing.
+
+Part of TeamWorkflow. An answer stays below what the `temporal` CLI shows whole; a question that
+is none is answered with a sentence.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from temporalio import workflow
+from temporalio.common import RawValue
+from temporalio.exceptions import ApplicationError
+
+from dsl.errors import RunRefused
+from dsl.model.plan import Plan
+from workflows.budgets.costs import report
+from workflows.core.encoding import Model, argument, takes_any_arguments
+from workflows.core.messages import EventsAsked, RequestAsked, StateAsked
+from workflows.core.requests import Pending, RequestView
+from workflows.core.state import RunState
+from workflows.core.views import CostReport, RunStatus, StateView, TeamResult, TrailPage
+from workflows.handlers import query_answers as looking
+from workflows.handlers.board import status
+
+T = TypeVar("T")
+
+
+def _answered(
+    given: Sequence[RawValue],
+    model: type[Model],
+    key: str,
+    answer: Callable[[Model], T],
+    allowed: str,
+) -> T:
+    """The answer to what is asked, as an object or as its one value."""
+    try:
+        asked = argument(given, model, key)
+    except RunRefused as error:
+        refusal = f"{error}; ask with {allowed}"
+    else:
+        try:
+            return answer(asked)
+        except RunRefused as error:
+            refusal = str(error)
+    raise ApplicationError(refusal, type="Refused", non_retryable=True)
+
+
+class Questions:
+    """The queries of a run."""
+
+    plan: Plan | None
+    state: RunState
+    done: bool
+    came_to: TeamResult | None
+
+    @workflow.query(description="Where the run is and what it has used")
+    def status(self) -> RunStatus:
+        """Where the run is."""
+        return status(self.plan, self.state, done=self.done)
+
+    @workflow.query(description="What the run came to, also when it was cancelled; null before")
+    def result(self) -> TeamResult | None:
+        """What the run came to: a cancelled one has no other place for it."""
+        return self.came_to
+
+    @workflow.query(description="What the run has used, and what is left of its budgets")
+    def cost(self) -> CostReport:
+        """What the run has used."""
+        return report(self.plan, self.state)
+
+    @workflow.query(description="The requests that wait for a person")
+    def pending(self) -> list[Pending]:
+        """What waits for a person; what is large is cut, and the query `request` tells it."""
+        return looking.pending(self.state)
+
+    @workflow.query(description="One request, whole, or how it was decided: {id}")
+    @takes_any_arguments
+    def request(self, *given: RawValue) -> RequestView:
+        """One request."""
+        return _answered(
+            given, RequestAsked, "id", lambda asked: looking.request(self.state, asked.id),
+            'an id like "review/sign_off#1", or {"id": "review/sign_off#1"}',
+        )  # fmt: skip
+
+    @workflow.query(description="What happened and because of what, after entry number {since}")
+    @takes_any_arguments
+    def events(self, *given: RawValue) -> TrailPage:
+        """A page of the trail; the latest thousand entries are kept here, history has all."""
+        return _answered(
+            given, EventsAsked, "since", lambda asked: looking.events(self.state, asked.since),
+            'nothing, a number like 12, or {"since": 12}',
+        )  # fmt: skip
+
+    @workflow.query(
+        name="state", description="What the run remembers, at a {path} like context.topic"
+    )
+    @takes_any_arguments
+    def state_at(self, *given: RawValue) -> StateView:
+        """The part of the state at a path; what is large is told by its size and its path."""
+        return _answered(
+            given, StateAsked, "path", lambda asked: looking.look(self.state, asked),
+            'nothing, a path like "context.topic", or {"path": "context.topic", "start": 0}',
+        )  # fmt: skip

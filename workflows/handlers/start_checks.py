@@ -1,0 +1,86 @@
+"""The beginning of a run: a plan from anywhere is held together before it is trusted.
+
+A plan may come from a compiler of ours or from anyone who can start a workflow. What no
+compiler of ours makes and what would leave the interpreter without an end is refused here.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from dsl.errors import InvalidPlan, RunRefused
+from dsl.evaluate.context import lacking_context
+from dsl.model.plan import Plan
+from dsl.model.step_walk import blocks, walk
+from dsl.model.steps import AgentStep, LoopStep, Step, TeamStep
+from workflows.core.state import RunState
+
+_DEEPEST = 40
+"""Blocks in blocks; a document of ours has at most a hundred levels, three a block."""
+
+
+def begin(plan: Plan, state: RunState) -> None:
+    """Put a fresh run at its entry team.
+
+    Raises:
+        InvalidPlan: something that the plan names is not in it, or it would never end.
+        RunRefused: the context lacks what the plan needs.
+    """
+    lacking = lacking_context(plan.needs, state.main.context)
+    if lacking is not None:
+        raise RunRefused(lacking)
+    for team_id in (plan.entry_team, *_next_teams(plan)):
+        if team_id not in plan.teams:
+            raise InvalidPlan(f"the plan has no team {team_id!r}")
+    for steps in _step_lists(plan):
+        if _depth(steps) > _DEEPEST:
+            raise InvalidPlan(f"the plan has blocks nested more than {_DEEPEST} deep")
+        for step, _ in walk(steps, ()):
+            _check(step, plan)
+    ending: set[str] = set()
+    for key in plan.personas:
+        _refuse_cycle(key, plan, (), ending)
+    state.main.team = plan.entry_team
+
+
+def _check(step: Step, plan: Plan) -> None:
+    match step:
+        case AgentStep(persona_key=key) if key not in (None, *plan.personas):
+            raise InvalidPlan(f"step {step.name!r} names a persona that the plan has not")
+        case TeamStep(team=team) if team not in plan.teams:
+            raise InvalidPlan(f"step {step.name!r} names a team that the plan has not")
+        case LoopStep(iterate_on=None, max_iterations=None):
+            raise InvalidPlan(f"the loop {step.name!r} has no bound: it needs `max_iterations`")
+        case _:
+            pass
+
+
+def _refuse_cycle(key: str, plan: Plan, above: tuple[str, ...], ending: set[str]) -> None:
+    """Refuse a persona whose plan leads back to it; `ending` are those known not to."""
+    if key in above or len(above) > _DEEPEST:
+        raise InvalidPlan(f"the execution plan of {key!r} contains itself, or is without end")
+    for step, _ in walk(plan.personas[key].execution_plan or (), ()):
+        if isinstance(step, AgentStep) and step.persona_key not in (None, *ending):
+            _refuse_cycle(step.persona_key, plan, (*above, key), ending)
+    ending.add(key)
+
+
+def _depth(steps: Sequence[Step]) -> int:
+    return 1 + max((_depth(inner) for step in steps for inner, _ in blocks(step, ())), default=0)
+
+
+def _step_lists(plan: Plan) -> Iterator[Sequence[Step]]:
+    yield from (team.steps for team in plan.teams.values())
+    yield from (persona.execution_plan or () for persona in plan.personas.values())
+
+
+def _next_teams(plan: Plan) -> list[str]:
+    named: list[str] = [] if plan.on_cancel is None else [plan.on_cancel]
+    for team in plan.teams.values():
+        named += [] if team.on_cancel is None else [team.on_cancel]
+        if team.routing is None:
+            continue
+        for rule in team.routing.rules:
+            following = rule.next_team
+            named += following if isinstance(following, tuple) else [following] if following else []
+            named += [rule.concentrator] if rule.concentrator else []
+        named += [team.routing.default] if team.routing.default is not None else []
+    return named + [budget.next_team for budget in plan.budgets if budget.next_team is not None]

@@ -1,0 +1,210 @@
+"""Calls: model turns and skills as activities of Temporal."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from temporalio import workflow
+from temporalio.common import Priority
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError, TimeoutType
+from temporalio.exceptions import TimeoutError as CallTimedOut
+from temporalio.workflow import ActivityCancellationType as Cancellation
+
+from activities.contracts import (
+    CALL_SKILL,
+    HEARTBEAT_TIMEOUT,
+    RUN_AGENT,
+    WORKER_STOPPED,
+    AgentRequest,
+    AgentResponse,
+    FailureType,
+    OwnQueue,
+    SkillRequest,
+    SkillResult,
+    Spent,
+)
+from workflows.core.encoding import encoded
+from workflows.core.location import Skipped
+from workflows.core.scope import Call, CallFailed
+from workflows.core.state import RunState
+from workflows.core.usage import together
+from workflows.temporal.pacer import Pacer
+from workflows.temporal.queues import LONGEST_WAIT, Elsewhere, NotTaken, fairness_key
+
+_STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
+"""A skill changes the world: what comes after a cancelled one begins when it has stopped."""
+
+T = TypeVar("T", AgentResponse, SkillResult)
+
+
+class Calls:
+    """The calls of one run: one activity each, and not one event more."""
+
+    def __init__(self, state: RunState, run_id: str, pacer: Pacer) -> None:
+        self._state = state
+        self._run_id = run_id
+        self._pacer = pacer
+        self._waiting: dict[str, workflow.ActivityHandle[Any]] = {}
+        """`{team/path: the call that it waits for}`."""
+
+    async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
+        """One activity `run_agent`, on the workflow's own task queue (eager start).
+
+        Or on the queue of its provider, as soon as a worker has said that there is one.
+        """
+        queues, sent, detours = self._state.queues, call, 0
+        provider = request.persona.provider if request.persona is not None else ""
+        while True:
+            queue = queues.get(provider) if queues else None
+            try:
+                return await self._call(RUN_AGENT, request, AgentResponse, sent, queue=queue)
+            except Elsewhere as error:
+                queues[provider] = error.queue
+            except NotTaken:
+                queues.pop(provider, None)
+            detours += 1
+            sent = call._replace(id=f"{call.id}.q{detours}")
+
+    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+        """One activity `call_skill`; a cancelled one is waited for, until it has stopped."""
+        answer = await self._call(CALL_SKILL, request, SkillResult, call, _STOPPED)
+        if _is_cancelled():  # it had ended before it heard of that
+            raise asyncio.CancelledError
+        return answer
+
+    async def _call(
+        self,
+        name: str,
+        request: BaseModel,
+        result: type[T],
+        call: Call,
+        cancellation: Cancellation = Cancellation.TRY_CANCEL,
+        queue: OwnQueue | None = None,
+    ) -> T:
+        sendable = encoded(request)
+        if isinstance(sendable, str):
+            raise CallFailed(FailureType.REQUEST_TOO_LARGE, f"{call.summary}: {sendable}")
+        await self._pacer.call(len(sendable.payload.data))
+        try:
+            handle = workflow.start_activity(
+                name,
+                sendable,
+                result_type=result,
+                activity_id=call.id,
+                summary=call.summary,
+                start_to_close_timeout=timedelta(seconds=call.options.timeout),
+                heartbeat_timeout=HEARTBEAT_TIMEOUT,
+                retry_policy=call.options.retry_policy(),
+                cancellation_type=cancellation,
+                task_queue=None if queue is None else queue.name,
+                schedule_to_start_timeout=None if queue is None else LONGEST_WAIT,
+                priority=Priority.default if queue is None else self._turn(queue),
+            )
+            self._waiting[call.step] = handle
+            return await self._ended(handle)
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                if _is_cancelled():
+                    raise asyncio.CancelledError from error
+                if call.step in self._state.skips:
+                    raise Skipped(self._state.skips.pop(call.step).value) from error
+            given_back = _given_back(error)
+            if given_back is not None and call.options.effect != "once":
+                again = call._replace(id=f"{call.id}.again")
+                cut = _spent(given_back.details)
+                calling = self._call(name, request, result, again, cancellation, queue)
+                return await (calling if cut is None else _with(cut, calling))
+            raise _expected(error, call) from error
+        finally:
+            self._waiting.pop(call.step, None)
+
+    async def _ended(self, handle: workflow.ActivityHandle[T]) -> T:
+        """What the call answers, counted as pending until then."""
+        try:
+            return await handle
+        finally:
+            self._pacer.called()
+
+    def cut(self, step: str) -> None:
+        """End the call that a step waits for, if it does; its outcome is not waited for."""
+        handle = self._waiting.get(step)
+        if handle is not None:
+            handle.cancel()
+
+    def _turn(self, queue: OwnQueue) -> Priority:
+        """Whoever started the run may have said with whom it takes turns; that counts."""
+        if workflow.info().priority.fairness_key:
+            return Priority.default
+        return Priority(fairness_key=fairness_key(queue, self._run_id, self._state.main.context))
+
+
+def _given_back(error: ActivityError) -> ApplicationError | None:
+    """The last attempt was not made to its end: its worker was told to stop, nobody else."""
+    cause = error.cause
+    return cause if isinstance(cause, ApplicationError) and cause.type == WORKER_STOPPED else None
+
+
+def _expected(error: ActivityError, call: Call) -> BaseException:
+    """The failure of a call as an expected one."""
+    cause = error.cause
+    match cause:
+        case ApplicationError() if _given_back(error) is not None:
+            return CallFailed(
+                FailureType.OUTCOME_UNKNOWN,
+                f"{call.summary} was cut off with its worker: whether it happened is not known",
+                _spent(cause.details),
+            )
+        case ApplicationError() if cause.type == FailureType.OWN_QUEUE:
+            return Elsewhere(OwnQueue.model_validate(cause.details[0]))
+        case ApplicationError():
+            return CallFailed(cause.type or "Error", cause.message, _spent(cause.details))
+        case CallTimedOut() if cause.type is TimeoutType.SCHEDULE_TO_START:
+            return NotTaken()
+        case CallTimedOut() if call.options.effect == "once":
+            return CallFailed(
+                FailureType.OUTCOME_UNKNOWN,
+                f"{call.summary} was lost on its way: whether it happened is not known",
+                _spent(cause.last_heartbeat_details),
+            )
+        case CallTimedOut() if cause.type is TimeoutType.HEARTBEAT:
+            lost = "its worker was lost before it answered, and no attempt is left"
+            spent = _spent(cause.last_heartbeat_details)
+            return CallFailed("Timeout", f"{call.summary}: {lost}", spent)
+        case CallTimedOut():
+            seconds = call.options.timeout
+            return CallFailed(
+                "Timeout", f"{call.summary} did not answer within {seconds:g} s",
+                _spent(cause.last_heartbeat_details),
+            )  # fmt: skip
+        case CancelledError():
+            return cause
+        case _:
+            return error
+
+
+async def _with(cut: Spent, calling: Coroutine[None, None, T]) -> T:
+    """The call that is made again, with what the one used that was cut off."""
+    try:
+        answer = await calling
+    except CallFailed as error:
+        error.spent = together(cut, error.spent or Spent())
+        raise
+    return together(cut, answer)
+
+
+def _is_cancelled() -> bool:
+    """The coroutine that waits was cancelled: with the run, or as what is not needed any more."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _spent(details: Sequence[object]) -> Spent | None:
+    """What the attempts of a failed call used, as its failure or its last heartbeat tells it."""
+    if not details:
+        return None
+    try:
+        return Spent.model_validate(details[0])
+    except ValidationError:
+        return None  # another failure, with details of its own

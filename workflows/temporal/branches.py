@@ -1,0 +1,121 @@
+"""Ways that run at once in a workflow. It stays inside the workflow sandbox."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+from dsl.errors import TeamError
+from workflows.core.location import Redirected, Returned, Skipped
+from workflows.core.pace import Branches, Pace
+from workflows.core.scope import Interrupted, Job
+
+
+class Ways:
+    """Coroutines that run at once: which wait, which run, which have finished."""
+
+    def __init__(self, jobs: Mapping[str, Job], branches: Branches, pace: Pace) -> None:
+        self._jobs = jobs
+        self._names = iter(jobs)
+        self._next = next(self._names, None)
+        self._done: list[str] = []
+        self._branches = branches
+        self._pace = pace
+        self._finished: set[str] = set()
+        self.running: dict[str, asyncio.Task[None]] = {}
+        self.stopped = False
+        """One has stopped for the run to continue as new: no other is begun."""
+
+    @property
+    def finished(self) -> Set[str]:
+        """The names of those that have come to their end."""
+        return self._finished
+
+    @property
+    def go_on(self) -> bool:
+        """Whether there is something to wait for."""
+        return bool(self.running) or self._waits
+
+    @property
+    def stirred(self) -> bool:
+        """Whether one has ended that `ended` has not taken yet."""
+        return bool(self._done)
+
+    @property
+    def _waits(self) -> bool:
+        return self._next is not None and not self.stopped
+
+    def wants(self, at_once: int | None) -> bool:
+        """Whether another has its turn, as soon as the pace allows it."""
+        beside = len(self.running)
+        if not self._waits or (at_once is not None and beside >= at_once):
+            return False
+        return self._branches.may_start(beside)
+
+    def start(self, at_once: int | None) -> None:
+        """Begin those that wait, in written order, as many as may run at once."""
+        while (name := self._next) is not None and self.wants(at_once) and self._pace.may_step():
+            self._next = next(self._names, None)
+            self._pace.steps += 1
+            self._branches.started(len(self.running))
+            task = self.running[name] = asyncio.create_task(self._jobs[name]())
+            task.add_done_callback(lambda _, name=name: self._done.append(name))
+
+    def ended(self) -> bool:
+        """Take those that have ended, in the order of their starts; whether there were any."""
+        if not self._done:
+            return False
+        done, self._done = set(self._done), []
+        for name in [name for name in self.running if name in done]:
+            task = self.running.pop(name)
+            self._branches.ended(len(self.running))
+            if interrupted(task):
+                self.stopped = True
+            else:
+                task.result()
+                self._finished.add(name)
+        return True
+
+    def leave(self) -> None:
+        """Give back the places of all that still run: they have been stopped."""
+        while self.running:
+            self.running.popitem()
+            self._branches.ended(len(self.running))
+
+
+def interrupted(task: asyncio.Task[Any]) -> bool:
+    """Whether it has stopped for the run to continue as new."""
+    return task.done() and not task.cancelled() and isinstance(task.exception(), Interrupted)
+
+
+async def left_of(timer: asyncio.Task[bool] | None) -> float | None:
+    """What a time limit has left when all that it limits is interrupted, as it is itself."""
+    if timer is None:
+        return None
+    try:
+        await timer
+    except Interrupted as stopped:
+        return stopped.left
+    return 0.0
+
+
+def failures(tasks: Sequence[asyncio.Task[Any]]) -> Iterator[BaseException]:
+    """What stopped tasks came to, other than their stop."""
+    for task in tasks:
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None and not isinstance(failure, Interrupted):
+            yield failure
+
+
+def gives_way(failure: BaseException, error: BaseException | None, cancelled: str | None) -> bool:
+    """Whether a failure is not raised, because something else ended the block before it.
+
+    Args:
+        failure: of a branch that was to stop.
+        error: what the branches were stopped for; None when enough of them had ended.
+        cancelled: the reason of the request to cancel the run.
+    """
+    if not isinstance(failure, (TeamError, Redirected, Returned, Skipped)):
+        return False  # a bug, which the run is not to end with
+    if cancelled is not None:
+        return True
+    return error is not None and not isinstance(error, asyncio.CancelledError)

@@ -1,0 +1,97 @@
+"""Notifier: what people are told is on its way beside whatever the run does. Uses Temporal.
+
+A notice never holds up a decision, and never fails a run; that nobody was told, the trail tells.
+"""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, ApplicationError
+
+from activities.contracts import HEARTBEAT_TIMEOUT, NOTIFY
+from workflows.core.memory import Noted, Telling
+from workflows.core.state import RunState
+from workflows.temporal.pacer import Pacer
+
+_ATTEMPTS = 5
+_ATTEMPT = timedelta(seconds=60)
+_WITHIN = timedelta(minutes=3)
+"""For a notice with all its attempts: then it is given up."""
+
+
+class Notifier:
+    """The notices of one run."""
+
+    def __init__(self, state: RunState, pacer: Pacer) -> None:
+        self._state = state
+        self._pacer = pacer
+        self._tasks: set[asyncio.Task[None]] = set()
+        """So that nobody clears them away."""
+        self._closing = False
+
+    def tell(self, telling: Telling) -> None:
+        """Send it, without waiting for it."""
+        self._state.notices[telling.notice.id] = telling
+        self._tasks.add(asyncio.create_task(self._tell(telling)))
+
+    def tell_again(self) -> None:
+        """What was on its way when the run continued as new: receivers know it by its id."""
+        for telling in list(self._state.notices.values()):
+            self.tell(telling)
+
+    async def all_told(self) -> None:
+        """Wait at the run's end for what is on its way; what a pause held back is not sent."""
+        self._closing = True
+        if self._state.notices:
+            await workflow.wait_condition(lambda: not self._state.notices)
+
+    async def _tell(self, telling: Telling) -> None:
+        state = self._state
+        if state.paused is not None:
+            await workflow.wait_condition(lambda: state.paused is None or self._closing)
+        if state.paused is None:
+            problem = await self._sent(telling)
+            if problem is not None:
+                self._note(telling, problem)
+        state.notices.pop(telling.notice.id, None)
+
+    async def _sent(self, telling: Telling) -> str | None:
+        """Why it could not be sent, or None."""
+        notice = telling.notice
+        await self._pacer.call(len(notice.model_dump_json()))
+        try:
+            await workflow.execute_activity(
+                NOTIFY,
+                notice,
+                activity_id=telling.id,
+                summary=f"{notice.channel}: {notice.what} of {notice.request}",
+                start_to_close_timeout=_ATTEMPT,
+                schedule_to_close_timeout=_WITHIN,
+                heartbeat_timeout=HEARTBEAT_TIMEOUT,
+                retry_policy=RetryPolicy(
+                    maximum_attempts=_ATTEMPTS, non_retryable_error_types=["PayloadsTooLarge"]
+                ),
+            )
+        except ActivityError as error:
+            cause = error.cause
+            return cause.message if isinstance(cause, ApplicationError) else "it was lost"
+        finally:
+            self._pacer.called()
+        return None
+
+    def _note(self, telling: Telling, problem: str) -> None:
+        notice, state = telling.notice, self._state
+        entry = Noted(
+            number=state.trail_length + 1,
+            at=workflow.time(),
+            kind="notice",
+            team=telling.team,
+            visit=telling.visit,
+            step=telling.step,
+            status="failure",
+            because=f"nobody was told by {notice.channel!r} of the {notice.what} of "
+            f"{notice.request}: {problem}",
+        )
+        state.note(entry)

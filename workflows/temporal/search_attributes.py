@@ -1,0 +1,41 @@
+"""Attributes: what Temporal's lists tell of a run, small enough that no server refuses it. Pure."""
+
+from collections.abc import Iterable
+
+from dsl.model.plan import Plan
+from workflows.core.state import RunState
+from workflows.handlers.board import state_of
+
+PLAN = "CoteriePlan"
+STATE = "CoterieState"
+TEAM = "CoterieTeam"
+WAITING = "CoterieWaiting"
+KINDS = {PLAN: "Keyword", STATE: "Keyword", TEAM: "KeywordList", WAITING: "KeywordList"}
+"""`{attribute: its type, as the `temporal` CLI calls it}`."""
+
+_LONGEST = 100
+"""Characters of a value: databases keep 255 bytes of a keyword."""
+_MOST = 10
+"""Values of a list: a server takes two kilobytes."""
+
+Attributes = dict[str, str | tuple[str, ...]]
+
+
+def attributes(plan: Plan, state: RunState, *, done: bool) -> Attributes:
+    """Where the run is: its plan, its state, its teams, the requests that wait."""
+    teams = (track.team for track in state.tracks.values() if track.team is not None)
+    return {
+        PLAN: plan.name[:_LONGEST],
+        STATE: state_of(state, done=done),
+        TEAM: _few(teams),
+        WAITING: _few(state.pending),
+    }
+
+
+def _few(values: Iterable[str]) -> tuple[str, ...]:
+    few: dict[str, None] = {}
+    for value in values:
+        few[value[:_LONGEST]] = None
+        if len(few) == _MOST:
+            break
+    return tuple(few)

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
+from coterie.commands.table import VERBS
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, load
 from coterie.system_errors import system_error
@@ -20,45 +21,6 @@ from coterie.terminal import note
 from coterie.text.lines import one_entry
 from dsl.errors import InvalidDocument
 from dsl.visible import visible
-
-VERBS = {
-    "init": "make a project with a team, a test of it and a coterie.yml",
-    "run": "run a team here and watch it",
-    "start": "start a run for a worker elsewhere, print its id",
-    "worker": "serve runs until interrupted",
-    "server": "start, show or stop the project's embedded Temporal server",
-    "validate": "tell every problem of documents",
-    "check": "prove what can be proved before a run, and bound what it costs",
-    "test": "run the tests of teams, with a played model and in no time",
-    "record": "make a file of tests from a run",
-    "plan": "show what a document compiles to",
-    "graph": "draw a team, or the path that a run took through it",
-    "explain": "show every effective value and the line that it came from",
-    "limits": "show every bound of a document and the line that it came from",
-    "schema": "print the JSON Schema of documents, for editors",
-    "runs": "list runs, by state, team and age",
-    "status": "show where a run is",
-    "cost": "show what a run has used: tokens, money, time, and what is left of its budgets",
-    "watch": "follow a run to its end, changing nothing",
-    "why": "show because of what a run went where it went",
-    "pending": "show what waits for a person",
-    "show": "show one request whole, or every call of a step",
-    "approve": "approve a request of a run",
-    "reject": "reject a request of a run",
-    "pause": "start nothing new in a run; its deadlines stand still",
-    "resume": "let a paused run go on",
-    "amend": "change a run's context at its next step",
-    "redirect": "send a run to another team when its current one ends",
-    "retry": "have a failed task tried again, or a failed run from where it failed",
-    "skip": "leave a task of a run out, now or when it begins",
-    "fork": "begin another run at a point of one",
-    "cancel": "stop a run for good, cleaning up",
-    "result": "show how a run ended, waiting for its end",
-    "storage": "show where large values lie, and delete old ones",
-    "replay": "check that this code decides a recorded run as it was decided",
-    "completion": "print a script that completes commands in bash, zsh or fish",
-}
-"""Every command, with what it does; its module has the same name."""
 
 _BRIEF = frozenset(
     {"validate", "check", "plan", "graph", "explain", "limits", "schema", "init", "completion"}
@@ -195,7 +157,7 @@ def _parser(verbs: Mapping[str, bool]) -> ArgumentParser:
         dest="verb", metavar="COMMAND", title="commands", parser_class=_Verb
     )
     for verb, whole in verbs.items():
-        what = VERBS[verb]
+        what = VERBS[verb].summary
         made = below.add_parser(verb, help=what, description=f"{what[0].upper()}{what[1:]}.")
         if whole:
             _command(verb).add_arguments(made)
@@ -226,4 +188,4 @@ def _show_version() -> None:
 
 
 def _command(verb: str) -> Command:
-    return cast("Command", import_module(f"coterie.commands.{verb}"))
+    return cast("Command", import_module(VERBS[verb].module))

@@ -1,7 +1,8 @@
 """Updates and queries of a name that no run knows: refused, with the names that it knows.
 
-Part of TeamWorkflow. A signal of such a name is one that a step may wait for (`workflows.handlers.message_handlers`).
-An update is refused by its validator, so that history gains nothing.
+Part of TeamWorkflow. A signal of such a name is one that a step may wait for, see
+`workflows.handlers.message_handlers`. An update is refused by its validator, so that history gains
+nothing.
 """
 
 from collections.abc import Sequence

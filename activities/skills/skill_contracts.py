@@ -1,6 +1,6 @@
 """The contracts of the skills as data, so that checking a document loads no skill.
 
-`contracts.json` is written from the skills themselves by `python -m activities.skills.skill_contracts`.
+`python -m activities.skills.skill_contracts` writes `contracts.json` from the skills themselves.
 """
 
 import json

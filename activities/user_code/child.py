@@ -3,9 +3,9 @@
     python -P -c "import json, sys; sys.path[:] = json.loads(sys.argv[1]); ..." '["/path", ...]'
 
 Standard input is a socket: a call comes as one line of JSON, and its reply goes back so
-(`messages.py`). What the code prints goes to standard output and standard error, which the worker
-reads apart. Only the standard library and `activities.user_code.plain_values` are imported here, so that a
-child starts quickly and the code finds the libraries that it wants.
+(`child_messages.py`). What the code prints goes to standard output and standard error, which the
+worker reads apart. Only the standard library and `activities.user_code.plain_values` are imported
+here, so that a child starts quickly and the code finds the libraries that it wants.
 """
 
 import asyncio

@@ -71,4 +71,4 @@ class LeanPayloadConverter(CompositePayloadConverter):
 
 
 data_converter = CheckedConverter(payload_converter_class=LeanPayloadConverter)
-"""Without a storage; `coterie.storage.large_values` has the one of a client or worker with its settings."""
+"""Without a storage; `coterie.storage.large_values` makes the one of a client or worker."""

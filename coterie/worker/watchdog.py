@@ -79,8 +79,8 @@ def _worker_ended(seconds: float) -> bool:
 
 def _report(watched: Watched, task: WorkflowTask, used: float) -> None:
     """Have the run's history say so; the second time, it is terminated."""
-    command = [sys.executable, "-P", "-m", "coterie.worker.blocked_run", task.workflow_id, task.run_id,
-               watched.worker, f"{used:.0f}"]  # fmt: skip
+    program = (sys.executable, "-P", "-m", "coterie.worker.blocked_run")
+    command = [*program, task.workflow_id, task.run_id, watched.worker, f"{used:.0f}"]
     try:
         subprocess.run(command, stdin=subprocess.DEVNULL, timeout=_REPORT_TIMEOUT, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

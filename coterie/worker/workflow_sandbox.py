@@ -19,38 +19,46 @@ LANGUAGE = ("dsl", "activities", "activities.contracts")
 """Rooms that the import law keeps free of clocks, chance and input."""
 
 DATA = (
-    "workflows.core.memory", "workflows.core.messages", "workflows.core.requests", "workflows.core.state",
+    "workflows.core.memory",
+    "workflows.core.messages",
+    "workflows.core.requests",
+    "workflows.core.state",
     "workflows.core.views",
-)  # fmt: skip
+)
 """What crosses and what is remembered: types that call nothing."""
 
 DECIDING = (
-    "workflows.approvals.decisions", "workflows.approvals.approval_wait", "workflows.temporal.search_attributes", "workflows.handlers.start_checks",
-    "workflows.handlers.board", "workflows.budgets.balances", "workflows.approvals.output_approval", "workflows.control.pause_and_amend",
-    "workflows.agents.conversation_order", "workflows.budgets.costs", "workflows.handlers.early_messages", "workflows.approvals.payload_edits",
-    "workflows.core.extract",
-    "workflows.approvals.failed_steps", "workflows.fan_out", "workflows.control.fork", "workflows.agents.collected_files",
+    "workflows.agents",
+    "workflows.approvals",
+    "workflows.budgets",
+    "workflows.control",
+    "workflows.core",
+    "workflows.fan_out",
+    "workflows.handlers",
     "workflows.interpreter",
-    "workflows.handlers.query_answers", "workflows.core.pace", "workflows.core.patches", "workflows.core.location",
-    "workflows.temporal.queues", "workflows.agents.repeated_calls", "workflows.core.results", "workflows.core.scope",
-    "workflows.sequence", "workflows.agents.skill_calls", "workflows.skipped_steps", "workflows.core.usage",
-    "workflows.control.retry_and_skip", "workflows.steps", "workflows.control.cancellation", "workflows.approvals.notification_moments",
-)  # fmt: skip
-"""The interpreter: it reaches the world through the Scope alone."""
+    "workflows.sequence",
+    "workflows.skipped_steps",
+    "workflows.steps",
+    "workflows.temporal",
+)
+"""The interpreter, by shelf: it reaches the world through the Scope alone."""
 
 ANSWERING = (
     "workflows.core.encoding",
     "workflows.handlers.message_handlers",
     "workflows.handlers.query_handlers",
 )
-"""What takes messages and answers them: of Temporal's API it uses what `tests/law` lists."""
+"""Of these shelves, what takes and answers messages; `tests/law` lists what it uses of Temporal."""
 
 ACTING = (
-    "workflows.temporal.activity_calls", "workflows.temporal.durable_scope", "workflows.temporal.notifier", "workflows.temporal.pacer",
+    "workflows.temporal.activity_calls",
     "workflows.temporal.branches",
-)  # fmt: skip
-"""The Scope of a workflow: its effects are Temporal's own, and of asyncio it uses the tasks alone.
-A run that waits would keep 80 kB of functions that are the same in every run."""
+    "workflows.temporal.durable_scope",
+    "workflows.temporal.notifier",
+    "workflows.temporal.pacer",
+)
+"""Of these shelves, the Scope of a workflow. Its effects are Temporal's own, and of asyncio it uses
+only tasks. A run that waits would keep 80 kB of functions that are the same in every run."""
 
 
 def sandbox(*, everything: bool = False, board: TaskBoard | None = None) -> WorkflowRunner:
@@ -66,6 +74,5 @@ def sandbox(*, everything: bool = False, board: TaskBoard | None = None) -> Work
 
 def restrictions(*, everything: bool = False) -> SandboxRestrictions:
     """What passes through the sandbox, and what does not."""
-    interpreter = () if everything else (*DECIDING, *ANSWERING, *ACTING)
-    passed = (*LIBRARIES, *LANGUAGE, *DATA, *interpreter)
+    passed = (*LIBRARIES, *LANGUAGE, *DATA, *(() if everything else DECIDING))
     return SandboxRestrictions.default.with_passthrough_modules(*passed)

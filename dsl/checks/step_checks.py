@@ -39,7 +39,7 @@ _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[\d+\])*\Z")
 
 
 class Surroundings(Protocol):
-    """What a check needs to know of where the step stands: `dsl.checks.reference_checks.Checker`."""
+    """What a check needs to know of where the step stands; see `reference_checks.Checker`."""
 
     tree: Node
     problems: Problems

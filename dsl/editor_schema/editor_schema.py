@@ -1,8 +1,8 @@
 """JSON Schema for editors, generated from the models: what a person writes, not what they become.
 
-The models know documents after `dsl.normalise.forms`. This brings their schema back into the written
-shape: `type` instead of `kind`, kinds known by a key, durations like `3d`; what no model has, the
-forms of conditions and the older forms, is in `dsl.editor_schema.written_forms`.
+The models know documents after `dsl.normalise.forms`. This brings their schema back into the
+written shape: `type` instead of `kind`, kinds known by a key, durations like `3d`. What no model
+has, the forms of conditions and the older forms, is in `dsl.editor_schema.written_forms`.
 """
 
 from collections.abc import Callable, Iterator

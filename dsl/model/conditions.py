@@ -1,7 +1,8 @@
 """The condition union: what a rule, a branch or a `when` may ask of the facts.
 
-Here are only the shapes. `dsl.evaluate.condition_evaluation` asks them; `dsl.normalise.forms` brings every written form
-(lists, strings, old dialects) into these shapes, so a plan holds nothing else.
+Here are only the shapes. `dsl.evaluate.condition_evaluation` asks them; `dsl.normalise.forms`
+brings every written form (lists, strings, old dialects) into these shapes, so a plan holds nothing
+else.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Older forms of conditions, each with the meaning that its author intended.
 
-Works on nodes, as `dsl.normalise.dialects` does. What is too much in an older form is kept, so that the
-models refuse it at its place.
+Works on nodes, as `dsl.normalise.dialects` does. What is too much in an older form is kept, so that
+the models refuse it at its place.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Older forms of the C4H family, each with the meaning that its author intended.
 
 Works on nodes, before the models see them, so that every place is kept. What is here is listed
-in docs/language.md, "Older forms"; every other form is refused (`dsl.normalise.replacements`). Conditions are
-in `dsl.normalise.dialect_conditions`.
+in docs/language.md, "Older forms"; every other form is refused (`dsl.normalise.replacements`).
+Conditions are in `dsl.normalise.dialect_conditions`.
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -26,8 +26,7 @@ MESSAGES = {"now", "payload_converter", "query", "signal", "update"}
 
 
 def passed(name: str) -> bool:
-    every = (*DATA, *DECIDING, *ANSWERING, *ACTING)
-    return any(name == one or name.startswith(f"{one}.") for one in every)
+    return any(name == one or name.startswith(f"{one}.") for one in (*DATA, *DECIDING))
 
 
 def used(file: Path, module: str = "workflow") -> set[str]:
@@ -80,6 +79,6 @@ def test_what_acts_through_temporal_takes_of_asyncio_the_tasks_alone() -> None:
 
 
 def test_a_value_is_encoded_the_same_wherever_it_is() -> None:
-    """So the worker need not enter the sandbox to ask where it is (`coterie.worker.workflow_runner`)."""
+    """So the worker need not enter the sandbox to ask where it is."""
     somewhere = WorkflowSerializationContext(namespace="default", workflow_id="a-run")
     assert data_converter.with_context(somewhere) is data_converter

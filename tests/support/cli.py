@@ -13,13 +13,13 @@ import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
+from tests.support.places import DATA
 from tests.support.project import BIN, Project
 
-DESK = Path(__file__).with_name("desk")
+DESK = DATA / "desk"
 """A project with small teams: article, chore, failing, patience."""
 
 

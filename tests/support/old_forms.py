@@ -1,11 +1,10 @@
 """The older forms, each as a file of its own beside the same in its present form."""
 
-from pathlib import Path
-
 from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from tests.support.engine import CAPABILITIES
+from tests.support.places import DATA
 
-FOLDER = Path(__file__).parents[1] / "unit" / "old_forms"
+FOLDER = DATA / "old_forms"
 NAMES = sorted(file.name.removesuffix(".old.yml") for file in FOLDER.glob("*.old.yml"))
 
 

@@ -18,8 +18,8 @@ from temporalio.client import Client, WorkflowHistory
 
 from coterie.storage.wire import data_converter
 from dsl.values import Json
+from tests.support.places import ROOT
 
-ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "examples" / "invoicing"
 BIN = Path(sys.executable).parent
 T = TypeVar("T")

@@ -7,10 +7,11 @@ They lie compressed in `real_changes.json.xz`, so that a copy without history ha
 import json
 import lzma
 import subprocess
-from pathlib import Path
 from typing import NamedTuple
 
-FILE = Path(__file__).with_name("real_changes.json.xz")
+from tests.support.places import DATA
+
+FILE = DATA / "real_changes.json.xz"
 COUNT = 300
 LONGEST = 9_000
 """Characters of a file before its change."""

@@ -10,9 +10,10 @@ from coterie.settings import load
 from dsl.model.plan import Persona, Plan
 from dsl.model.step_walk import walk
 from dsl.model.steps import AgentStep, Step
+from tests.support.places import ROOT
 
 ORCHESTRATING = "generic_orchestrating"
-SAMPLE = Path(__file__).parents[2] / "examples" / "invoicing"
+SAMPLE = ROOT / "examples" / "invoicing"
 TEAMS = sorted(file.stem for file in (shipped_root() / "teams").glob("*.yml"))
 
 

@@ -18,9 +18,9 @@ from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.settings import load
 from dsl.evaluate.context import Difference
 from tests.support.engine import Engine, engine, trail
+from tests.support.places import HISTORIES
 from tests.support.runs import asked, decide, failure
 
-HISTORIES = Path(__file__).parents[1] / "replay" / "histories"
 DECIDING = """
 orchestration:
   entry_team: draft

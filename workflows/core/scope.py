@@ -1,8 +1,8 @@
 """Scope: every durable effect that there is, as methods. The interpreter's only door.
 
-The interpreter is written against the protocol. `workflows/temporal/durable_scope.py` has the Scope of a
-workflow, the one part of the interpreter that knows Temporal; `coterie` has another that runs in
-one process.
+The interpreter is written against the protocol. `workflows/temporal/durable_scope.py` has the Scope
+of a workflow, the one part of the interpreter that knows Temporal; `coterie` has another that runs
+in one process.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Set

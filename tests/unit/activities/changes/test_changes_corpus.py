@@ -12,8 +12,9 @@ import pytest
 from activities.skills.asset_manager import apply_set
 from activities.skills.semantic_iterator import initialize
 from activities.workspace.skill_base import SkillContext, SkillFailure, SkillRefusal, Workspace
+from tests.support.places import DATA
 
-CORPUS = Path(__file__).parent / "change_corpus"
+CORPUS = DATA / "change_corpus"
 CASES = sorted(path for path in CORPUS.iterdir() if path.is_dir())
 FINE = [case for case in CASES if (case / "after").is_dir()]
 BAD = [case for case in CASES if (case / "problem.txt").is_file()]

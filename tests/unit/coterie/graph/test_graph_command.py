@@ -9,6 +9,7 @@ import pytest
 
 from coterie.cli import main
 from tests.support.layered import layered
+from tests.support.places import HISTORIES as HISTORIES_FOLDER
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_a_wrong_document_is_told_like_everywhere(
     assert "wrong.yml:1:" in capsys.readouterr().err
 
 
-HISTORIES = sorted(Path(__file__).parents[1].glob("replay/histories/*.json"))
+HISTORIES = sorted(HISTORIES_FOLDER.glob("*.json"))
 
 
 @pytest.mark.parametrize("file", HISTORIES, ids=lambda file: file.stem)

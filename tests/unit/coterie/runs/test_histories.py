@@ -9,8 +9,9 @@ import pytest
 
 from coterie.failures import CommandError
 from coterie.storage.histories import read_history
+from tests.support.places import HISTORIES
 
-RECORDED = Path(__file__).parents[1] / "replay" / "histories" / "long.0.1.0.json"
+RECORDED = HISTORIES / "long.0.1.0.json"
 Events = list[dict[str, Any]]
 
 

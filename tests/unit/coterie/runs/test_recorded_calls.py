@@ -1,15 +1,15 @@
 """Every call of a step is told from the history: prompts, answers, attempts, cost."""
 
 import json
-from pathlib import Path
 
 from activities.contracts import AgentRequest
 from coterie.rendering.calls_text import call_data, calls_text
 from coterie.runs.recorded_calls import filled_prompts, in_visits, recorded_calls
 from coterie.storage.histories import read_history
+from tests.support.places import HISTORIES
 from workflows.core.views import TrailEntry
 
-HISTORY = Path(__file__).parents[1] / "replay" / "histories" / "every_kind.0.1.0.json"
+HISTORY = HISTORIES / "every_kind.0.1.0.json"
 
 
 def test_calls_of_a_step_tell_prompt_answer_attempts_and_cost() -> None:

@@ -12,10 +12,11 @@ from dsl.analysis.loads import Terms
 from dsl.analysis.teams import team_graph
 from dsl.analysis.worst_case import bounded, worst_case
 from dsl.logic.solver import Effort
+from tests.support.places import ROOT
 from tests.support.shipped import TEAMS, compiled
 from tests.unit.analysis.documents import compiled as document
 
-EXAMPLES = Path(__file__).parents[3] / "examples" / "language"
+EXAMPLES = ROOT / "examples" / "language"
 DOCUMENTS = sorted(file for file in EXAMPLES.glob("*.yml") if ".test." not in file.name)
 INPUTS = {
     "development": {"requirement": True, "project": False},

@@ -8,8 +8,9 @@ import pytest
 from dsl.compile.compiler import SourceText, compile_sources
 from dsl.errors import InvalidDocument, Problem
 from tests.support.engine import CAPABILITIES
+from tests.support.places import DATA
 
-BROKEN = Path(__file__).parent / "mistakes"
+BROKEN = DATA / "mistakes"
 BASE = SourceText("base.yml", (BROKEN / "base.yml").read_text())
 FILES = sorted(file for file in BROKEN.glob("*.yml") if file.name != "base.yml")
 WORKER = CAPABILITIES.model_copy(

@@ -5,7 +5,6 @@ lines that make a whole document of it.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,8 +17,9 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.model.steps import LoopStep, SetStep, SkillStep
 from dsl.values import Json
+from tests.support.places import DATA
 
-FOLDER = Path(__file__).parent / "seed_examples"
+FOLDER = DATA / "seed_examples"
 NAMES = sorted(file.name.removesuffix(".seed.txt") for file in FOLDER.glob("*.seed.txt"))
 
 

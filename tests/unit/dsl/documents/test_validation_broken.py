@@ -13,8 +13,9 @@ import pytest
 from dsl.errors import Problem
 from tests.law.sources import ROOT
 from tests.support.compiling import problems_of
+from tests.support.places import DATA
 
-FOLDER = Path(__file__).parent / "broken"
+FOLDER = DATA / "broken"
 FILES = sorted(FOLDER.glob("*.yml"))
 _EXPECTED = re.compile(r"# ([EW]\d{3}) (\d+):(\d+)(?: (.*))?\Z")
 
@@ -76,7 +77,7 @@ def test_fifteen_different_mistakes_are_told_in_one_pass() -> None:
 def test_there_is_a_broken_file_for_every_code_that_the_compiler_has() -> None:
     used = {
         code
-        for file in (ROOT / "dsl").glob("*.py")
+        for file in (ROOT / "dsl").rglob("*.py")
         if file.name != "errors.py"
         for code in re.findall(r"\"([EW]\d{3})\"", file.read_text())
     }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dsl.compile.compiler import Compiled, SourceText, compile_sources
 from dsl.errors import InvalidDocument
 from dsl.values import Json
-from tests.unit.analysis.documents import CAPABILITIES
+from tests.unit.dsl.analysis.documents import CAPABILITIES
 
 Strategy = st.SearchStrategy[Any]
 TEAMS = ("a", "b", "c", "d")

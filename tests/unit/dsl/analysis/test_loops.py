@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.analysis.documents import found, messages
+from tests.unit.dsl.analysis.documents import found, messages
 
 SUCCESS = "{ task: write, status: success }"
 FAILURE = "{ task: write, status: failure }"

@@ -12,7 +12,7 @@ from coterie.settings import load
 from coterie.worker.compile_activity import CompileActivities
 from dsl.analysis.findings import with_needs
 from dsl.errors import RunRefused
-from tests.unit.analysis.documents import compiled
+from tests.unit.dsl.analysis.documents import compiled
 from workflows.core.state import RunState
 from workflows.handlers.start_checks import begin
 

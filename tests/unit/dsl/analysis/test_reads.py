@@ -3,7 +3,7 @@
 import pytest
 
 from dsl.analysis.findings import analysed
-from tests.unit.analysis.documents import HEAD, analysis, compiled, found, messages
+from tests.unit.dsl.analysis.documents import HEAD, analysis, compiled, found, messages
 
 
 def inputs(teams: str, head: str = HEAD) -> dict[str, bool]:

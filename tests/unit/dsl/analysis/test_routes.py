@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.analysis.documents import found, messages
+from tests.unit.dsl.analysis.documents import found, messages
 
 A = "a:\n  tasks: [WRITE]\n  routing:\n"
 B = "b:\n  tasks: [WRITE]\n"

@@ -14,7 +14,7 @@ from dsl.analysis.worst_case import bounded, worst_case
 from dsl.logic.solver import Effort
 from tests.support.places import ROOT
 from tests.support.shipped import TEAMS, compiled
-from tests.unit.analysis.documents import compiled as document
+from tests.unit.dsl.analysis.documents import compiled as document
 
 EXAMPLES = ROOT / "examples" / "language"
 DOCUMENTS = sorted(file for file in EXAMPLES.glob("*.yml") if ".test." not in file.name)

@@ -33,7 +33,7 @@ from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan, Team
 from dsl.values import Json
-from tests.unit.analysis.random_teams import compiled, documents
+from tests.unit.dsl.analysis.random_teams import compiled, documents
 from workflows.core.results import RunFailed
 from workflows.core.state import RunState
 from workflows.handlers.start_checks import begin

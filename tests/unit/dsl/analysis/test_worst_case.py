@@ -7,7 +7,7 @@ import pytest
 from dsl.analysis.findings import analysed
 from dsl.analysis.loads import Price, Terms
 from dsl.analysis.worst_case import WorstCase, worst_case
-from tests.unit.analysis.documents import HEAD, compiled
+from tests.unit.dsl.analysis.documents import HEAD, compiled
 
 TERMS = Terms({"scripted/demo": Price(input=3, output=15)}, 10_000)
 ONE_CALL = (10_000 * 3 + 8192 * 15) / 1_000_000

@@ -2,7 +2,7 @@
 
 Forgiven: wrong, missing or absent @@ numbers, context lines without their leading space, code
 fences around the diff, CRLF, missing file headers. Everything else that is not a diff is named.
-Pure text; where a hunk belongs is decided in `placing.py`, what a damaged line says in
+Pure text; where a hunk belongs is decided in `hunk_application.py`, what a damaged line says in
 `hunk_readings.py`.
 """
 

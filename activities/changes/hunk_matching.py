@@ -1,6 +1,6 @@
 """Where the lines of one hunk stand in a text: exactly, as its result, or with drifted context.
 
-Each function gives every place, as an index of lines; `placing.py` decides among them.
+Each function gives every place, as an index of lines; `hunk_application.py` decides among them.
 """
 
 from difflib import SequenceMatcher

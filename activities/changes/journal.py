@@ -1,7 +1,7 @@
 """What is remembered of a set of changes on its way to disk, and afterwards.
 
 `backups/<name>/` in the state directory holds `journal.json`, the originals under `old/` and,
-while the set is being written, the new files under `new/`. `writing.py` acts on it.
+while the set is being written, the new files under `new/`. `change_writer.py` acts on it.
 """
 
 import os

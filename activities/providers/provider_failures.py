@@ -1,7 +1,7 @@
 """A model call that gave no answer: what went wrong, and whether and when to try again.
 
 Pure: knows no SDK and opens no connection, so the registry may import it cheaply. The words
-for HTTP answers are in `statuses.py`, those for broken connections in `transport.py`.
+for HTTP answers are in `http_statuses.py`, those for broken connections in `transport.py`.
 """
 
 import random

@@ -28,7 +28,7 @@ def written(file: Path, target: str) -> set[str]:
 
 
 def test_run_has_what_a_template_may_name() -> None:
-    assert written(WORKFLOWS / "place.py", "run") == set(RUN)
+    assert written(WORKFLOWS / "core" / "location.py", "run") == set(RUN)
 
 
 def test_routing_has_what_a_template_may_name() -> None:

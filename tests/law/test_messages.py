@@ -13,7 +13,7 @@ from workflows.unknown_messages import QUERIES, UPDATES
 
 
 def test_every_signal_and_update_waits_until_the_run_listens() -> None:
-    tree = ast.parse((ROOT / "workflows" / "people.py").read_text())
+    tree = ast.parse((ROOT / "workflows/handlers/message_handlers.py").read_text())
     (people,) = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     handlers = [
         node
@@ -28,7 +28,7 @@ def test_every_signal_and_update_waits_until_the_run_listens() -> None:
 
 
 def test_the_signals_that_no_step_can_wait_for_are_those_that_a_run_takes() -> None:
-    tree = ast.parse((ROOT / "workflows" / "people.py").read_text())
+    tree = ast.parse((ROOT / "workflows/handlers/message_handlers.py").read_text())
     (people,) = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     taken: set[str] = set()
     for node in people.body:

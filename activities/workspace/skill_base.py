@@ -1,7 +1,7 @@
 """What a skill is, and the one project that skills may touch.
 
 A skill is a typed operation that agents' plans call by `Name.method`. They live in
-`activities.skills`, whose `skill_registry.py` lists them; `skill_activity.py` runs them for Temporal.
+`activities.skills`: `skill_registry.py` lists them, `skill_activity.py` runs them for Temporal.
 """
 
 import re

@@ -1,6 +1,7 @@
 """The file of tests beside a team, as a person writes it; the reference is docs/testing.md.
 
-Values under `expect` are what is found, or a mapping of operators that all hold (`expectations.py`).
+Values under `expect` are what is found, or a mapping of operators that all hold
+(`expectations.py`).
 """
 
 from typing import Annotated, Literal, TypeVar

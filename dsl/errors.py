@@ -5,7 +5,6 @@ TeamError
 + InvalidPlan            a plan that no compiler of ours made, or not for this language
 + TemplateFailed         a template could not be filled from the facts
   + EvaluationLimitExceeded  an evaluation needs more steps or bytes than one may take
-+ UnknownPath            a dotted path leads nowhere
 + ContextConflict        two writers of one context key and no merge policy
 + LimitExceeded          a bound of the run is reached
   + BudgetExceeded       a budget of tokens, money, calls or time is used up
@@ -17,9 +16,12 @@ Everything here is expected: a TeamError fails a run with a readable message and
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Literal
+
+from dsl.problem_details import Details
+from dsl.values import NodePath
 
 Code = Literal[
     "E001", "E002", "E003", "E004", "E005",
@@ -49,17 +51,27 @@ class Problem:
     column: int
     path: str
     """Where in the document, dotted: `orchestration.teams.review.tasks[1].type`."""
-    message: str
-    """What is wrong, in the reader's words, without a full stop."""
-    allowed: str = ""
-    fix: str = ""
+    message: str = field(compare=False)
+    """What is wrong, in the reader's words, without a full stop. No program reads it, nor what is
+    allowed, nor the fix: two problems are one when their facts are."""
+    allowed: str = field(compare=False, default="")
+    fix: str = field(compare=False, default="")
     severity: Severity = "error"
     step: str = ""
     """Where in the author's words: `discovery/read_project`, and below it the field; else empty."""
+    location: NodePath = field(default=(), repr=False)
+    """The path, segment by segment."""
+    details: Details | None = field(default=None, repr=False, hash=False)
+    """What it is about, typed; None where only one thing can be meant by the code."""
 
     def as_dict(self) -> dict[str, str | int]:
         """The flat form that `coterie validate --json` prints."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in _PRINTED}
+
+
+_PRINTED = (
+    "code", "file", "line", "column", "path", "message", "allowed", "fix", "severity", "step",
+)  # fmt: skip
 
 
 class TeamError(Exception):
@@ -94,10 +106,6 @@ class EvaluationLimitExceeded(TemplateFailed):
     ) -> None:
         self.bound: Literal["steps", "bytes", "integer", "depth", "format"] = bound
         super().__init__(message)
-
-
-class UnknownPath(TeamError):
-    """A dotted path leads to nothing."""
 
 
 class ContextConflict(TeamError):

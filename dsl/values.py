@@ -1,11 +1,15 @@
 """The ground types: frozen models, JSON values, durations."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic_core import PydanticCustomError
 
-__all__ = ["LONGEST", "Frozen", "Json", "JsonValue", "NodePath", "Seconds", "Segment", "Timeout"]
+__all__ = [
+    "LONGEST", "Form", "Frozen", "Json", "JsonValue", "NodePath", "Seconds", "Segment", "Timeout",
+    "misfit",
+]  # fmt: skip
 
 Json = dict[str, JsonValue]
 
@@ -23,6 +27,18 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
+Form = Literal[
+    "duration", "rate", "fair_by", "environment_variable", "package", "program", "folder",
+    "channel", "answer", "decision", "change",
+]  # fmt: skip
+"""The forms that our own validators ask for: the types of the errors that they raise."""
+
+
+def misfit(form: Form, wanted: str, **context: str) -> PydanticCustomError:
+    """The error for a value without this form; `wanted` says the form, with `{name}` of context."""
+    return PydanticCustomError(form, wanted, context or None)  # pyright: ignore[reportArgumentType]
+
+
 def seconds(value: object) -> object:
     """`90`, `"90s"`, `"5m"`, `"1h30m"`, `"2d"` as seconds; anything else is left to be refused."""
     if not isinstance(value, str):
@@ -30,7 +46,9 @@ def seconds(value: object) -> object:
     text = value.replace(" ", "")
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise ValueError("a duration is a number of seconds or reads like 90s, 5m, 1h30m, 2d")
+        raise misfit(
+            "duration", "a duration is a number of seconds or reads like 90s, 5m, 1h30m, 2d"
+        )
     return sum(float(number) * _UNIT[unit] for number, unit in parts)
 
 

@@ -5,7 +5,7 @@ from typing import Literal, cast
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
-from dsl.values import Frozen
+from dsl.values import Frozen, misfit
 
 ChangeType = Literal["create", "modify", "delete"]
 
@@ -51,11 +51,13 @@ class Change(Frozen):
     @model_validator(mode="after")
     def _has_its_text(self) -> "Change":
         if self.diff is not None and self.content is not None:
-            raise ValueError("a change has a diff or a content, not both")
+            raise misfit("change", "a change has a diff or a content, not both")
         if self.type == "delete" and self.content is not None:
-            raise ValueError("a deleted file has no content")
+            raise misfit("change", "a deleted file has no content")
         if self.type != "delete" and self.diff is None and self.content is None:
-            raise ValueError(f"to {self.type} a file, a diff or a content is needed")
+            raise misfit(
+                "change", "to {type} a file, a diff or a content is needed", type=self.type
+            )
         return self
 
 

@@ -8,7 +8,7 @@ from activities.contracts import FailureType, StopReason, TokenUsage
 from activities.providers.provider_failures import ProviderFailure
 from dsl.errors import InvalidDocument
 from dsl.source.yaml_reader import Node, read
-from dsl.values import Frozen, JsonValue, Seconds
+from dsl.values import Frozen, JsonValue, Seconds, misfit
 
 
 class ScriptedError(Frozen):
@@ -34,7 +34,7 @@ class ScriptedAnswer(Frozen):
     @model_validator(mode="after")
     def _one_of_two(self) -> "ScriptedAnswer":
         if ("answer" in self.model_fields_set) is ("error" in self.model_fields_set):
-            raise ValueError("an entry has either an `answer` or an `error`")
+            raise misfit("answer", "an entry has either an `answer` or an `error`")
         return self
 
 
@@ -67,7 +67,7 @@ def _entry(path: Path, node: Node) -> ScriptedAnswer:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         known = [part for part in first["loc"][:1] if isinstance(part, str)]
-        told = first["msg"].removeprefix("Value error, ")
+        told = first["msg"]
         what = f"{known[0]}: {told}" if known else told
         fields = ", ".join(ScriptedAnswer.model_fields)
         raise _refused(

@@ -263,7 +263,7 @@ def faults(error: ValidationError) -> str:
     """What a value has wrong, each with its place; never the value itself, which may be huge."""
     found: list[str] = []
     for fault in error.errors(include_url=False, include_input=False, include_context=False):
-        what = fault["msg"].removeprefix("Value error, ")
+        what = fault["msg"]
         place = ".".join(str(part) for part in fault["loc"])
         found.append(f"{place}: {what}" if place else what)
     shown = "; ".join(found[:5])

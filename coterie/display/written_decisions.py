@@ -27,7 +27,7 @@ from coterie.failures import CommandError
 from dsl.errors import InvalidDocument
 from dsl.sizes import LONGEST_BY, LONGEST_WHY
 from dsl.source.yaml_reader import Node, read
-from dsl.values import Frozen, Json
+from dsl.values import Frozen, Json, misfit
 
 Choice = Literal["approve", "reject", "retry", "skip", "amend", "redirect"]
 
@@ -62,9 +62,16 @@ class WrittenDecision(Frozen):
         for key, (decision, required) in _BELONGS_TO.items():
             given = key in self.model_fields_set
             if given and self.decision != decision:
-                raise ValueError(f"`{key}` goes with `decision: {decision}`")
+                raise misfit(
+                    "decision",
+                    "`{key}` goes with `decision: {decision}`",
+                    key=key,
+                    decision=decision,
+                )
             if required and self.decision == decision and not getattr(self, key):
-                raise ValueError(f"`decision: {decision}` needs `{key}`")
+                raise misfit(
+                    "decision", "`decision: {decision}` needs `{key}`", key=key, decision=decision
+                )
         return self
 
 

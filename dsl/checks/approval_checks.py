@@ -14,7 +14,7 @@ from dsl.model.steps import AgentStep, ApprovalStep, SkillStep, Step
 from dsl.model.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms, channels
 from dsl.person_names import each_once
 from dsl.source.nodes import Node, Problems
-from dsl.source.unknown_names import unknown
+from dsl.source.unknown_names import called, unknown
 from dsl.values import Json, NodePath
 
 SILENCE = ("reject", "approve", "fail")
@@ -81,13 +81,13 @@ def _of_steps(steps: Sequence[Step], path: NodePath) -> Iterator[_Asked]:
     for step, place in walk(steps, path):
         match step:
             case ApprovalStep():
-                yield _Asked(f"the approval {step.name!r}", step, place)
+                yield _Asked(called(step.name, "the approval"), step, place)
             case (
                 AgentStep(requires_approval=Consent() as terms)
                 | SkillStep(requires_approval=Consent() as terms)
             ):
                 yield _Asked(
-                    f"the approval of {step.name!r}", terms, (*place, "requires_approval"),
+                    f"the approval of {called(step.name)}", terms, (*place, "requires_approval"),
                     nothing_sent=step.input is None,
                 )  # fmt: skip
             case _:

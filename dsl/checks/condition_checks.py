@@ -48,8 +48,7 @@ def check_data(
         path: where the condition stands.
     """
     here = schema_at(schema, parse(leaf.output_field))
-    below = f"{problems.place(path)}."
-    if here is None or any(problem.path.startswith(below) for problem in problems.found):
+    if here is None or any(problems.below(path)):
         return
     always = leaf.operator == "not_equals"
     operator = "equals" if always else leaf.operator

@@ -8,13 +8,6 @@ from pydantic import JsonValue
 from dsl.checks.contract_problems import resolved
 from dsl.values import Json
 
-TEXT_ANSWER: Json = {
-    "type": "object",
-    "properties": {"text": {"type": "string"}},
-    "additionalProperties": False,
-}
-"""The data of an agent without an `output_schema`."""
-
 
 class MissingField(NamedTuple):
     """A segment that data can never have."""

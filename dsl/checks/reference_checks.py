@@ -217,9 +217,7 @@ class Checker:
             )  # fmt: skip
 
     def _misfits(self, path: NodePath) -> bool:
-        below = f"{self.problems.place(path)}."
-        found = self.problems.found
-        return any(p.code.startswith(("E1", "E401")) and p.path.startswith(below) for p in found)
+        return any(p.code.startswith(("E1", "E401")) for p in self.problems.below(path))
 
     def _field(self, task: str, path: Path, place: NodePath) -> None:
         """Whether a task's data can have something at the path."""
@@ -238,6 +236,7 @@ class Checker:
                 "E210", mark, place,
                 f"{what} never has {'.'.join(path)}: its schema has no {missing.segment!r} there",
                 allowed=listed(missing.known), fix=nearest(missing.segment, missing.known),
+                names=path,
             )  # fmt: skip
 
     def _operator_value(self, leaf: TaskField | ContextField, path: NodePath) -> None:
@@ -309,7 +308,7 @@ class Checker:
             known = [one for one in wrong.known if one != UNREADABLE]
             self.problems.add(
                 "E207", mark, path, f"the template names {'.'.join(named)}, and {wrong.told}",
-                allowed=listed(known), fix=nearest(wrong.segment, known),
+                allowed=listed(known), fix=nearest(wrong.segment, known), names=named,
             )  # fmt: skip
 
     def unknown(

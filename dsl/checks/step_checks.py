@@ -26,6 +26,7 @@ from dsl.model.steps import (
     WaitStep,
 )
 from dsl.source.nodes import Mark, Node, Problems
+from dsl.source.unknown_names import called
 from dsl.templates.template import BadTemplate, is_template, parse
 from dsl.values import JsonValue, NodePath, seconds
 
@@ -65,7 +66,7 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
         case AgentStep() | SkillStep():
             _called(here, step, path)
         case SetStep(values=values) if not values:
-            _note(here, "W510", path, f"the step {step.name!r} does nothing",
+            _note(here, "W510", path, f"{called(step.name, 'the step')} does nothing",
                   fix="write what it does, like `skill:` or `values:`, or remove it")  # fmt: skip
         case ToolStep():
             _tool(here, step, path)
@@ -87,7 +88,9 @@ def _retried(here: Surroundings, step: Step, path: NodePath) -> None:
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
         if not can_pass(error, data_can_differ=holds_steps(step)):
             place = (*path, "retry", "errors", index)
-            message = f"{step.name!r} would retry after {error!r}, which no further attempt changes"
+            message = (
+                f"{called(step.name)} would retry after {error!r}, which no further attempt changes"
+            )
             fix = "leave it out; `on_failure: ask` lets a person change the data first"
             _note(here, "E105", place, message, fix=fix)
 
@@ -110,12 +113,12 @@ def _agent(here: Surroundings, step: AgentStep, path: NodePath) -> None:
     if step.conversation is None:
         if step.conversation_turns is not None:
             _note(here, "E107", (*path, "conversation_turns"),
-                  f"{step.name!r} says how much of a conversation is sent, and is in none",
+                  f"{called(step.name)} says how much of a conversation is sent, and is in none",
                   fix="add `conversation: <name>`, or remove `conversation_turns`")  # fmt: skip
     elif step.agent_class is not None or step.agent_type == "generic_orchestrating":
         what = "a legacy agent" if step.agent_class is not None else "an agent that follows a plan"
         _note(here, "E107", (*path, "conversation"),
-              f"{step.name!r} is {what}, and only one that asks a model once goes on with a "
+              f"{called(step.name)} is {what}, and only one that asks a model once goes on with a "
               "conversation",
               fix="say `conversation:` on an agent of type generic_single_shot")  # fmt: skip
 
@@ -156,24 +159,24 @@ def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:
     name = step.name
     ways = [step.iterate_on is not None, step.while_ is not None, step.until is not None]
     if not any(ways):
-        _note(here, "E102", path, f"the loop {name!r} says neither over what nor how long",
+        _note(here, "E102", path, f"{called(name, 'the loop')} says neither over what nor how long",
               allowed="iterate_on, while, until")  # fmt: skip
     if step.iterate_on is not None:
         _over(here, step.iterate_on, (*path, "iterate_on"))
     if step.iterate_on is not None and step.loop_variable is None:
-        message = f"the key 'loop_variable' is missing: nothing names the item of {name!r}"
+        message = f"the key 'loop_variable' is missing: nothing names the item of {called(name)}"
         mark = here.tree.find(path).at
         here.problems.add("E102", mark, (*path, "loop_variable"), message,
                           fix="add `loop_variable: item`")  # fmt: skip
     if step.iterate_on is None and any(ways) and step.max_iterations is None:
         mark = here.tree.find(path).at
         here.problems.add(
-            "E102", mark, (*path, "max_iterations"), f"the loop {name!r} has no bound",
+            "E102", mark, (*path, "max_iterations"), f"{called(name, 'the loop')} has no bound",
             fix="add `max_iterations: 10`",
         )  # fmt: skip
     if step.concurrency > 1 and step.iterate_on is None:
         _note(here, "E107", (*path, "concurrency"),
-              f"the rounds of {name!r} follow from one another and cannot run at once",
+              f"the rounds of {called(name)} follow from one another and cannot run at once",
               fix="use `iterate_on`, or remove `concurrency`")  # fmt: skip
 
 
@@ -201,11 +204,13 @@ def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
     said = [key for key in ("duration", "time", "signal") if getattr(step, key) is not None]
     if len(said) != 1:
         told = " and ".join(said) if said else "nothing"
-        _note(here, "E107" if said else "E102", path, f"the wait {step.name!r} waits for {told}",
+        _note(here, "E107" if said else "E102", path,
+              f"{called(step.name, 'the wait')} waits for {told}",
               allowed="one of duration, time, signal")  # fmt: skip
     elif step.deadline is not None and step.signal is None:
         _note(here, "E107", (*path, "deadline"),
-              f"`deadline` belongs to a wait for a signal, and {step.name!r} waits for {said[0]}",
+              f"`deadline` belongs to a wait for a signal, and {called(step.name)} waits for "
+              f"{said[0]}",
               fix="remove `deadline`, or wait with `signal:`")  # fmt: skip
     check_signal(here.tree, here.problems, step.signal, (*path, "signal"))
     if isinstance(step.duration, str) and not is_template(step.duration):
@@ -231,7 +236,8 @@ def check_signal(tree: Node, problems: Problems, name: str | None, path: NodePat
 
 def _catches(here: Surroundings, step: TryStep, path: NodePath) -> None:
     if not step.catch and not step.finally_:
-        _note(here, "E102", path, f"the try {step.name!r} catches nothing and has no finally",
+        _note(here, "E102", path,
+              f"{called(step.name, 'the try')} catches nothing and has no finally",
               allowed="catch, finally")  # fmt: skip
     for index, clause in enumerate(step.catch):
         if not clause.error:
@@ -254,7 +260,8 @@ def _ways(here: Surroundings, step: ParallelStep, path: NodePath) -> None:
         if name not in known:
             place = (*path, "merge", name)
             here.problems.add(
-                "E105", here.tree.find(place).at, place, f"no way of {step.name!r} sets {name!r}",
+                "E105", here.tree.find(place).at, place,
+                f"no way of {called(step.name)} sets {name!r}",
                 allowed=f"the variables that a way sets: {listed(known)}",
                 fix=nearest(name, known) or f"set {name!r} in a way, or remove it from `merge`",
             )  # fmt: skip
@@ -266,7 +273,7 @@ def _bounds(
     match step:
         case ApprovalStep(deadline=None):
             _note(here, "W502", path,
-                  f"the approval {step.name!r} has no deadline: it may wait for ever",
+                  f"{called(step.name, 'the approval')} has no deadline: it may wait for ever",
                   fix="say `deadline: 3d` and `on_timeout: reject`")  # fmt: skip
         case TryStep():
             _catches(here, step, path)

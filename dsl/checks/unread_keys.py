@@ -4,6 +4,7 @@ from dsl.checks.keys_without_effect import every_step
 from dsl.model.document import SystemDocument
 from dsl.model.steps import AgentStep, ParallelStep
 from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import called
 from dsl.values import NodePath
 
 SCRIPTED = "scripted"
@@ -55,7 +56,8 @@ def _losers(step: ParallelStep, path: NodePath, tree: Node, problems: Problems) 
     if said and step.join in ("all", len(step.branches)):
         _warn(
             (*path, "losers"), tree, problems,
-            f"`losers` has no effect: {step.name!r} needs all of its ways, so none is left over",
+            f"`losers` has no effect: {called(step.name)} needs all of its ways, so none is left "
+            "over",
             "say `join: any`, or how many are enough, or remove it",
         )  # fmt: skip
 

@@ -37,7 +37,7 @@ from dsl.model.step_walk import walk
 from dsl.model.steps import SkillStep, SkillTerms, Step
 from dsl.model.terms import asking, channels
 from dsl.normalise.forms import normalised
-from dsl.source.nodes import Node, Problems, dotted, overlaid
+from dsl.source.nodes import Node, Problems, overlaid
 from dsl.source.secrets import refuse_secrets
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import REPEATED, read_with_repeated
@@ -278,8 +278,7 @@ class _Compiler:
         """A team has what its type needs, and no other type's section."""
         if self.problems.has("E105", (*path, "type")):
             return  # nobody knows which type is meant
-        below = dotted((*path, "tasks"))
-        misfits = any(problem.path.startswith(below) for problem in self.problems.found)
+        misfits = any(self.problems.below((*path, "tasks")))
         if not team.tasks and team.type != "concentrator" and not misfits:
             self.problems.add("E102", self.tree.find(path).at, (*path, "tasks"),
                               f"the team {team_id!r} has no tasks", fix="add `tasks:`")  # fmt: skip

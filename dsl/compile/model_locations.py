@@ -34,16 +34,34 @@ def keys(model: type[BaseModel]) -> Iterator[str]:
 
 def model_at(location: Sequence[int | str], root: type[BaseModel]) -> type[BaseModel] | None:
     """The document model whose fields stand at an error's location."""
+    here = _unwrapped(_annotation_at(location, root))
+    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+
+
+def words_at(location: Sequence[int | str], root: type[BaseModel]) -> tuple[str, ...]:
+    """The closed set of words that the value at an error's location may be one of."""
+    return tuple(_words(_annotation_at(location, root)))
+
+
+def _words(annotation: object) -> Iterator[str]:
+    origin = get_origin(annotation)
+    if origin is Literal:
+        yield from map(str, get_args(annotation))
+    elif origin is Annotated:
+        yield from _words(get_args(annotation)[0])
+    elif origin in (Union, types.UnionType):
+        for member in get_args(annotation):
+            yield from _words(member)
+
+
+def _annotation_at(location: Sequence[int | str], root: type[BaseModel]) -> object:
     here: object = root
     for part in location:
         if isinstance(part, str) and part in TAGGED:
             here = TAGGED[part]
-            continue
-        if isinstance(part, str) and is_tag(part):
-            continue
-        here = _next(_unwrapped(here), part)
-    here = _unwrapped(here)
-    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+        elif not is_tag(part):
+            here = _next(_unwrapped(here), part)
+    return here
 
 
 def _next(here: object, part: int | str) -> object:

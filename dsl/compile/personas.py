@@ -33,7 +33,7 @@ from dsl.model.steps import (
 )
 from dsl.model.terms import Approval, Consent
 from dsl.source.nodes import UNREADABLE
-from dsl.source.unknown_names import unknown
+from dsl.source.unknown_names import called, unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import Json, NodePath
 
@@ -185,7 +185,8 @@ class AgentResolver:
         if step.agent_type is not None or step.persona_key is not None:
             self.problems.add(
                 "E107", self.tree.find((*path, "agent_class")).at, path,
-                f"the task {step.name!r} says both agent_class and agent_type or persona_key",
+                f"{called(step.name, 'the task')} says both agent_class and agent_type or "
+                "persona_key",
                 fix="keep `agent_type` and `persona_key`; `agent_class` is the older form",
             )  # fmt: skip
         if step.config is not None:
@@ -286,8 +287,8 @@ class AgentResolver:
             spot = (*_PERSONAS, str(step.persona_key))
             self.problems.add(
                 "E503", self.tree.find(spot).at, spot,
-                f"the persona {step.persona_key!r} has no execution_plan, and the task "
-                f"{step.name!r} needs one",
+                f"the persona {step.persona_key!r} has no execution_plan, and "
+                f"{called(step.name, 'the task')} needs one",
                 fix="add `execution_plan:`, or use `agent_type: generic_single_shot`",
             )  # fmt: skip
             return persona

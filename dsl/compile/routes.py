@@ -187,13 +187,14 @@ class RouteCompiler:
         if team is not None and team.type != "concentrator":
             self.problems.add("E107", mark, where,
                               f"{concentrator!r} is a team of type {team.type!r}",
-                              allowed="a team of type 'concentrator'")  # fmt: skip
+                              allowed="a team of type 'concentrator'",
+                              names=(concentrator,))  # fmt: skip
         others = [name for name in found if name != concentrator]
         if team is not None and others:
             self.problems.add(
                 "E107", mark, where, f"a branch of this fan-out can come to {listed(others)}, "
                 f"where nobody waits for it: the fan-out meets at {concentrator!r}",
-                fix="lead every branch to one concentrator, or to the end",
+                fix="lead every branch to one concentrator, or to the end", names=others,
             )  # fmt: skip
 
     def _reachable(self, names: Sequence[str], seen: set[tuple[str, str]]) -> Iterator[str]:

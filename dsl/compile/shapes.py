@@ -5,27 +5,48 @@ document and its references can be checked in the same pass.
 """
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from dsl.compile.model_locations import is_tag, keys, model_at
-from dsl.errors import Code, asked_back, closest, listed, nearest
+from dsl.compile.model_locations import is_tag, keys, model_at, words_at
+from dsl.errors import Code, closest
 from dsl.evaluate.operators import SHORT_NAMES
-from dsl.model.conditions import CONDITION_KEYS
+from dsl.model.conditions import UNKNOWN_CONDITION
 from dsl.model.document import SystemDocument
-from dsl.model.steps import STEP_KINDS
-from dsl.normalise.replacements import AT_PLACES, OPERATORS, REPLACEMENTS, explained
+from dsl.model.steps import STEP_KINDS, UNKNOWN_STEP
+from dsl.normalise.replacements import OPERATORS, explained, replacement
+from dsl.problem_details import (
+    Advice,
+    Bound,
+    Details,
+    DidYouMean,
+    EmptyCollection,
+    Found,
+    MissingKey,
+    OutOfBounds,
+    RefusedKey,
+    Shape,
+    Subject,
+    Suggestion,
+    UnknownConditionKind,
+    UnknownKey,
+    UnknownOperator,
+    UnknownStepKind,
+    UnlistedValue,
+    WriteKey,
+    WrongForm,
+    key_meant,
+)
 from dsl.redaction import HIDDEN, names_secret
 from dsl.source.author_paths import naming_steps
 from dsl.source.nodes import UNREADABLE
 from dsl.source.synonyms import meant_word
 from dsl.source.yaml_reader import Node, Problems
 from dsl.templates.template import is_template
-from dsl.values import NodePath
+from dsl.values import Form, NodePath
 
 _MOST_PASSES = 50
 Document = TypeVar("Document", bound=BaseModel)
@@ -73,19 +94,15 @@ class Misfit:
         location = details["loc"]
         self.tags = [part for part in location if is_tag(part)]
         self.path: NodePath = tuple(part for part in location if not is_tag(part))
+        self.words = words_at(location, root) if self.kind == "literal_error" else ()
         at_key = self.kind in ("extra_forbidden", "missing")
         self.model = model_at(location[:-1] if at_key else location, root)
-        self.replacements = REPLACEMENTS if root is SystemDocument else {}
+        self.of_system = root is SystemDocument
 
     def follows(self, tree: Node) -> bool:
         """Whether this only follows from another misfit: pydantic counts the good items alone."""
         node = tree.find(self.path)
         return self.kind == "too_short" and bool(node.items() or node.entries())
-
-    @property
-    def of_condition(self) -> bool:
-        """Whether no kind of condition was recognised (and not: no kind of step)."""
-        return "condition" in str(self.context.get("discriminator"))
 
     def place(self, tree: Node) -> NodePath:
         """What to take out of the tree, or to replace, so that the rest may fit."""
@@ -103,10 +120,10 @@ class Misfit:
         node = tree.find(self.path)
         if self._fills():
             return Node(UNREADABLE, node.mark)
-        if not self.kind.startswith("union_tag"):
-            return None
-        if self.of_condition:
+        if self.kind == UNKNOWN_CONDITION:
             return node.with_value({"outcome": Node("all_success", node.mark)})
+        if self.kind != UNKNOWN_STEP:
+            return None
         name = node.entries().get("name")
         if name is None or not isinstance(name.value, str):
             return None
@@ -125,119 +142,114 @@ class Misfit:
     def report(self, tree: Node, problems: Problems) -> None:
         """Note the problem where the reader will look for it."""
         node = tree.find(self.path)
-        code, message, allowed, fix = self.told(tree, node)
+        code, details = self.facts(tree, node)
         path = self.path
         if code == "E104" and "kind" in node.entries():
             path, node = (*path, "type"), node.entries()["kind"]
         on_value = code in ("E103", "E104", "E105", "E106", "E109", "E401")
         mark = node.mark if on_value and node.key_mark else node.at
-        problems.add(code, mark, path, message, allowed=allowed, fix=fix)
+        problems.note(code, mark, path, details)
 
-    def told(self, tree: Node, node: Node) -> tuple[Code, str, str, str]:
-        """Code, message, allowed, fix."""
-        name = str(self.path[-1]) if self.path else "the document"
+    def facts(self, tree: Node, node: Node) -> tuple[Code, Details]:
+        """The code, and what is wrong."""
         match self.kind:
             case "extra_forbidden":
-                return self._unknown_key(tree, name)
+                return self._unknown_key(tree)
             case "missing":
-                return "E102", f"the key {name!r} is missing", "", f"add `{name}:`"
-            case "union_tag_invalid" | "union_tag_not_found":
-                return self._unknown_kind(node)
+                return "E102", MissingKey(self._key)
+            case _ if self.kind == UNKNOWN_STEP:
+                return "E104", self._unknown_kind(node)
+            case _ if self.kind == UNKNOWN_CONDITION:
+                return "E109", UnknownConditionKind(_shape(node))
             case "literal_error":
-                return self._not_among(name, node)
+                return self._not_among(node)
+            case "too_short":
+                return "E106", EmptyCollection(self._subject)
+            case _ if self.kind in _BOUNDS:
+                bound, name = _BOUNDS[self.kind]
+                limit = cast("float", self.context[name])
+                return "E106", OutOfBounds(self._subject, self._found(node), bound, limit)
             case _:
-                return self._wrong_value(name, node)
+                return "E103", self._wrong_form(node)
 
-    def _unknown_key(self, tree: Node, name: str) -> tuple[Code, str, str, str]:
+    @property
+    def _key(self) -> str:
+        return str(self.path[-1]) if self.path else "the document"
+
+    @property
+    def _subject(self) -> Subject:
+        return Subject(self.path[-1] if self.path else None)
+
+    def _found(self, node: Node) -> Found:
+        return Found("scalar", HIDDEN) if names_secret(self._key) else _found(node)
+
+    def _unknown_key(self, tree: Node) -> tuple[Code, Details]:
+        name = self._key
         known = set(keys(self.model)) if self.model else set[str]()
         there = tree.find(self.path[:-1]).entries()
         part = self.model.__name__ if self.model else None
-        instead = AT_PLACES.get(part or "", {}).get(name) or self.replacements.get(name)
+        instead = replacement(part, name, anywhere=self.of_system)
         if instead is not None:
-            return "E108", f"{name!r} is not a form of this language", listed(known), instead
+            return "E108", RefusedKey(name, tuple(known), instead)
         meant = meant_word(name, known - set(there)) or closest(name, known)
-        fix = asked_back(meant) or explained(part, name)
+        suggestion = Advice(explained(part, name)) if meant is None else DidYouMean(meant)
         if name == "type" and "kind" in known:
-            fix = "write `kind:`"
-        return "E101", f"unknown key {name!r}", listed(known), fix
+            suggestion = WriteKey("kind")
+        return "E101", UnknownKey(name, tuple(sorted(known)), suggestion)
 
-    def _unknown_kind(self, node: Node) -> tuple[Code, str, str, str]:
-        if self.of_condition:
-            return self._unknown_condition(node)
+    def _unknown_kind(self, node: Node) -> UnknownStepKind:
         written = node.entries().get("kind")
-        kinds = ", ".join(STEP_KINDS)
         if written is None:
-            keys = listed(node.entries()) if node.entries() else repr(node.plain())
-            return ("E104", f"a step of no known kind: it has {keys}", f"type: {kinds}",
-                    "say `type:`, or one of the keys that tell it")  # fmt: skip
-        return ("E104", f"unknown step kind {written.plain()!r}", kinds,
-                asked_back(meant_word(str(written.plain()), STEP_KINDS)))  # fmt: skip
+            return UnknownStepKind(False, None, _shape(node), None)
+        kind = written.plain()
+        meant = meant_word(str(kind), STEP_KINDS)
+        suggestion = None if meant is None else DidYouMean(meant)
+        return UnknownStepKind(True, kind, _shape(node), suggestion)
 
-    def _unknown_condition(self, node: Node) -> tuple[Code, str, str, str]:
-        keys = listed(node.entries()) if node.entries() else repr(node.plain())
-        return ("E109", f"a condition of no known kind: it has {keys}",
-                ", ".join(key for key in CONDITION_KEYS if key not in ("outcome", "expression")),
-                "ask for a task (`task`, `output_field` or `status`) or for the context "
-                "(`context_field`)")  # fmt: skip
+    def _not_among(self, node: Node) -> tuple[Code, Details]:
+        shown = HIDDEN if names_secret(self._key) else node.plain()
+        known = (*self.words, *SHORT_NAMES) if self._key == "operator" else self.words
+        meant = closest(str(shown), known)
+        suggestion = None if meant is None else DidYouMean(meant)
+        if self._key == "operator":
+            opposite = OPERATORS.get(str(shown))
+            told = suggestion if opposite is None else Advice(opposite)
+            return "E401", UnknownOperator(shown, self.words, told)
+        return "E105", UnlistedValue(self._subject, shown, self.words, suggestion)
 
-    @property
-    def _told_name(self) -> str:
-        """What the misfit is called: its key in quotes, or which entry of a list it is."""
-        last = self.path[-1] if self.path else "the document"
-        return f"entry {last + 1}" if isinstance(last, int) else repr(last)
-
-    def _not_among(self, name: str, node: Node) -> tuple[Code, str, str, str]:
-        allowed = [str(item) for item in _literals(self.details)]
-        shown = HIDDEN if names_secret(name) else node.plain()
-        if name == "operator":
-            known = [*allowed, *SHORT_NAMES]
-            fix = OPERATORS.get(str(shown)) or nearest(str(shown), known)
-            return "E401", f"unknown operator {shown!r}", ", ".join(allowed), fix
-        return (
-            "E105",
-            f"{self._told_name} is {shown!r}",
-            ", ".join(allowed),
-            nearest(str(shown), allowed),
-        )
-
-    def _wrong_value(self, name: str, node: Node) -> tuple[Code, str, str, str]:
-        shown = repr(HIDDEN) if names_secret(name) else _named(node)
-        bounds = {
-            "greater_than_equal": "ge", "less_than_equal": "le", "greater_than": "gt",
-            "less_than": "lt",
-        }  # fmt: skip
-        if self.kind in bounds:
-            words = {"ge": "at least", "le": "at most", "gt": "more than", "lt": "less than"}
-            word = bounds[self.kind]
-            limit = self.context[word]
-            if isinstance(limit, float) and limit.is_integer():
-                limit = int(limit)
-            return "E106", f"{self._told_name} is {shown}", f"{words[word]} {limit}", ""
-        if self.kind == "too_short":
-            return (
-                "E106",
-                f"{self._told_name} is empty",
-                "at least one entry",
-                f"add one under `{name}:`",
-            )
-        if self.kind == "value_error":
-            return "E103", f"{self._told_name} is {shown}", str(self.context.get("error", "")), ""
+    def _wrong_form(self, node: Node) -> WrongForm:
         wanted = _WANTED.get(self.kind, str(self.details["msg"]))
-        if name == "requires_approval":
+        if self._key == "requires_approval":
             wanted = "true, false, before, after, or a mapping with terms"
-        fix = ""
-        if isinstance(node.value, str) and is_template(node.value):
-            fix = "a template is not filled here: write the value itself"
-            if wanted == "a mapping":
-                fix = (
-                    f'write each key with a template of its own: `{name}: {{key: "{{{{ ... }}}}"}}`'
-                )
-        if self.kind in ("bool_type", "bool_parsing"):
-            word = str(node.plain()).lower()
-            if word in ("yes", "on", "no", "off"):
-                fix = f"write {'true' if word in ('yes', 'on') else 'false'}"
-        return "E103", f"{self._told_name} is {shown}", wanted, fix
+        found = self._found(node)
+        return WrongForm(self._subject, found, self.kind, wanted, self._mending(node))
 
+    def _mending(self, node: Node) -> Suggestion | None:
+        """What to do about a value of another type, where the value shows what was meant."""
+        truth = _BOOLS.get(str(node.plain()).lower())
+        if self.kind in ("bool_type", "bool_parsing") and truth is not None:
+            return Advice(f"write {truth}")
+        if self.kind in _OWN_FORMS or not (isinstance(node.value, str) and is_template(node.value)):
+            return None
+        if self.kind in _MAPPINGS and self._key != "requires_approval":
+            return Advice(
+                "write each key with a template of its own: "
+                f'`{self._key}: {{key: "{{{{ ... }}}}"}}`'
+            )
+        return Advice("a template is not filled here: write the value itself")
+
+
+_BOUNDS: dict[str, tuple[Bound, str]] = {
+    "greater_than_equal": ("at least", "ge"),
+    "less_than_equal": ("at most", "le"),
+    "greater_than": ("more than", "gt"),
+    "less_than": ("less than", "lt"),
+}
+"""`{pydantic's code: the bound, and where pydantic gives it}`."""
+
+_BOOLS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+_OWN_FORMS = get_args(Form)
+_MAPPINGS = ("dict_type", "model_type", "model_attributes_type")
 
 _WANTED = {
     "string_type": "a text",
@@ -254,29 +266,25 @@ _WANTED = {
 }
 
 
-def _named(node: Node) -> str:
+def _found(node: Node) -> Found:
     match node.value:
         case dict():
-            return "a mapping"
+            return Found("mapping")
         case list():
-            return "a list"
+            return Found("list")
         case None:
-            return "empty"
+            return Found("empty")
         case scalar:
-            return repr(scalar)
+            return Found("scalar", scalar)
 
 
-def _literals(details: ErrorDetails) -> Sequence[object]:
-    expected = str(details.get("ctx", {}).get("expected", ""))
-    return [part.strip().strip("'") for part in expected.replace(" or ", ", ").split(",")]
+def _shape(node: Node) -> Shape:
+    entries = node.entries()
+    return Shape(tuple(sorted(entries))) if entries else Shape((), node.plain())
 
 
 def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:
     return [(isinstance(p, str), p if isinstance(p, int) else 0, str(p)) for p in path]
-
-
-_MEANT = re.compile(r"(?:did you mean '|write (?:one )?`)(\w+)")
-"""The key that a fix offers for one that is not known."""
 
 
 def _worth_telling(misfits: list["Misfit"], tree: Node) -> Iterator["Misfit"]:
@@ -285,10 +293,9 @@ def _worth_telling(misfits: list["Misfit"], tree: Node) -> Iterator["Misfit"]:
     told: set[NodePath] = set()
     for misfit in misfits:
         if misfit.kind == "extra_forbidden":
-            fix = misfit.told(tree, tree.find(misfit.path))[3]
-            meant = _MEANT.match(fix)
-            if meant:
-                misspelt.add((*misfit.path[:-1], meant[1]))
+            meant = key_meant(misfit.facts(tree, tree.find(misfit.path))[1])
+            if meant is not None:
+                misspelt.add((*misfit.path[:-1], meant))
     for misfit in misfits:
         if misfit.path in told or (misfit.kind == "missing" and misfit.path in misspelt):
             continue

@@ -101,6 +101,9 @@ def condition_tag(value: object) -> str | None:
     return f"condition:{type(value).__name__}"
 
 
+UNKNOWN_CONDITION = "unknown_condition_kind"
+"""The type of pydantic's error for it."""
+
 Condition = Annotated[
     Annotated[TaskField, Tag("condition:TaskField")]
     | Annotated[TaskStatus, Tag("condition:TaskStatus")]
@@ -110,7 +113,11 @@ Condition = Annotated[
     | Annotated[Not, Tag("condition:Not")]
     | Annotated[TeamOutcome, Tag("condition:TeamOutcome")]
     | Annotated[Expression, Tag("condition:Expression")],
-    Discriminator(condition_tag),
+    Discriminator(
+        condition_tag,
+        custom_error_type=UNKNOWN_CONDITION,
+        custom_error_message="a condition of no known kind",
+    ),
 ]
 
 for _model in (AllOf, AnyOf, Not):

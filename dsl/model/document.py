@@ -24,7 +24,7 @@ from dsl.model.plan import DEFAULT_CONCURRENT_BRANCHES, MAX_CONCURRENT_BRANCHES,
 from dsl.model.price import Price
 from dsl.model.steps import MergePolicy, PersonaDocument, Step
 from dsl.model.terms import Approval, ApprovalTerms, Channels, NoProgress
-from dsl.values import LONGEST_COMMAND, Frozen, Json, Timeout
+from dsl.values import LONGEST_COMMAND, Frozen, Json, Timeout, misfit
 
 
 class RateLimitPolicy(Frozen):
@@ -44,13 +44,13 @@ class RateLimitPolicy(Frozen):
     @classmethod
     def _is_a_path(cls, value: str) -> str:
         if not all(part.isidentifier() for part in value.split(".")):
-            raise ValueError("`run`, or a dotted path of the context like `tenant`")
+            raise misfit("fair_by", "`run`, or a dotted path of the context like `tenant`")
         return value
 
     @model_validator(mode="after")
     def _one_rate(self) -> Self:
         if (self.requests_per_second is None) == (self.requests_per_minute is None):
-            raise ValueError("exactly one of requests_per_second and requests_per_minute")
+            raise misfit("rate", "exactly one of requests_per_second and requests_per_minute")
         return self
 
     @property
@@ -195,7 +195,9 @@ class Orchestration(Frozen):
 
 def _variable_name(text: str) -> str:
     if not text.isidentifier() or not text.isascii():
-        raise ValueError("the name of an environment variable: letters, digits and _")
+        raise misfit(
+            "environment_variable", "the name of an environment variable: letters, digits and _"
+        )
     return text
 
 
@@ -212,9 +214,11 @@ def _package_name(text: str) -> str:
     """Refuses a package that Coterie's own of the same name would hide."""
     top = text.partition(".")[0]
     if top in RESERVED_PACKAGES:
-        raise ValueError(
-            f"a package of another name: Coterie has its own package {top!r} and imports only that "
-            "one; rename yours"
+        raise misfit(
+            "package",
+            "a package of another name: Coterie has its own package '{package}' and imports only "
+            "that one; rename yours",
+            package=top,
         )
     return text
 
@@ -249,14 +253,14 @@ class CommandSection(Frozen):
     @classmethod
     def _a_program(cls, run: tuple[str, ...]) -> tuple[str, ...]:
         if not run[0].strip():
-            raise ValueError("a program and its arguments; the program is not empty")
+            raise misfit("program", "a program and its arguments; the program is not empty")
         return run
 
     @field_validator("cwd")
     @classmethod
     def _within(cls, cwd: str) -> str:
         if cwd.startswith("/") or ".." in cwd.split("/"):
-            raise ValueError("a folder within the workspace, relative to it")
+            raise misfit("folder", "a folder within the workspace, relative to it")
         return cwd
 
 
@@ -281,11 +285,13 @@ class ChannelSection(Frozen):
     def _one_way(self) -> "ChannelSection":
         ways = [self.url is not None, self.url_env is not None, bool(self.run)]
         if sum(ways) != 1:
-            raise ValueError("a channel has one of `url`, `url_env` and `run`")
+            raise misfit("channel", "a channel has one of `url`, `url_env` and `run`")
         if self.run and self.secret_env is not None:
-            raise ValueError("`secret_env` signs what is sent to a webhook; a command gets `env`")
+            raise misfit(
+                "channel", "`secret_env` signs what is sent to a webhook; a command gets `env`"
+            )
         if not self.run and self.env:
-            raise ValueError("`env` is for a command, and this is a webhook")
+            raise misfit("channel", "`env` is for a command, and this is a webhook")
         return self
 
 

@@ -17,8 +17,6 @@ from dsl.model.steps import MergePolicy, SkillTerms, Step
 from dsl.model.terms import Approval, AskTerms
 from dsl.values import Frozen, Json, Timeout
 
-LANGUAGE_VERSION = 1
-
 
 class Persona(Frozen):
     """Who an agent is: model, prompts, the shape of its answer (seed c4h 3.2)."""

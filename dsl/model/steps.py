@@ -270,6 +270,9 @@ def step_tag(value: object) -> str | None:
     return f"step:{kind}" if kind in STEP_KINDS else None
 
 
+UNKNOWN_STEP = "unknown_step_kind"
+"""The type of pydantic's error for it."""
+
 Step = Annotated[
     Annotated[AgentStep, Tag("step:agent")]
     | Annotated[SkillStep, Tag("step:skill")]
@@ -284,7 +287,9 @@ Step = Annotated[
     | Annotated[TryStep, Tag("step:try")]
     | Annotated[ReturnStep, Tag("step:return")]
     | Annotated[FailStep, Tag("step:fail")],
-    Discriminator(step_tag),
+    Discriminator(
+        step_tag, custom_error_type=UNKNOWN_STEP, custom_error_message="a step of no known kind"
+    ),
 ]
 
 

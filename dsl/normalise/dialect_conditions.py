@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from dsl.errors import nearest
+from dsl.errors import closest
 from dsl.evaluate.operators import SHORT_NAMES, TESTS
 from dsl.model.conditions import CONDITION_KEYS
 from dsl.normalise.dialects import Here
@@ -151,4 +151,4 @@ def _config_field(node: Node, entries: Mapping[str, Node], here: Here) -> Node:
 def _is_plain(entries: Mapping[str, Node]) -> bool:
     """Whether it is `{key: value}` over the context, and no misspelt condition."""
     words = (*CONDITION_KEYS, "operator", "value", "type", "conditions", "config_field")
-    return bool(entries) and not any(key in words or nearest(key, words) for key in entries)
+    return bool(entries) and not any(key in words or closest(key, words) for key in entries)

@@ -4,6 +4,8 @@ Tables by key: they speak where a key is not known, whatever is near to it. `AT_
 one part of a document, and comes before `REPLACEMENTS`.
 """
 
+from dsl.problem_details import Advice, Suggestion, WriteKey
+
 _AS_CONTEXT = (
     "give it with the start, by `--context` or `--set`: templates read `{{{{ context.{0} }}}}`"
 )
@@ -102,24 +104,43 @@ def explained(part: str | None, name: str) -> str:
     return f"remove it: nothing reads `{name}` here, and the keys above are all that there are"
 
 
+RENAMED = {
+    "condition": "when",
+    "if": "when",
+    "next": "next_team",
+    "timeout_seconds": "timeout",
+    "agents": "tasks",
+    "stop_on_error": "stop_on_failure",
+    "agent_config": "config",
+    "input_params": "input",
+}
+"""`{key of an older form: the key of the same mapping that means it now}`."""
+
+KEYS_MEANT = RENAMED | {
+    "max_retries": "retry",
+    "retry_count": "retry",
+    "retry_config": "retry",
+    "error_handling": "retry",
+    "conditions": "condition",
+    "api_key": "api_key_env",
+    "tokens_per_minute": "requests_per_minute",
+    "skill_params": "input",
+}
+"""The same, with those whose value is written in another way too."""
+
 REPLACEMENTS = {
+    **{old: f"write `{new}:`" for old, new in RENAMED.items()},
     "depends_on": "tasks run in written order: put this one after the other, or use `when`",
-    "condition": "write `when:`",
-    "if": "write `when:`",
-    "next": "write `next_team:`",
     "max_retries": "write `retry: {retries: ...}`",
     "retry_count": "write `retry: {retries: ...}`",
     "retry_config": "write `retry: {retries: ..., interval: ...}`",
-    "timeout_seconds": "write `timeout:`",
     "conditions": "write one `condition:`; a list of conditions means AND",
-    "agents": "write `tasks:`",
     "parallel": "use a step of `type: parallel`, or fan out with `next_team: [a, b]`",
     "on_success": "write a rule under `routing.rules`",
     "on_error": "write `routing.default:`, or a step of `type: try`",
     "api_key": "write `api_key_env:` with the NAME of the environment variable",
     "tokens_per_minute": "write `requests_per_minute:`; tokens are known only after the call",
     "litellm_params": "remove it: retries and timeouts are the persona's own",
-    "stop_on_error": "write `stop_on_failure:`",
     "stop_on_failure": "write `on_failure: continue` on the step whose failure is passed over",
     "error_handling": "write `retry:` on the tasks, and `routing.default:` for what still fails",
     "error_handler": "use a step of `type: try`, or `retry:` on the steps",
@@ -130,8 +151,6 @@ REPLACEMENTS = {
     "body": "write `tasks:`; what a team of `type: loop` goes over stands under `loop:`",
     "break_on_failure": "remove it: a loop ends with a failed round; `try` passes it over",
     "recursion_strategy": "remove it: `max_recursion_depth` and `no_progress` bound a loop",
-    "agent_config": "write `config:`",
-    "input_params": "write `input:`",
     "skill_params": "write `input:` on the step that calls the skill",
     "allow_llm_fallback": "use a step of `type: try`, with an agent step under `catch:`",
     "skills": "remove it: skills are the worker's own; a plan calls them by `skill: Name.method`",
@@ -152,3 +171,21 @@ OPERATORS = {
     "not_contains": "put the condition under `not:`, with `operator: contains`",
 }
 """Operators that turn another one round."""
+
+
+def replacement(part: str | None, key: str, *, anywhere: bool) -> Suggestion | None:
+    """What to write instead of a key that is not of this language; None when it is unknown.
+
+    Args:
+        part: the name of the part of the document where it stands.
+        key: as it is written.
+        anywhere: the part is of a document of teams, where `REPLACEMENTS` hold everywhere.
+    """
+    at_place = AT_PLACES.get(part or "", {}).get(key)
+    if at_place is not None:
+        return Advice(at_place)
+    if not anywhere or key not in REPLACEMENTS:
+        return None
+    if key in RENAMED:
+        return WriteKey(RENAMED[key])
+    return Advice(REPLACEMENTS[key], KEYS_MEANT.get(key))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dsl.source.nodes import Node, dotted
+from dsl.source.nodes import UNREADABLE, Node, dotted
 from dsl.values import NodePath
 
 _BODIES = (("orchestration", "teams"), ("llm_config", "personas"))
@@ -38,6 +38,8 @@ def author_path(tree: Node, path: NodePath) -> AuthorPath | None:
             continue
         name = tree.find(path[: number + 1]).entries().get("name")
         if name is not None and isinstance(name.value, str) and number > 2:
+            if name.value == UNREADABLE:
+                return None
             names.append(name.value)
             end = number + 1
     if not end:

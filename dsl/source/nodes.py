@@ -1,12 +1,14 @@
 """The tree of a document: every value with its file, line and column; and its problems."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from dsl.errors import Code, Problem
+from dsl.problem_details import Details, Remark, key_meant
+from dsl.problem_texts import problem_text
 from dsl.redaction import redacted
 from dsl.values import NodePath, Segment
 
@@ -109,16 +111,22 @@ class Problems:
         *,
         allowed: str = "",
         fix: str = "",
+        names: Collection[str] = (),
     ) -> None:
+        """Note what only one check can say, and the names that it says it of."""
+        self.note(code, mark, path, Remark(message, allowed, fix, tuple(names)))
+
+    def note(self, code: Code, mark: Mark, path: Sequence[Segment], details: Details) -> None:
         """Note one problem, without any secret; codes that begin with W are warnings."""
         severity = "warning" if code.startswith("W") else "error"
+        message, allowed, fix = problem_text(details)
+        location = self.place(path)
         problem = Problem(
-            code, mark.file, mark.line, mark.column, redacted(self.place(path)), redacted(message),
+            code, mark.file, mark.line, mark.column, redacted(dotted(location)), redacted(message),
             redacted(allowed), redacted(fix), severity,
-            "" if self.step_of is None else redacted(self.step_of(tuple(path))),
+            "" if self.step_of is None else redacted(self.step_of(tuple(path))), location, details,
         )  # fmt: skip
-        known = problem in self.found or self._misspelt(problem, path) or self._follows(problem)
-        if not known:
+        if problem not in self.found and not self._misspelt(problem):
             self.found.append(problem)
 
     def took_out(self, paths: Collection[NodePath]) -> None:
@@ -138,31 +146,30 @@ class Problems:
             found = (*found, segment)
         return found
 
-    def place(self, path: Sequence[Segment]) -> str:
-        """Where in the document a path leads, as people write it."""
-        return dotted(self._written(path) if self._gone else path)
+    def place(self, path: Sequence[Segment]) -> NodePath:
+        """Where in the document a path leads, as it was written."""
+        return self._written(path) if self._gone else tuple(path)
 
-    def _follows(self, problem: Problem) -> bool:
-        """Whether it tells of a stand-in: of what is missing, which is told already."""
-        words = f"{problem.message}{problem.allowed}{problem.fix}"
-        told = UNREADABLE in words or repr(UNREADABLE)[1:-1] in words
-        return told and any(earlier.code == "E102" for earlier in self.found)
-
-    def _misspelt(self, problem: Problem, path: Sequence[Segment]) -> bool:
-        """Whether a key is only missing because it is misspelt, which is told already."""
-        if problem.code != "E102" or not path:
+    def _misspelt(self, problem: Problem) -> bool:
+        """Whether a key is only missing because it is misspelt, which is noted already."""
+        if problem.code != "E102" or not problem.location:
             return False
-        fix = f"did you mean {str(path[-1])!r}?"
-        above = self.place(path[:-1])
+        *above, key = problem.location
         return any(
-            earlier.code == "E101" and earlier.fix == fix and earlier.path.startswith(above)
+            earlier.code == "E101" and earlier.details is not None
+            and key_meant(earlier.details) == key and is_below(earlier.location, above)
             for earlier in self.found
-        )
+        )  # fmt: skip
 
     def has(self, code: Code, path: Sequence[Segment]) -> bool:
         """Whether a problem of this code is noted at the place."""
         place = self.place(path)
-        return any(problem.code == code and problem.path == place for problem in self.found)
+        return any(problem.code == code and problem.location == place for problem in self.found)
+
+    def below(self, path: Sequence[Segment]) -> Iterator[Problem]:
+        """The problems at the place, and within what stands there."""
+        place = self.place(path)
+        return (problem for problem in self.found if is_below(problem.location, place))
 
     @property
     def errors(self) -> list[Problem]:
@@ -189,6 +196,11 @@ def placed(root: Node, node: Node) -> NodePath:
         return next((place for place in found if place is not None), None)
 
     return below(root, ()) or ()
+
+
+def is_below(path: Sequence[Segment], above: Sequence[Segment]) -> bool:
+    """Whether a path leads to the place above, or into what stands there."""
+    return tuple(path[: len(above)]) == tuple(above)
 
 
 def dotted(path: Sequence[Segment]) -> str:

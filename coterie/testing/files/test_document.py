@@ -10,7 +10,7 @@ from pydantic import Discriminator, Field, JsonValue, Tag, model_validator
 
 from activities.providers.script import ScriptedAnswer
 from dsl.model.outcomes import End
-from dsl.values import Frozen, Json, Seconds
+from dsl.values import Frozen, Json, Seconds, misfit
 from workflows.core.views import TrailKind
 
 Ending = End
@@ -53,7 +53,7 @@ class SkillResultDocument(Frozen):
     @model_validator(mode="after")
     def _one_of_two(self) -> "SkillResultDocument":
         if ("data" in self.model_fields_set) is ("error" in self.model_fields_set):
-            raise ValueError("an entry has either `data` or an `error`")
+            raise misfit("answer", "an entry has either `data` or an `error`")
         return self
 
 
@@ -77,9 +77,9 @@ class DecisionDocument(Frozen):
     @model_validator(mode="after")
     def _as_decided(self) -> "DecisionDocument":
         if self.payload is not None and self.decision != "approve":
-            raise ValueError("a `payload` goes with `decision: approve`")
+            raise misfit("decision", "a `payload` goes with `decision: approve`")
         if self.value is not None and self.decision != "skip":
-            raise ValueError("a `value` goes with `decision: skip`")
+            raise misfit("decision", "a `value` goes with `decision: skip`")
         return self
 
 

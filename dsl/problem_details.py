@@ -1,0 +1,194 @@
+"""What a problem is about, typed. Programs decide by these facts; texts are made of them.
+
+`dsl/problem_texts.py` says each of them to people. Nothing else reads a text of a problem.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
+
+Bound = Literal["at least", "at most", "more than", "less than"]
+
+
+@dataclass(frozen=True, slots=True)
+class DidYouMean:
+    """The known name that is nearest."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteKey:
+    """The key to write instead of the one that is written."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do, in words that a table holds; the words are no fact."""
+
+    text: str = field(compare=False)
+    key: str | None = None
+    """The key of the same mapping that it says to write, if it does."""
+
+
+Suggestion = DidYouMean | WriteKey | Advice
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The value that is wrong: at its key, or the entry of a list; or the whole document."""
+
+    key: str | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The value that is there; of a mapping, a list or nothing only the kind."""
+
+    kind: Literal["mapping", "list", "empty", "scalar"]
+    value: str | int | float | bool | None = None
+    """The scalar, never a secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingKey:
+    """A key that must be there is not."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKey:
+    """A key that means nothing where it stands."""
+
+    key: str
+    known: tuple[str, ...]
+    suggestion: Suggestion | None
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedKey:
+    """A key of an older form, or of another system."""
+
+    key: str
+    known: tuple[str, ...]
+    suggestion: Suggestion
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownName:
+    """A name that refers to nothing."""
+
+    what: str
+    """What it would name: `team`, `persona`."""
+    name: str
+    known: tuple[str, ...]
+    suggestion: Suggestion | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownStepKind:
+    """A step whose `type` is not known, or that has none and no key that implies one."""
+
+    is_written: bool
+    """It has a `type`."""
+    kind: JsonValue
+    """As it is written."""
+    shape: "Shape"
+    suggestion: Suggestion | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownConditionKind:
+    """A condition without a key that implies its kind."""
+
+    shape: "Shape"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is written where a mapping should be told by its keys."""
+
+    keys: tuple[str, ...]
+    value: JsonValue = None
+    """What is there instead of a mapping with keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownOperator:
+    """An operator that is not known."""
+
+    operator: JsonValue
+    known: tuple[str, ...]
+    suggestion: Suggestion | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnlistedValue:
+    """A value that is not one of a closed set."""
+
+    subject: Subject
+    value: JsonValue
+    known: tuple[str, ...]
+    suggestion: Suggestion | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfBounds:
+    """A number beyond its bound."""
+
+    subject: Subject
+    found: Found
+    bound: Bound
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyCollection:
+    """A list or a mapping that must have an entry has none."""
+
+    subject: Subject
+
+
+@dataclass(frozen=True, slots=True)
+class WrongForm:
+    """A value of another type, or of a form that is not allowed."""
+
+    subject: Subject
+    found: Found
+    form: str
+    """The form that is wanted, by its code: pydantic's code of the error, or our own."""
+    wanted: str = field(compare=False)
+    """The same for people."""
+    suggestion: Suggestion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What only one check can say: its words are written where it is found, and are no fact."""
+
+    message: str = field(compare=False)
+    allowed: str = field(compare=False, default="")
+    fix: str = field(compare=False, default="")
+    names: tuple[str, ...] = ()
+    """The names that it is about; they tell apart what one check finds at one place."""
+
+
+OfKeys = MissingKey | UnknownKey | RefusedKey | UnknownName
+OfKinds = UnknownStepKind | UnknownConditionKind | UnknownOperator
+OfValues = UnlistedValue | OutOfBounds | EmptyCollection | WrongForm
+Details = OfKeys | OfKinds | OfValues | Remark
+
+
+def key_meant(details: Details) -> str | None:
+    """The key that a misspelt or older one stands for; None when none is known."""
+    if not isinstance(details, UnknownKey | RefusedKey):
+        return None
+    match details.suggestion:
+        case DidYouMean(name=key) | WriteKey(key=key) | Advice(key=key):
+            return key
+        case None:
+            return None

@@ -1,0 +1,162 @@
+"""What people read of a problem: the one place of the language where its facts become words."""
+
+from typing import NamedTuple, assert_never
+
+from dsl.errors import asked_back, listed
+from dsl.model.conditions import CONDITION_KEYS
+from dsl.model.steps import STEP_KINDS
+from dsl.problem_details import (
+    Advice,
+    Details,
+    DidYouMean,
+    EmptyCollection,
+    Found,
+    MissingKey,
+    OfKeys,
+    OfKinds,
+    OfValues,
+    OutOfBounds,
+    RefusedKey,
+    Remark,
+    Shape,
+    Subject,
+    Suggestion,
+    UnknownConditionKind,
+    UnknownKey,
+    UnknownName,
+    UnknownOperator,
+    UnknownStepKind,
+    UnlistedValue,
+    WriteKey,
+    WrongForm,
+)
+
+
+class ProblemText(NamedTuple):
+    """What is wrong, what is allowed, and what to do; the last two may be empty."""
+
+    message: str
+    allowed: str = ""
+    fix: str = ""
+
+
+def problem_text(details: Details) -> ProblemText:
+    """The words for the facts."""
+    match details:
+        case Remark(message=message, allowed=allowed, fix=fix):
+            return ProblemText(message, allowed, fix)
+        case MissingKey() | UnknownKey() | RefusedKey() | UnknownName():
+            return _of_keys(details)
+        case UnknownStepKind() | UnknownConditionKind() | UnknownOperator():
+            return _of_kinds(details)
+        case UnlistedValue() | OutOfBounds() | EmptyCollection() | WrongForm():
+            return _of_values(details)
+        case _:
+            assert_never(details)
+
+
+def _of_keys(details: OfKeys) -> ProblemText:
+    match details:
+        case MissingKey(key=key):
+            return ProblemText(f"the key {key!r} is missing", "", f"add `{key}:`")
+        case UnknownKey(key=key, known=known):
+            return _with_fix(f"unknown key {key!r}", listed(known), details.suggestion)
+        case RefusedKey(key=key, known=known):
+            told = f"{key!r} is not a form of this language"
+            return _with_fix(told, listed(known), details.suggestion)
+        case UnknownName(what=what, name=name, known=known):
+            return _with_fix(f"unknown {what} {name!r}", listed(known), details.suggestion)
+        case _:
+            assert_never(details)
+
+
+def _of_kinds(details: OfKinds) -> ProblemText:
+    match details:
+        case UnknownStepKind():
+            return _unknown_step_kind(details)
+        case UnknownConditionKind(shape=shape):
+            return ProblemText(
+                f"a condition of no known kind: it has {_shape(shape)}",
+                ", ".join(key for key in CONDITION_KEYS if key not in ("outcome", "expression")),
+                "ask for a task (`task`, `output_field` or `status`) or for the context "
+                "(`context_field`)",
+            )
+        case UnknownOperator(operator=operator, known=known):
+            told = f"unknown operator {operator!r}"
+            return _with_fix(told, ", ".join(known), details.suggestion)
+        case _:
+            assert_never(details)
+
+
+def _of_values(details: OfValues) -> ProblemText:
+    subject = _subject(details.subject)
+    match details:
+        case UnlistedValue(value=value, known=known):
+            told = f"{subject} is {value!r}"
+            return _with_fix(told, ", ".join(known), details.suggestion)
+        case OutOfBounds(found=found, bound=bound, limit=limit):
+            told = f"{subject} is {_found(found)}"
+            return ProblemText(told, f"{bound} {int(limit) if limit == int(limit) else limit}")
+        case EmptyCollection():
+            fix = f"add one under `{_key(details.subject)}:`"
+            return ProblemText(f"{subject} is empty", "at least one entry", fix)
+        case WrongForm(found=found, wanted=wanted):
+            return _with_fix(f"{subject} is {_found(found)}", wanted, details.suggestion)
+        case _:
+            assert_never(details)
+
+
+def _with_fix(message: str, allowed: str, suggestion: Suggestion | None) -> ProblemText:
+    return ProblemText(message, allowed, _fix(suggestion))
+
+
+def _fix(suggestion: Suggestion | None) -> str:
+    match suggestion:
+        case None:
+            return ""
+        case DidYouMean(name=name):
+            return asked_back(name)
+        case WriteKey(key=key):
+            return f"write `{key}:`"
+        case Advice(text=text):
+            return text
+        case _:
+            assert_never(suggestion)
+
+
+def _unknown_step_kind(details: UnknownStepKind) -> ProblemText:
+    kinds = ", ".join(STEP_KINDS)
+    if not details.is_written:
+        return ProblemText(
+            f"a step of no known kind: it has {_shape(details.shape)}",
+            f"type: {kinds}",
+            "say `type:`, or one of the keys that tell it",
+        )
+    return _with_fix(f"unknown step kind {details.kind!r}", kinds, details.suggestion)
+
+
+def _shape(shape: Shape) -> str:
+    return listed(shape.keys) if shape.keys else repr(shape.value)
+
+
+def _key(subject: Subject) -> str:
+    return "the document" if subject.key is None else str(subject.key)
+
+
+def _subject(subject: Subject) -> str:
+    """Its key in quotes, or which entry of a list it is."""
+    match subject.key:
+        case int(index):
+            return f"entry {index + 1}"
+        case _:
+            return repr(_key(subject))
+
+
+def _found(found: Found) -> str:
+    match found.kind:
+        case "mapping" | "list":
+            return f"a {found.kind}"
+        case "empty":
+            return "empty"
+        case "scalar":
+            return repr(found.value)

@@ -98,6 +98,7 @@ class UnknownStepKind:
     kind: JsonValue
     """As it is written."""
     shape: "Shape"
+    known: tuple[str, ...]
     suggestion: Suggestion | None
 
 
@@ -106,6 +107,8 @@ class UnknownConditionKind:
     """A condition without a key that implies its kind."""
 
     shape: "Shape"
+    known: tuple[str, ...]
+    """The keys that imply one."""
 
 
 @dataclass(frozen=True, slots=True)

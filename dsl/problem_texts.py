@@ -3,8 +3,6 @@
 from typing import NamedTuple, assert_never
 
 from dsl.errors import asked_back, listed
-from dsl.model.conditions import CONDITION_KEYS
-from dsl.model.steps import STEP_KINDS
 from dsl.problem_details import (
     Advice,
     Details,
@@ -74,10 +72,10 @@ def _of_kinds(details: OfKinds) -> ProblemText:
     match details:
         case UnknownStepKind():
             return _unknown_step_kind(details)
-        case UnknownConditionKind(shape=shape):
+        case UnknownConditionKind(shape=shape, known=known):
             return ProblemText(
                 f"a condition of no known kind: it has {_shape(shape)}",
-                ", ".join(key for key in CONDITION_KEYS if key not in ("outcome", "expression")),
+                ", ".join(known),
                 "ask for a task (`task`, `output_field` or `status`) or for the context "
                 "(`context_field`)",
             )
@@ -125,7 +123,7 @@ def _fix(suggestion: Suggestion | None) -> str:
 
 
 def _unknown_step_kind(details: UnknownStepKind) -> ProblemText:
-    kinds = ", ".join(STEP_KINDS)
+    kinds = ", ".join(details.known)
     if not details.is_written:
         return ProblemText(
             f"a step of no known kind: it has {_shape(details.shape)}",

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from dsl.compile.model_locations import is_tag, keys, model_at, words_at
 from dsl.errors import Code, closest
 from dsl.evaluate.operators import SHORT_NAMES
-from dsl.model.conditions import UNKNOWN_CONDITION
+from dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from dsl.model.document import SystemDocument
 from dsl.model.steps import STEP_KINDS, UNKNOWN_STEP
 from dsl.normalise.replacements import OPERATORS, explained, replacement
@@ -160,7 +160,7 @@ class Misfit:
             case _ if self.kind == UNKNOWN_STEP:
                 return "E104", self._unknown_kind(node)
             case _ if self.kind == UNKNOWN_CONDITION:
-                return "E109", UnknownConditionKind(_shape(node))
+                return "E109", UnknownConditionKind(_shape(node), _CONDITION_KEYS)
             case "literal_error":
                 return self._not_among(node)
             case "too_short":
@@ -200,11 +200,11 @@ class Misfit:
     def _unknown_kind(self, node: Node) -> UnknownStepKind:
         written = node.entries().get("kind")
         if written is None:
-            return UnknownStepKind(False, None, _shape(node), None)
+            return UnknownStepKind(False, None, _shape(node), STEP_KINDS, None)
         kind = written.plain()
         meant = meant_word(str(kind), STEP_KINDS)
         suggestion = None if meant is None else DidYouMean(meant)
-        return UnknownStepKind(True, kind, _shape(node), suggestion)
+        return UnknownStepKind(True, kind, _shape(node), STEP_KINDS, suggestion)
 
     def _not_among(self, node: Node) -> tuple[Code, Details]:
         shown = HIDDEN if names_secret(self._key) else node.plain()
@@ -238,6 +238,9 @@ class Misfit:
             )
         return Advice("a template is not filled here: write the value itself")
 
+
+_CONDITION_KEYS = tuple(key for key in CONDITION_KEYS if key not in ("outcome", "expression"))
+"""Those that a condition can be given; the other two stand for texts."""
 
 _BOUNDS: dict[str, tuple[Bound, str]] = {
     "greater_than_equal": ("at least", "ge"),

@@ -36,6 +36,7 @@ from workflows import raw_plans
 from workflows.control.cancellation import stop
 from workflows.control.fork import fork_off
 from workflows.control.pause_and_amend import note
+from workflows.core.activation import SIGNALS_FOLLOW
 from workflows.core.encoding import decoded, encoded
 from workflows.core.messages import ForkInput, TeamInput
 from workflows.core.results import RunFailed, failed_result
@@ -84,6 +85,13 @@ def _refuse_non_finite(context: Json) -> None:
 
 def _nothing_to_cut(step: str) -> None:
     """No step runs yet."""
+
+
+async def _every_message_answered() -> None:
+    """Wait for the signals that this activation is still to bring, and for all handlers."""
+    await workflow.wait_condition(
+        lambda: not SIGNALS_FOLLOW.get() and workflow.all_handlers_finished()
+    )
 
 
 def _readable(text: str) -> str:
@@ -170,16 +178,15 @@ class TeamWorkflow(People, Questions, UnknownMessages):
         """Of a run that never begins: answer what people said to it meanwhile."""
         self.done = self._begun = True
         await workflow.wait_condition(lambda: self.listens)
-        await workflow.wait_condition(workflow.all_handlers_finished)
+        await _every_message_answered()
 
     async def _listen(self) -> None:
         """Take messages from here on: the run has begun, and come as far as it comes by itself.
 
-        Without a plan it can judge no message. And a replay may put the first workflow task and the
-        next one together, where the first asked for nothing; the messages of the next then come
-        before the run does anything. To a run that has opened no request yet, a decision that was
-        taken once would be one of nothing. So the condition counts when nothing else can go on,
-        which is when Temporal looks at it.
+        Without a plan it can judge no message. And signals that are there before the first workflow
+        task come before the run does anything: to a run that has opened no request yet, a decision
+        would be one of nothing. So the condition counts when nothing else can go on, which is when
+        Temporal looks at it.
         """
         await workflow.wait_condition(lambda: self._begun)
         for because in self.early.overflow():
@@ -228,7 +235,7 @@ class TeamWorkflow(People, Questions, UnknownMessages):
         Raises:
             RunFailed: this history is nearly at its end.
         """
-        await workflow.wait_condition(workflow.all_handlers_finished)
+        await _every_message_answered()
         carried: RawValue | str = f"it has more than the {LARGEST:,} bytes that may travel"
         if not exceeds(self.state.values(), 3 * LARGEST):  # else it takes seconds to encode
             carried = encoded(TeamInput(plan=plan, carried=self.state.carried()))
@@ -252,7 +259,7 @@ class TeamWorkflow(People, Questions, UnknownMessages):
         self.done = scope.done = True
         scope.show()
         await scope.notifier.all_told()
-        await workflow.wait_condition(workflow.all_handlers_finished)
+        await _every_message_answered()
 
     async def _compiled(self) -> Plan:
         self._starts_from_one()

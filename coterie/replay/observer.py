@@ -31,6 +31,7 @@ from temporalio.worker import (
 
 from coterie.storage.wire import data_converter
 from coterie.version import own_version
+from coterie.worker.activation_order import activate_in_order
 from dsl.errors import RunRefused
 from workflows.core.encoding import plain
 from workflows.core.requests import Pending
@@ -165,7 +166,7 @@ class _Watched:
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
         """Hand the activation on."""
         self._onlooker.before(act)
-        completion = self._instance.activate(act)
+        completion = activate_in_order(self._instance.activate, act)
         self._onlooker.after(completion)
         return completion
 

@@ -15,6 +15,7 @@ from temporalio.converter import StorageDriverStoreContext, StorageDriverWorkflo
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.workflow import Info
 
+from coterie.worker.activation_order import activate_in_order
 from coterie.worker.task_board import TaskBoard, run_name
 
 
@@ -58,10 +59,10 @@ class _ContextFree(WorkflowInstance):
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
         board = self._board
         if board is None:
-            return self._inner.activate(act)
+            return activate_in_order(self._inner.activate, act)
         slot = board.begin(self._name)
         try:
-            return self._inner.activate(act)
+            return activate_in_order(self._inner.activate, act)
         finally:
             board.end(slot)
 

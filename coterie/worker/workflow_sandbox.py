@@ -19,6 +19,7 @@ LANGUAGE = ("dsl", "activities", "activities.contracts")
 """Rooms that the import law keeps free of clocks, chance and input."""
 
 DATA = (
+    "workflows.core.activation",
     "workflows.core.memory",
     "workflows.core.messages",
     "workflows.core.requests",

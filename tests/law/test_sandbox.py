@@ -10,8 +10,8 @@ from coterie.worker.workflow_sandbox import ACTING, ANSWERING, DATA, DECIDING, L
 from tests.law.sources import ROOMS, imports, modules, tops
 
 HARMLESS = {
-    "collections", "contextlib", "copy", "dataclasses", "datetime", "enum", "functools", "hashlib",
-    "inspect", "itertools", "json", "typing",
+    "collections", "contextlib", "contextvars", "copy", "dataclasses", "datetime", "enum",
+    "functools", "hashlib", "inspect", "itertools", "json", "typing",
 }  # fmt: skip
 """Of the standard library; `datetime.now` is refused by ruff."""
 

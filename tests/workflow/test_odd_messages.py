@@ -223,16 +223,15 @@ async def test_a_pause_is_told_briefly_and_a_question_may_be_refused(here: Engin
     await _approved(handle)
 
 
-async def test_what_comes_while_a_worker_takes_up_the_run_is_to_be_said_again(
+async def test_a_message_is_judged_where_the_run_stands_when_a_worker_takes_it_up(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
-    """Its first task asked for nothing, so a replay gives the update to a run that is nowhere."""
+    """Its first task asked for nothing, so the engine joins it with the task of the update."""
     async with engine(env, tmp_path, [], cached_runs=0) as forgetful:
         handle: Handle = await forgetful.start(WAITING)
         request = await asked(handle)
         right = {"id": request["id"], "decision": "approve"}
-        assert (await _refusal(handle, "decide", [right])).type == "NotYet"
         assert (await _refusal(handle, "decide", [{}])).type == "Malformed"
-        await handle.signal("approve", {"id": request["id"]})
+        assert (await handle.execute_update("decide", right))["verdict"] == "approved"
         await handle.signal("word", "fine")
         assert (await asyncio.wait_for(handle.result(), 120))["output"]["word"] == "fine"

@@ -36,7 +36,7 @@ orchestration:
       tasks:
         - {name: first, type: set, values: {x: 1}}
         - {name: rest, type: wait, duration: 1s}
-        - {name: sign, type: approval, prompt: "Go on?", deadline: 30d}
+        - {name: sign, type: approval, prompt: "Go on?"}
 """
 SIGNED = {"id": "only/sign#1", "decision": "approve", "by": "ann"}
 

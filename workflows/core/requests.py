@@ -93,6 +93,8 @@ MALFORMED: Final = "Malformed"
 """No decision, or no other message, at all."""
 NOT_YET: Final = "NotYet"
 """The run has not begun, or is where it was only in a moment: what was said may be right."""
+TOO_EARLY: Final = "the run cannot judge this yet: a worker only takes it up; send it again"
+"""What such a refusal says."""
 
 
 class Refusal(Frozen):

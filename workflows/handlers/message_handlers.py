@@ -29,7 +29,7 @@ from workflows.core.messages import (
     RetryInput,
     SkipInput,
 )
-from workflows.core.requests import MALFORMED, NOT_YET, Decision, How, Refusal
+from workflows.core.requests import MALFORMED, NOT_YET, TOO_EARLY, Decision, How, Refusal
 from workflows.core.state import RunState
 from workflows.handlers.early_messages import EarlySignals
 
@@ -95,12 +95,10 @@ class People:
     def _refuse_too_early(self) -> None:
         """Have an update sent again that the run cannot judge yet: a validator cannot wait.
 
-        To accept it and to judge it later would not do: of several updates that are accepted and
-        then answered in one activation, the engine (1.35) cannot replay the events.
+        To accept it and to judge it later would not do (decision 0013).
         """
         if not self.listens:
-            told = "the run cannot judge this yet: a worker only takes it up; send it again"
-            raise _refused(Refusal(code=NOT_YET, message=told))
+            raise _refused(Refusal(code=NOT_YET, message=TOO_EARLY))
 
     async def _admitted(self, name: str, given: Sequence[RawValue]) -> bool:
         """Wait until the run can judge a signal; False when too many wait already."""

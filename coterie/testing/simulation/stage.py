@@ -29,6 +29,7 @@ from coterie.testing.simulation.stub_skills import PlayedSkills
 from coterie.version import own_version
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.workers import MOST_ACTIVITIES
+from coterie.worker.workflow_runner import ContextFreeRunner
 from workflows.team import TeamWorkflow
 
 _LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
@@ -84,7 +85,7 @@ class Stage:
             workflows=[TeamWorkflow],
             activities=[agents.run_agent, self.skills.call_skill, self.notices.notify],
             # No user's code runs inside a workflow; for our own, the sandbox stands in our tests.
-            workflow_runner=UnsandboxedWorkflowRunner(),
+            workflow_runner=ContextFreeRunner(UnsandboxedWorkflowRunner()),
             build_id=own_version(),
             tuner=WorkerTuner.create_composite(
                 workflow_supplier=slots,

@@ -1,0 +1,131 @@
+"""The order in which a run hears what reaches it in one activation: the order of its history.
+
+The SDK runs all handlers of signals and updates of an activation before anything else. But an
+update comes last: it is not in history before the run accepts it. And core may join workflow tasks
+that asked for nothing with the next one, where a worker takes up a run: a message would then be
+judged before the timer or result that opened the request it answers. A later replay, with the
+update accepted, keeps these tasks apart. So an activation is handed on in parts (decision 0013).
+"""
+
+from collections.abc import Callable, Iterable
+
+from temporalio.bridge.proto.workflow_activation import WorkflowActivation, WorkflowActivationJob
+from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
+from temporalio.exceptions import ApplicationError
+
+from coterie.storage.wire import data_converter
+from workflows.core.activation import SIGNALS_FOLLOW
+from workflows.core.requests import NOT_YET, TOO_EARLY, Refusal
+
+Activate = Callable[[WorkflowActivation], WorkflowActivationCompletion]
+
+_MESSAGES = ("signal_workflow", "do_update")
+_SILENT = ("notify_has_patch", "update_random_seed")
+"""Jobs that let no step of the run go on."""
+_TERMINAL = (
+    "cancel_workflow_execution",
+    "complete_workflow_execution",
+    "continue_as_new_workflow_execution",
+    "fail_workflow_execution",
+)
+
+
+def activate_in_order(activate: Activate, act: WorkflowActivation) -> WorkflowActivationCompletion:
+    """Hand an activation on, in two parts where messages came after what else happened."""
+    if len(act.jobs) == 1:
+        return activate(act)
+    first, second = _parts(act)
+    if not second:
+        return activate(act)
+    signals_follow = SIGNALS_FOLLOW.set(any(_is_signal(job) for job in second))
+    try:
+        completion = activate(_with_jobs(act, first))
+    finally:
+        SIGNALS_FOLLOW.reset(signals_follow)
+    if completion.HasField("failed"):
+        return completion
+    if any(_is_signal(job) for job in first) or _ends(completion):
+        refused = [job for job in second if job.do_update.run_validator]
+        second = [job for job in second if not job.do_update.run_validator]
+        _refuse(refused, completion)
+    if not second:
+        return completion
+    return _joined(completion, activate(_with_jobs(act, second)))
+
+
+def _parts(
+    act: WorkflowActivation,
+) -> tuple[list[WorkflowActivationJob], list[WorkflowActivationJob]]:
+    """What happened first, and the messages that came after all of it; none where nothing did."""
+    kinds = [job.WhichOneof("variant") for job in act.jobs]
+    if all(kind in _MESSAGES or kind in _SILENT for kind in kinds):
+        return [*act.jobs], []
+    latest = _latest_signals(act)
+    second = [
+        kind == "do_update"
+        or (_is_signal(job) and job.signal_workflow.originating_event_id in latest)
+        for job, kind in zip(act.jobs, kinds, strict=True)
+    ]
+    return (
+        [job for job, late in zip(act.jobs, second, strict=True) if not late],
+        [job for job, late in zip(act.jobs, second, strict=True) if late],
+    )
+
+
+def _latest_signals(act: WorkflowActivation) -> set[int]:
+    """The signals that nothing but the start of the workflow task follows in history."""
+    ids = {job.signal_workflow.originating_event_id for job in act.jobs if _is_signal(job)}
+    latest: set[int] = set()
+    event = act.history_length - 1
+    while event in ids:
+        latest.add(event)
+        event -= 1
+    return latest
+
+
+def _is_signal(job: WorkflowActivationJob) -> bool:
+    return job.HasField("signal_workflow")
+
+
+def _with_jobs(
+    act: WorkflowActivation, jobs: Iterable[WorkflowActivationJob]
+) -> WorkflowActivation:
+    part = WorkflowActivation()
+    part.CopyFrom(act)
+    del part.jobs[:]
+    part.jobs.extend(jobs)
+    return part
+
+
+def _ends(completion: WorkflowActivationCompletion) -> bool:
+    """Whether the run has ended or continued as new, so that no message can reach it."""
+    commands = completion.successful.commands
+    return any(command.WhichOneof("variant") in _TERMINAL for command in commands)
+
+
+def _refuse(
+    updates: Iterable[WorkflowActivationJob], completion: WorkflowActivationCompletion
+) -> None:
+    """Have updates sent again whose place among what happened is not known, or comes too late.
+
+    A refused update leaves nothing in history, so no replay can find another place for it.
+    """
+    refusal = Refusal(code=NOT_YET, message=TOO_EARLY)
+    error = ApplicationError(refusal.message, refusal, type=refusal.code, non_retryable=True)
+    for job in updates:
+        response = completion.successful.commands.add().update_response
+        response.protocol_instance_id = job.do_update.protocol_instance_id
+        data_converter.failure_converter.to_failure(
+            error, data_converter.payload_converter, response.rejected
+        )
+
+
+def _joined(
+    first: WorkflowActivationCompletion, second: WorkflowActivationCompletion
+) -> WorkflowActivationCompletion:
+    """Both parts as the answer to one activation; the second as it is when it failed."""
+    if second.HasField("failed"):
+        return second
+    first.successful.commands.extend(second.successful.commands)
+    first.successful.used_internal_flags.extend(second.successful.used_internal_flags)
+    return first

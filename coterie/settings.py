@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from activities.system_errors import reason_of
-from activities.workspace.project_files import private_folder, write_private
+from activities.workspace.project_files import private_folder, private_opener
 from coterie.failures import CommandError
 
 STATE_FOLDER = ".coterie"
@@ -120,10 +119,11 @@ def state_folder(settings: Settings) -> Path:
         private_folder(folder)
         ignore = folder / ".gitignore"
         if not ignore.exists():
-            write_private(ignore, "*\n")
+            with open(ignore, "w", encoding="utf-8", opener=private_opener) as file:
+                file.write("*\n")
     except OSError as error:
         raise CommandError(
-            f"the folder {folder} cannot be written: {reason_of(error)}; "
+            f"the folder {folder} cannot be written ({error.strerror}); "
             "call coterie in a folder that you may write to"
         ) from None
     return folder

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from dsl.errors import ContextConflict, InvalidPlan, LimitExceeded, TeamError, TeamFailed
 from dsl.evaluate.context import apply
 from dsl.evaluate.routing import Route
+from dsl.model.causes import Joined
 from dsl.model.merge import deep_merge, merged_by
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Collect
@@ -20,6 +21,7 @@ from dsl.values import Json
 from workflows.core.location import Interpreter, Place, RunLeft
 from workflows.core.memory import Fork, Routed, Track
 from workflows.core.scope import Interrupted, Scope
+from workflows.core.trail_causes import Failed, TrailCause
 
 
 def fork(place: Place, track: Track, route: Route, scope: Scope) -> None:
@@ -111,8 +113,9 @@ def _meet(name: str, track: Track, forked: Fork, children: dict[str, Track], sco
     for branch, child in children.items():
         if child.end == "running":
             child.end = "cancelled"
-        because = child.error.message if child.error else child.routed.because
-        place.at(branch).note(scope, "step", because, status=child.end)
+        error, cause = child.error, child.routed.cause
+        ended: TrailCause = cause if error is None else Failed("branch_failed", error)
+        place.at(branch).note(scope, "step", ended, status=child.end)
         if child.arrived not in (None, forked.concentrator):
             raise InvalidPlan(f"the branch {branch!r} came to {child.arrived!r}, where nobody "
                               f"waits: its fan-out meets at {forked.concentrator!r}")  # fmt: skip
@@ -130,9 +133,8 @@ def _meet(name: str, track: Track, forked: Fork, children: dict[str, Track], sco
         _ended(children)
         return
     track.gathered = {branch: _gathered(child) for branch, child in children.items()}
-    counts = ", ".join(f"{branch} {child.end}" for branch, child in children.items())
-    track.routed = Routed(reason="gathered", because=f"branches: {counts}",
-                          from_team=track.routed.from_team)  # fmt: skip
+    ends = tuple((branch, child.end) for branch, child in children.items())
+    track.routed = Routed("gathered", Joined("joined", ends), track.routed.from_team)
     track.team = forked.concentrator
 
 
@@ -160,9 +162,9 @@ def leave(name: str, track: Track, forked: Fork, away: RunLeft, scope: Scope) ->
     left = track.routed.from_team
     track.fork = None
     track.team = away.team
-    track.routed = Routed("redirected", str(away), left)
+    track.routed = Routed("redirected", away.cause, left)
     Place(name, left or "", forked.visit, "", "").note(
-        scope, "route", str(away), status="success", next_team=away.team
+        scope, "route", away.cause, status="success", next_team=away.team
     )
 
 

@@ -11,19 +11,21 @@ from dsl.evaluate.context import apply
 from dsl.evaluate.limits import check, fingerprint, non_progressing
 from dsl.evaluate.routing import Route, choose, failed_task
 from dsl.evaluate.slices import snapshot
+from dsl.model.causes import SentOn
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona, Plan, Team
 from dsl.model.steps import AgentStep, Step
 from dsl.model.terms import AskTerms
 from dsl.sizes import check_size
 from workflows.approvals.approval_wait import ask
-from workflows.control.pause_and_amend import amend, give_up, note, told_redirect
+from workflows.control.pause_and_amend import amend, give_up, note, sent_on
 from workflows.core.location import Place, Redirected, Returned, RunLeft
 from workflows.core.memory import Fork, Frame, Routed, Track
 from workflows.core.messages import RedirectInput
 from workflows.core.results import RunFailed, failed_result, result
 from workflows.core.scope import Scope
 from workflows.core.state import MAIN
+from workflows.core.trail_causes import NotBegun, run_ended
 from workflows.core.views import TeamResult
 from workflows.fan_out import fork, gathered, join, leave
 from workflows.sequence import run_steps
@@ -46,7 +48,7 @@ async def run(scope: Scope) -> TeamResult:
     except TeamError as error:
         give_up(scope.state, scope.now())
         place = Place(MAIN, main.team or "", main.visit, "", "")
-        place.note(scope, "route", str(error), status=type(error).__name__)
+        place.note(scope, "route", run_ended(error), status=type(error).__name__)
         raise RunFailed(failed_result(scope, error), error) from error
     give_up(scope.state, scope.now())
     return result(scope, "completed", main.routed.because)
@@ -127,7 +129,7 @@ class TeamInterpreter:
         failed = failed_task(team, frame.tasks)
         _leave(team, track, route, frame, failed)
         place.note(
-            scope, "route", route.because,
+            scope, "route", route.cause,
             status="success" if failed is None else "failure",
             next_team=_told(route.next_team),
             updated=tuple(route.updates),
@@ -143,11 +145,11 @@ class TeamInterpreter:
         state = self.scope.state
         if state.redirect is None or name != MAIN:
             return False
-        told = told_redirect(state.redirect)
-        if state.redirect.team != team.id:
-            note(state, "control", f"{team.id} is not begun: {told}", self.scope.now())
-        track.team = state.redirect.team
-        track.routed = Routed("redirected", told, track.routed.from_team)
+        sent: SentOn = sent_on(state.redirect)
+        if sent.team != team.id:
+            note(state, "control", NotBegun("not_begun", team.id, sent), self.scope.now())
+        track.team = sent.team
+        track.routed = Routed("redirected", sent, track.routed.from_team)
         track.gathered = None
         state.redirect = None
         return True
@@ -166,12 +168,12 @@ class TeamInterpreter:
             _skip_the_rest(team, frame)
         except Redirected as away:
             _skip_the_rest(team, frame)
-            return Route(away.team, away.because, "redirected")
+            return Route(away.team, away.cause, "redirected")
         except RunLeft as away:
             if place.track != MAIN:
                 raise
             _skip_the_rest(team, frame)
-            return Route(away.team, str(away), "redirected")
+            return Route(away.team, away.cause, "redirected")
         return None
 
 
@@ -191,7 +193,7 @@ def _persona(plan: Plan, step: AgentStep) -> Persona:
 
 
 def _redirected(asked: RedirectInput) -> Route:
-    return Route(asked.team, told_redirect(asked), "redirected")
+    return Route(asked.team, sent_on(asked), "redirected")
 
 
 def _skip_the_rest(team: Team, frame: Frame) -> None:
@@ -211,7 +213,7 @@ def _leave(
     track.latest[team.id] = frame.tasks
     name, outcome = failed or (None, None)
     track.routed = Routed(
-        reason=route.reason, because=route.because, from_team=team.id,
+        reason=route.reason, cause=route.cause, from_team=team.id,
         error=outcome.error if outcome else None, failed_task=name,
     )  # fmt: skip
     track.team = None if isinstance(route.next_team, tuple) else route.next_team
@@ -227,7 +229,7 @@ def _enter(team: Team, name: str, track: Track, scope: Scope) -> int:
     state = scope.state
     visit = state.visits.get(team.id, 0) + 1
     # Before it counts: whoever looks on has the state in which the visit can begin again.
-    Place(name, team.id, visit, "", "").note(scope, "team", track.routed.because)
+    Place(name, team.id, visit, "", "").note(scope, "team", track.routed.cause)
     state.teams_run += 1
     state.visits[team.id] = visit
     return visit

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from dsl.errors import LimitExceeded, TemplateFailed, ValueTooLarge
-from dsl.evaluate.condition_evaluation import holds, told
-from dsl.model.outcomes import Outcome
+from dsl.evaluate.condition_evaluation import holds, inspect
+from dsl.model.outcomes import Failure, Outcome
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.steps import AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import LONGEST
@@ -15,9 +15,14 @@ from workflows.control.cancellation import begin_to_stop
 from workflows.core.location import Interpreter, Place, Skipped
 from workflows.core.memory import Block
 from workflows.core.scope import Interrupted, Scope
+from workflows.core.trail_causes import Failed, StepStated, TrailCause, WhenAsked
 from workflows.skipped_steps import skip_within
 from workflows.steps import execute
 from workflows.steps.agent import ORCHESTRATING
+
+_EARLIER = StepStated("earlier_step_failed")
+_SKIPPED = StepStated("skipped_by_person")
+_CANCELLED = StepStated("run_cancelled")
 
 
 async def run_steps(
@@ -48,7 +53,7 @@ async def run_steps(
     for step in steps[block.next :]:
         if failed is not None and stop:
             outcome = Outcome.skipped()
-            place.at(step.name).note(scope, "step", "an earlier step failed", status="skipped")
+            place.at(step.name).note(scope, "step", _EARLIER, status="skipped")
         else:
             outcome = await _run_step(step, place.at(step.name), scope, interpreter, block)
         if block.began is None:  # it did not run, so nothing that it holds did
@@ -88,9 +93,9 @@ async def _run_step(
             await scope.checkpoint()
             if state.skips and key in state.skips:
                 raise Skipped(state.skips.pop(key).value)
-            block.because, refused = _condition(step, place, scope)
+            block.cause, refused = _condition(step, place, scope)
             if refused is not None:
-                place.note(scope, "step", f"when: {block.because}", status=refused.status)
+                place.note(scope, "step", block.cause, status=refused.status)
                 return refused
             block.began = scope.time()
             block.tokens, block.of_others = state.tokens, 0
@@ -104,23 +109,22 @@ async def _run_step(
             raise Skipped(state.skips.pop(key).value)
     except Skipped as skipped:
         state.forget(place.key)
-        place.note(scope, "step", "a person skipped it", status="skipped", since=block.began)
+        place.note(scope, "step", _SKIPPED, status="skipped", since=block.began)
         return Outcome("skipped", skipped.value)
     except (Exception, Interrupted, GeneratorExit):
         raise
     except BaseException:
         if scope.cancelled() is not None:
             begin_to_stop(scope)
-            place.note(scope, "step", "the run is cancelled", status="cancelled")
+            place.note(scope, "step", _CANCELLED, status="cancelled")
         raise
     finally:
         state.doing.pop(key, None)
     error = outcome.error
-    because = block.because if error is None else f"{error.type}: {error.message}"
     place.note(
         scope,
         "step",
-        because,
+        block.cause if error is None else Failed("failed", error),
         status=outcome.status,
         since=block.began,
         tokens=state.tokens - block.tokens - block.of_others or None,
@@ -129,16 +133,19 @@ async def _run_step(
     return outcome
 
 
-def _condition(step: Step, place: Place, scope: Scope) -> tuple[str, Outcome | None]:
+def _condition(step: Step, place: Place, scope: Scope) -> tuple[TrailCause | None, Outcome | None]:
     """What the step's `when` found, and what the step comes to when it does not hold."""
     if step.when is None:
-        return "", None
+        return None, None
     try:
         facts = place.facts(scope)
-        because = told(step.when, facts)
-        return because, None if holds(step.when, facts) else Outcome.skipped()
+        found = inspect(step.when, facts)
+        if holds(step.when, facts):
+            return WhenAsked("when_held", found), None
+        return WhenAsked("when_did_not_hold", found), Outcome.skipped()
     except TemplateFailed as error:
-        return str(error), Outcome.failed(type(error).__name__, str(error))
+        failure = Failure(type(error).__name__, str(error))
+        return Failed("when_failed", failure), Outcome("failure", error=failure)
 
 
 async def _tried(step: Step, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
@@ -173,7 +180,7 @@ async def _attempts(
         if not again or error is None:
             place.close_block(scope, "attempts")
             return outcome
-        place.note(scope, "step", f"{error.type}: {error.message}", status="retried")
+        place.note(scope, "step", Failed("failed", error), status="retried")
         seconds = min(retry.interval * retry.backoff**block.next, LONGEST)
         block.next += 1
         if seconds > 0:

@@ -43,7 +43,7 @@ from workflows.core.results import RunFailed, failed_result
 from workflows.core.scope import Interrupted
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult
-from workflows.handlers.board import board
+from workflows.handlers.board import LastBecause, board
 from workflows.handlers.early_messages import EarlySignals
 from workflows.handlers.message_handlers import People
 from workflows.handlers.query_handlers import Questions
@@ -148,7 +148,8 @@ class TeamWorkflow(People, Questions, UnknownMessages):
                 await self._answer_early()
             raise
         self._begun = True
-        scope = DurableScope(plan, self.state, lambda: board(plan, self.state))
+        last = LastBecause()
+        scope = DurableScope(plan, self.state, lambda: board(plan, self.state, last))
         self.cut = scope.cut
         scope.notifier.tell_again()
         try:
@@ -189,8 +190,8 @@ class TeamWorkflow(People, Questions, UnknownMessages):
         Temporal looks at it.
         """
         await workflow.wait_condition(lambda: self._begun)
-        for because in self.early.overflow():
-            note(self.state, "refused", because, workflow.now())
+        for cause in self.early.overflow():
+            note(self.state, "refused", cause, workflow.now())
         self.listens = True
 
     async def listening(self) -> None:

@@ -20,13 +20,14 @@ from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
 from dsl.errors import listed
 from dsl.evaluate.routing import failed_task
-from dsl.model.outcomes import Outcome
+from dsl.model.outcomes import Failure, Outcome
 from dsl.model.plan import Plan
 from dsl.model.step_paths import within_rounds, without_rounds
 from dsl.values import Json
 from workflows.core.memory import Noted
 from workflows.core.messages import TeamInput
 from workflows.core.state import MAIN, RunState
+from workflows.core.trail_causes import Failed
 from workflows.team import TeamWorkflow
 
 _MOST_FAILURES = 50
@@ -228,9 +229,14 @@ def _came_from(inner: _Failure, outer: _Failure, plan: Plan) -> bool:
     path = f"{inner.entry.team}/{inner.path}"
     return (
         inner.path.startswith(f"{outer.path}/")
-        and inner.entry.because == outer.entry.because
+        and _failure(inner) is _failure(outer)
         and not within_rounds(plan, without_rounds(path))
     )
+
+
+def _failure(one: _Failure) -> Failure | None:
+    cause = one.entry.cause
+    return cause.failure if isinstance(cause, Failed) else None
 
 
 def _carried(state: RunState) -> Json:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from coterie.graph.picture import START, Picture, Route, RouteKey
+from dsl.evaluate.because import route_because
+from dsl.model.causes import DefaultTaken, NotDecided, RuleMatched
 
 if TYPE_CHECKING:  # this loads Temporal's library, which the picture of a file does not need
     from workflows.core.views import RunStatus, TrailEntry
@@ -13,18 +15,12 @@ if TYPE_CHECKING:  # this loads Temporal's library, which the picture of a file 
 Mark = Literal["success", "failure", "skipped", "doing", "waiting"]
 Standing = Literal["now", "waiting", "failed", "stopped"]
 
-_RULE = re.compile(r"rule (\d+): ")
 _ROUND = re.compile(r"/\d+(?=/)")
 """The number of a round in the path of a step, where rounds run at once."""
 _MARKS: dict[str, Mark] = {
     "success": "success", "failure": "failure", "skipped": "skipped",
     "approved": "success", "rejected": "failure",
 }  # fmt: skip
-SILENCE = ": nobody decided in time"
-"""How the reason of a route ends that silence took; `workflows.approvals.approval_wait` says so."""
-_DEFAULT = "default: "
-_NOT_BEGUN = " is not begun: "
-"""What follows the name of a team that people led the run away from."""
 _STRANDED = ("TeamFailed", "NoRoute")
 _BRANCH_ENDS: dict[str, Standing] = {"failed": "failed", "cancelled": "stopped"}
 
@@ -150,8 +146,8 @@ class _Walker:
                 self.standing[entry.team] = "failed"
                 if entry.status in _STRANDED:
                     self.stranded = entry.team
-            case "control" if entry.because.startswith(f"{entry.team}{_NOT_BEGUN}"):
-                self._turn_away(entry)
+            case "control" if entry.cause is not None and entry.cause.code == "not_begun":
+                self._turn_away(entry, route_because(entry.cause.sent))
             case _:  # what else people said to the run leads nowhere by itself
                 pass
 
@@ -162,7 +158,7 @@ class _Walker:
         if len(key) == 3:
             self.redirects.setdefault(key, why)
 
-    def _turn_away(self, entry: "TrailEntry") -> None:
+    def _turn_away(self, entry: "TrailEntry", why: str) -> None:
         """The team at hand is not begun: the route that led there was not gone to its end."""
         left = START
         if self._latest is not None:
@@ -175,7 +171,6 @@ class _Walker:
                     del self.taken[key]
                     self.redirects.pop(key, None)
                 self._latest = key, None
-        why = entry.because.removeprefix(f"{entry.team}{_NOT_BEGUN}")
         self._turned = self._turned[0] if self._turned else left, why
 
     def _ended(self, entry: "TrailEntry") -> None:
@@ -212,13 +207,15 @@ class _Walker:
 
 
 def _route(entry: "TrailEntry") -> RouteKey:
-    """The route's key; the trail begins its reason with what led there."""
-    why = entry.because
-    if why.startswith(f"{entry.team}/") and why.endswith(SILENCE):
-        return entry.team, entry.next_team
-    rule = _RULE.match(why)
-    if rule is not None:
-        return entry.team, int(rule[1])
-    if entry.next_team is None or why.startswith(_DEFAULT):
-        return entry.team, None
-    return entry.team, "redirect", entry.next_team
+    """The route's key: which arrow of the picture the run took."""
+    match entry.cause:
+        case RuleMatched(number=number):
+            return entry.team, number
+        case DefaultTaken():
+            return entry.team, None
+        case NotDecided():
+            return entry.team, entry.next_team
+        case _ if entry.next_team is None:
+            return entry.team, None
+        case _:
+            return entry.team, "redirect", entry.next_team

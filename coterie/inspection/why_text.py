@@ -9,7 +9,7 @@ from coterie.inspection.trace import LEFT, Trace
 from coterie.rendering.run_text import clock, trail_line
 from coterie.replay.decision_trace import Happened, Visit
 from coterie.text.lines import text_of
-from dsl.evaluate.condition_evaluation import brief
+from dsl.evaluate.because import brief
 from dsl.evaluate.context import Difference
 from dsl.evaluate.evidence import Asked, Examined
 from workflows.core.views import TrailEntry

@@ -142,7 +142,8 @@ class Witness:
             return Happened(entry)
         if entry.status == "chosen" and isinstance(step, BranchStep):
             return Happened(entry, ways=ways(step, facts))
-        if entry.status == "skipped" and entry.because.startswith("when: ") and step.when:
+        asked = entry.cause is not None and entry.cause.code == "when_did_not_hold"
+        if entry.status == "skipped" and asked and step.when:
             return Happened(entry, when=examine(step.when, facts))
         return Happened(entry)
 
@@ -199,8 +200,8 @@ class Witness:
         routed = state.main.routed
         if routed.reason != "redirected":
             return ""
-        latest = [entry.because for entry in self.trail[-2:] if entry.kind == "route"]
-        return routed.because if routed.because in latest else ""
+        latest = [entry.cause for entry in self.trail[-2:] if entry.kind == "route"]
+        return routed.because if routed.cause in latest else ""
 
     def _inner_facts(self, entry: TrailEntry, state: RunState, plan: Plan) -> Facts | None:
         """What the step of an entry sees: in its plan or way, where it is in one."""

@@ -13,6 +13,7 @@ from google.protobuf.json_format import MessageToDict
 from pydantic import JsonValue
 from temporalio.api.common.v1 import Payload, RetryPolicy
 
+from activities.contracts import NOTIFY
 from coterie.storage.wire import data_converter
 from dsl.values import Json
 
@@ -49,6 +50,8 @@ def call(
     retry: RetryPolicy, summary: str,
 ) -> Deed:  # fmt: skip
     """A call of the world; `queue` is None for the run's own."""
+    if activity == NOTIFY and isinstance(given, dict):
+        given = {key: value for key, value in given.items() if key != "text"}  # words for people
     facts: Json = {
         "activity": activity,
         "task_queue": queue,

@@ -56,7 +56,7 @@ async def replay(history: WorkflowHistory) -> Replayed:
     watch = _Watch()
     failure = await observed(history, watch)
     found = list(differences(then, watch.done, watch.places))
-    told = [one.told for one in found if not one.only_more]
+    told = [one.told for one in found if not (one.only_more or one.only_wording)]
     if failure is not None:
         told += [*_others(then, watch.done), _first_line(failure)]
     if len(told) > _MOST:

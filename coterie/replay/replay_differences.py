@@ -51,6 +51,14 @@ class Difference:
         more = self.recorded is Absent.NOTHING and self.field.count(".") < depth
         return more and not self.place
 
+    @property
+    def only_wording(self) -> bool:
+        """The end of a run says the same in other words.
+
+        What it says is compared as well, by types, limits and the digest of the trail.
+        """
+        return not self.place and self.field.rpartition(".")[2] in ("because", "message")
+
 
 def differences(
     recorded: Sequence[Deed], now: Sequence[Deed], places: Sequence[str]

@@ -19,6 +19,7 @@ from coterie.replay.links import links
 from coterie.replay.replay import Replayed, replay
 from coterie.replay.replay_differences import Difference
 from coterie.runs.run_client import NoWorker, Run
+from dsl.values import Json
 from workflows.core.views import RunStatus, TrailEntry
 
 AT_ONCE = 4
@@ -147,14 +148,21 @@ class Comparison:
         return replace(whole, told=status.events, digest=mine)
 
 
+def _decided(entry: TrailEntry) -> Json:
+    """What an entry tells, without its wording."""
+    return entry.model_dump(mode="json", exclude={"because"})
+
+
 def _first_decision(theirs: Iterable[TrailEntry], ours: Iterable[TrailEntry]) -> str:
     """The first decision that the run's own worker tells otherwise."""
     now = {entry.number: entry for entry in ours}
     for entry in theirs:
         mine = now.get(entry.number)
-        if mine is not None and mine != entry:
+        if mine is None:
+            continue
+        before, after = _decided(entry), _decided(mine)
+        if before != after:
             place = f"{entry.team}/{entry.step}" if entry.step else entry.team
-            before, after = entry.model_dump(mode="json"), mine.model_dump(mode="json")
             field = next(name for name in before if before[name] != after[name])
             where = f"decision {entry.number} ({entry.kind} of {place}#{entry.visit})"
             return Difference(where, field, before[field], after[field]).told

@@ -24,6 +24,8 @@ DATA = (
     "workflows.core.messages",
     "workflows.core.requests",
     "workflows.core.state",
+    "workflows.core.trail_because",
+    "workflows.core.trail_causes",
     "workflows.core.views",
 )
 """What crosses and what is remembered: types that call nothing."""

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from dsl.checks.known_answers import schema_at
 from dsl.errors import nearest
-from dsl.evaluate.condition_evaluation import brief
+from dsl.evaluate.because import brief
 from dsl.logic.ranges_of_values import Claim, possible
 from dsl.model.conditions import Operator, TaskField
 from dsl.paths import MISSING, parse

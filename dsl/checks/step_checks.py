@@ -7,7 +7,7 @@ from typing import Protocol
 from dsl.checks.command_checks import check_command
 from dsl.checks.contract_checks import check_input
 from dsl.errors import Code, listed, nearest
-from dsl.evaluate.condition_evaluation import brief
+from dsl.evaluate.because import brief
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import ToolSection
 from dsl.model.retryability import can_pass, holds_steps

@@ -1,13 +1,20 @@
-"""Deciding: whether a condition holds, and why, told in the reader's words. Pure, total."""
+"""Deciding: whether a condition holds, and what it found. Pure, total."""
 
-import json
 from typing import Final, assert_never
 
-from pydantic import JsonValue
-
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from dsl.evaluate.because import brief
 from dsl.evaluate.missing_data import missing_outcomes
 from dsl.evaluate.operators import TESTS, Found, charge
+from dsl.model.causes import (
+    ConditionFound,
+    ExpressionFound,
+    FieldFound,
+    GroupFound,
+    NegatedFound,
+    StatusFound,
+    TeamFound,
+)
 from dsl.model.conditions import (
     AllOf,
     AnyOf,
@@ -25,7 +32,8 @@ from dsl.paths import MISSING, get, parse
 from dsl.templates.jsonable import beginning
 from dsl.templates.template import fill
 
-_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one each time
+MAX_FOUND: Final = 60
+"""Characters of a value, as JSON, that a cause keeps."""
 
 
 def holds(
@@ -125,40 +133,34 @@ def _counted(facts: Facts) -> Outcomes:
     return facts.tasks if facts.counted is None else facts.counted
 
 
-def told(condition: Condition, facts: Facts) -> str:
-    """The condition with what it found: `review.status is 'FAIL' (equals 'FAIL')`."""
+def inspect(condition: Condition, facts: Facts) -> ConditionFound:
+    """The condition with what it found."""
     match condition:
-        case TaskField(task=task, output_field=path, operator=operator, value=value):
-            return _test_told(f"{task}.{path}", _task_field(condition, facts), operator, value)
-        case ContextField(context_field=path, operator=operator, value=value):
-            found = get(facts.context, parse(path))
-            return _test_told(f"context.{path}", found, operator, value)
+        case TaskField(task=task, output_field=path):
+            return _field_found(f"{task}.{path}", condition, _task_field(condition, facts))
+        case ContextField(context_field=path):
+            value = get(facts.context, parse(path))
+            return _field_found(f"context.{path}", condition, value)
         case TaskStatus(task=task, status=status):
             outcome = facts.tasks.get(task)
-            found = "absent" if outcome is None else outcome.status
-            return f"{task} is {found} (wanted {status})"
+            return StatusFound("status", task, status, None if outcome is None else outcome.status)
         case AllOf(all_of=parts):
-            return " and ".join(told(part, facts) for part in parts) or "nothing asked"
+            return GroupFound("all_of", tuple(inspect(part, facts) for part in parts))
         case AnyOf(any_of=parts):
-            return " or ".join(told(part, facts) for part in parts) or "nothing to hold"
+            return GroupFound("any_of", tuple(inspect(part, facts) for part in parts))
         case Not(negated=part):
-            return f"not ({told(part, facts)})"
+            return NegatedFound("not", inspect(part, facts))
         case TeamOutcome(outcome=outcome):
-            counts = ", ".join(f"{name} {found.status}" for name, found in _counted(facts).items())
-            return f"{outcome} ({counts or 'no tasks'})"
+            counted = _counted(facts).items()
+            return TeamFound("team", outcome, tuple((name, one.status) for name, one in counted))
         case Expression(expression=text):
-            return text
+            return ExpressionFound("expression", text)
         case _:
             assert_never(condition)
 
 
-def _test_told(name: str, found: Found, operator: str, value: JsonValue) -> str:
-    shown = "missing" if found is MISSING else brief(found)
-    wanted = "" if value is None else f" {brief(value)}"
-    return f"{name} is {shown} ({operator}{wanted})"
-
-
-def brief(value: JsonValue, most: int = 60) -> str:
-    """A value in a sentence: JSON, cut at `most` characters."""
-    text = _ENCODED(beginning(value, most))
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+def _field_found(name: str, condition: TaskField | ContextField, value: Found) -> FieldFound:
+    operator, wanted = condition.operator, beginning(condition.value, MAX_FOUND)
+    if value is MISSING:
+        return FieldFound("field", name, operator, wanted, missing=True)
+    return FieldFound("field", name, operator, wanted, beginning(value, MAX_FOUND))

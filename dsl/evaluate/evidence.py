@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from dsl.errors import TemplateFailed
-from dsl.evaluate.condition_evaluation import brief, holds, told
+from dsl.evaluate.because import brief, condition_because
+from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.evaluate.routing import counted
+from dsl.model.causes import ConditionFound
 from dsl.model.conditions import (
     AllOf,
     AnyOf,
@@ -39,6 +41,8 @@ class Examined:
     told: str = ""
     """The test with what it found; why it could not be asked."""
     parts: tuple["Examined", ...] = ()
+    found: ConditionFound | None = None
+    """What the test found, as facts; None for a group, and where it could not be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,8 @@ def examine(condition: Condition, facts: Facts) -> Examined:
         case Expression(expression=text):
             return _expression(condition, text, facts)
         case TaskField() | ContextField() | TaskStatus() | TeamOutcome():
-            return Examined("test", holds(condition, facts), told(condition, facts))
+            what = inspect(condition, facts)
+            return Examined("test", holds(condition, facts), condition_because(what), found=what)
         case _:
             assert_never(condition)
 

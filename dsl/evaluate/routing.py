@@ -5,9 +5,11 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.errors import EvaluationLimitExceeded, NoRoute, TeamFailed, TemplateFailed, listed
-from dsl.evaluate.condition_evaluation import holds, told
+from dsl.errors import EvaluationLimitExceeded, NoRoute, TeamFailed, TemplateFailed
+from dsl.evaluate.because import condition_because, failure_because, route_because
+from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.evaluate.missing_data import missing_outcomes
+from dsl.model.causes import DefaultTaken, NoRouting, RouteCause, RuleMatched, UpdateLeftOut
 from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.model.facts import Facts, Outcomes
 from dsl.model.outcomes import Outcome
@@ -23,13 +25,18 @@ class Route:
     """What comes after a team."""
 
     next_team: str | tuple[str, ...] | None
-    because: str
+    cause: RouteCause
     reason: Reason
     """`routing.reason` for the next team (checklist C-25)."""
     updates: Json = field(default_factory=dict[str, JsonValue])
     """`{dotted path: value}`, filled."""
     rule: Rule | None = None
     """The rule that matched."""
+
+    @property
+    def because(self) -> str:
+        """The cause as people read it."""
+        return route_because(self.cause)
 
 
 def choose(team: Team, facts: Facts) -> Route:
@@ -53,7 +60,7 @@ def choose(team: Team, facts: Facts) -> Route:
     if routing is None:
         if failure is not None:
             raise TeamFailed(_failure_told(team, failure))
-        return Route(None, "the team has no routing: the run ends", "no_routing")
+        return Route(None, NoRouting("no_routing"), "no_routing")
     try:
         return _routed(team, routing, failure, facts, meter)
     except TemplateFailed as error:
@@ -86,10 +93,11 @@ def counted(team: Team, facts: Facts) -> Facts:
 def _route(
     routing: Routing, rule: Rule, number: int, facts: Facts, meter: EvaluationMeter
 ) -> Route:
-    asked = "always" if rule.condition is None else told(rule.condition, facts)
+    condition = None if rule.condition is None else inspect(rule.condition, facts)
     updates = {**routing.context_updates, **rule.context_updates}
     filled, left_out = _filled(updates, facts, meter)
-    return Route(rule.next_team, f"rule {number}: {asked}{left_out}", "rule", filled, rule)
+    cause = RuleMatched("rule", number, condition, left_out)
+    return Route(rule.next_team, cause, "rule", filled, rule)
 
 
 def _by_default(
@@ -108,30 +116,42 @@ def _by_default(
                 f"holds and it has no default. {_rules_told(routing, facts)}"
             )
         updates, left_out = _filled(routing.context_updates, facts, meter)
-        because = f"the team has no rules: the run ends{left_out}"
-        return Route(None, because, "no_routing", updates)
+        return Route(None, NoRouting("no_rules", left_out), "no_routing", updates)
     reason: Reason = "no_rule_matched" if failure is None else "team_failed"
-    why = "no rule matched" if failure is None else _failure_told(team, failure)
     updates, left_out = _filled(routing.context_updates, facts, meter)
-    return Route(routing.default, f"default: {why}{left_out}", reason, updates)
+    return Route(routing.default, _default(team, failure, left_out), reason, updates)
+
+
+def _default(
+    team: Team, failure: tuple[str, Outcome] | None, left_out: tuple[UpdateLeftOut, ...]
+) -> DefaultTaken:
+    if failure is None:
+        return DefaultTaken("default", team.id, left_out=left_out)
+    task, outcome = failure
+    error = outcome.error
+    if error is None:
+        return DefaultTaken("default", team.id, task, left_out=left_out)
+    return DefaultTaken("default", team.id, task, error.type, error.message, left_out)
 
 
 def _rules_told(routing: Routing, facts: Facts) -> str:
     asked = (
-        f"rule {number}: {told(rule.condition, facts)}"
+        f"rule {number}: {condition_because(inspect(rule.condition, facts))}"
         for number, rule in enumerate(routing.rules, 1)
         if rule.condition is not None
     )
     return "; ".join(asked)
 
 
-def _filled(updates: Json, facts: Facts, meter: EvaluationMeter) -> tuple[Json, str]:
-    """The updates, and a clause that names those left out for want of a task's data."""
+def _filled(
+    updates: Json, facts: Facts, meter: EvaluationMeter
+) -> tuple[Json, tuple[UpdateLeftOut, ...]]:
+    """The updates, and those that are left out for want of a task's data."""
     if not updates:
-        return {}, ""
+        return {}, ()
     names = facts.names(meter)
     filled: Json = {}
-    left_out = ""
+    left_out: list[UpdateLeftOut] = []
     for path, value in updates.items():
         try:
             filled[path] = fill(value, names)
@@ -141,8 +161,8 @@ def _filled(updates: Json, facts: Facts, meter: EvaluationMeter) -> tuple[Json, 
             missing = missing_outcomes(value, facts)
             if not missing:
                 raise
-            left_out += f"; {path!r} is not updated, {listed(missing)} did not succeed"
-    return filled, left_out
+            left_out.append(UpdateLeftOut(path, missing))
+    return filled, tuple(left_out)
 
 
 def failed_task(team: Team, tasks: Outcomes) -> tuple[str, Outcome] | None:
@@ -160,5 +180,6 @@ def failed_task(team: Team, tasks: Outcomes) -> tuple[str, Outcome] | None:
 def _failure_told(team: Team, failure: tuple[str, Outcome]) -> str:
     name, outcome = failure
     error = outcome.error
-    told_error = "without a word" if error is None else f"{error.type}: {error.message}"
-    return f"task {name!r} of team {team.id!r} failed: {told_error}"
+    if error is None:
+        return failure_because(team.id, name, None, "")
+    return failure_because(team.id, name, error.type, error.message)

@@ -94,17 +94,11 @@ class Budget(Frozen):
     @property
     def told(self) -> str:
         """Names it to people: `the token budget of the team review`."""
-        scope, _, name = self.owner.partition(".")
-        whose = "the run" if not name else f"the {scope} {name}"
-        return f"the {_CALLED[self.kind]} budget of {whose}"
+        return budget_name(self.owner, self.kind)
 
     def amount(self, value: float) -> str:
         """So much of it, as people read it."""
         return amount(self.kind, value)
-
-    def share(self, used: float, limit: float) -> str:
-        """So much of so much: `8,120 of 10,000 tokens`."""
-        return f"{amount(self.kind, used).partition(' ')[0]} of {amount(self.kind, limit)}"
 
     def covers(self, team: str, personas: tuple[str, ...]) -> bool:
         """Whether a call of a team's agent, of these personas, is paid from it."""
@@ -125,17 +119,45 @@ _CALLED: dict[BudgetKind, str] = {
 }  # fmt: skip
 
 
+def budget_name(owner: str, kind: BudgetKind) -> str:
+    """Name a budget to people: `the token budget of the team review`."""
+    scope, _, name = owner.partition(".")
+    whose = "the run" if not name else f"the {scope} {name}"
+    return f"the {_CALLED[kind]} budget of {whose}"
+
+
+def share(kind: BudgetKind, used: float, limit: float) -> str:
+    """So much of so much: `8,120 of 10,000 tokens`."""
+    return f"{number(kind, used)} of {amount(kind, limit)}"
+
+
 def amount(kind: BudgetKind, value: float) -> str:
     """So many tokens, dollars, calls or seconds, as people read them."""
+    return f"{number(kind, value)} {unit(kind, value)}"
+
+
+def number(kind: BudgetKind, value: float) -> str:
+    """How many of them, without the unit."""
     match kind:
         case "money":
-            return f"{money(value)} USD"
+            return money(value)
         case "working_time":
-            return f"{value:,.0f} s" if value >= 10 else f"{value:g} s"
+            return f"{value:,.0f}" if value >= 10 else f"{value:g}"
+        case "tokens" | "model_calls" | "tool_calls":
+            return f"{value:,.0f}"
+
+
+def unit(kind: BudgetKind, value: float) -> str:
+    """What an amount of a budget is counted in."""
+    match kind:
+        case "money":
+            return "USD"
+        case "working_time":
+            return "s"
         case "tokens":
-            return f"{value:,.0f} tokens"
+            return "tokens"
         case "model_calls" | "tool_calls":
-            return f"{value:,.0f} call{'' if value == 1 else 's'}"
+            return "call" if value == 1 else "calls"
 
 
 def money(dollars: float) -> str:

@@ -4,6 +4,7 @@ Each test changes the interpreter in a way that makes the same calls under the s
 Temporal's own replayer therefore passes.
 """
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -72,7 +73,7 @@ async def test_a_changed_context_update_is_told_where_its_value_is_first_used(
 ) -> None:
     def altered(team: Team, facts: Facts) -> Route:
         route = choose(team, facts)
-        return Route(route.next_team, route.because, route.reason, {"sum": 7})
+        return replace(route, updates={"sum": 7})
 
     monkeypatch.setattr(workflows.interpreter, "choose", altered)
     done = await replayed("long.0.1.0.link2", goes_on=True)
@@ -149,7 +150,7 @@ async def test_another_call_is_named_beside_the_one_that_was_recorded(
 ) -> None:
     def elsewhere(team: Team, facts: Facts) -> Route:
         route = choose(team, facts)
-        return Route("write", "it was wrong", route.reason) if team.id == "write" else route
+        return replace(route, next_team="write") if team.id == "write" else route
 
     def nowhere(asked: RedirectInput) -> None:
         return None

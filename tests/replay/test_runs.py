@@ -26,6 +26,7 @@ from coterie.runs import run_client as runs
 from coterie.runs.open_runs import open_executions
 from coterie.runs.run_client import Run
 from dsl.evaluate.routing import Route, choose
+from dsl.model.causes import RuleMatched
 from dsl.model.facts import Facts
 from dsl.model.plan import Team
 from dsl.values import Json
@@ -100,15 +101,17 @@ async def test_a_run_that_waits_is_compared_with_what_its_worker_decided(
 async def test_a_decision_that_no_call_has_used_yet_is_told(
     here: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def reworded(team: Team, facts: Facts) -> Route:
-        return replace(choose(team, facts), because="since I say so")
+    def by_another_rule(team: Team, facts: Facts) -> Route:
+        return replace(choose(team, facts), cause=RuleMatched("rule", 7))
 
-    monkeypatch.setattr(workflows.interpreter, "choose", reworded)
+    monkeypatch.setattr(workflows.interpreter, "choose", by_another_rule)
     async with waiting(here, tmp_path) as (_, handle):
         [done] = await all_open(here, handle.id)
     assert row(done) == (
-        f"differs  {handle.id}  decision 3 (route of first#1): because: "
-        'recorded "rule 1: all_success (begin success)", now "since I say so"'
+        f"differs  {handle.id}  decision 3 (route of first#1): cause: "
+        'recorded ...: "rule", "number": 1, "condition": {"code": "team", "outcome": '
+        '"all_success", "tasks": [["begin"..., now ...: "rule", "number": 7, "condition": null, '
+        '"left_out": []}'
     )
     assert total([done]) == "0 of 1 run the same, 1 decided otherwise"
 

@@ -33,6 +33,7 @@ from tests.support.engine import plan_of, trail
 from tests.support.runs import asked
 from workflows.core.messages import DecideInput, ForkInput, TeamInput
 from workflows.core.requests import Decision
+from workflows.core.trail_because import trail_because
 from workflows.handlers.early_messages import MAX_EARLY_BYTES, MAX_EARLY_SIGNALS, EarlySignals
 from workflows.team import TeamWorkflow
 
@@ -267,7 +268,7 @@ def test_the_queue_of_early_signals_is_bounded_by_number_and_by_names_it_tells()
     queue = EarlySignals()
     assert all(queue.admit("word", 10) for _ in range(MAX_EARLY_SIGNALS))
     assert not any(queue.admit(f"name{number % 100}", 0) for number in range(1_000))
-    told = queue.overflow()
+    told = [trail_because(cause) for cause in queue.overflow()]
     assert len(told) == 21
     assert told[0].startswith("10 signals 'name0' came before the run could judge them")
     assert told[-1].startswith("800 signals 'others'")

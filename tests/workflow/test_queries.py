@@ -10,13 +10,14 @@ from pydantic import JsonValue
 from temporalio.client import WorkflowQueryFailedError
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.model.outcomes import Outcome
+from dsl.model.outcomes import Failure, Outcome
 from tests.support.engine import Engine, engine
 from tests.support.runs import asked, decide
 from workflows.core.extract import LARGEST_ANSWER
 from workflows.core.memory import Frame, Noted
 from workflows.core.messages import StateAsked
 from workflows.core.state import MAIN, RunState
+from workflows.core.trail_causes import Failed
 from workflows.handlers import query_answers as looking
 
 TWO_TEAMS = """
@@ -94,8 +95,9 @@ async def test_a_question_that_is_none_is_answered_with_a_sentence(here: Engine)
 
 def remembering(entries: int, because: str) -> RunState:
     state = RunState()
+    cause = Failed("branch_failed", Failure("Oops", because))
     for number in range(1, entries + 1):
-        state.note(Noted(number, 0.0, "step", "draft", 1, f"step {number}", "success", because))
+        state.note(Noted(number, 0.0, "step", "draft", 1, f"step {number}", "failure", cause))
     return state
 
 

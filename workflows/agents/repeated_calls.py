@@ -14,6 +14,8 @@ from dsl.model.outcomes import Outcome
 from workflows.core.location import Place
 from workflows.core.memory import Block
 from workflows.core.scope import Scope
+from workflows.core.trail_because import trail_because
+from workflows.core.trail_causes import CallRepeated
 
 NUDGED_AT = 3
 STOPPED_AT = 5
@@ -58,7 +60,7 @@ def noted(skill: str, given: JsonValue, outcome: Outcome, place: Place, scope: S
         del repeats[next(iter(repeats))]
     block.repeats = repeats
     if times == NUDGED_AT:
-        place.note(scope, "step", _told(_Seen(result, times, skill)), status="repeated")
+        place.note(scope, "step", CallRepeated("call_repeated", skill, times), status="repeated")
 
 
 def told(place: Place, scope: Scope) -> tuple[str, ...]:
@@ -66,17 +68,14 @@ def told(place: Place, scope: Scope) -> tuple[str, ...]:
     block = _loop(place, scope)
     found = (_seen(block, digest) for digest in block.repeats or ())
     return tuple(
-        f"[Note: {_told(seen)}. Do something else.]"
+        f"[Note: {trail_because(_repeated(seen))}. Do something else.]"
         for seen in found
         if seen is not None and seen.times >= NUDGED_AT
     )
 
 
-def _told(seen: _Seen) -> str:
-    return (
-        f"{seen.what} was called {seen.times} times with the same arguments and gave the same "
-        "result each time"
-    )
+def _repeated(seen: _Seen) -> CallRepeated:
+    return CallRepeated("call_repeated", seen.what, seen.times)
 
 
 def _loop(place: Place, scope: Scope) -> Block:

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from dsl.model.approvers import people
+from dsl.model.causes import NotDecided
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.person_names import each_once
@@ -16,6 +17,13 @@ from workflows.core.location import Place, Redirected, Skipped
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, Pending
 from workflows.core.scope import Interrupted, Scope
+from workflows.core.trail_because import trail_because
+from workflows.core.trail_causes import (
+    RequestDecided,
+    RequestEscalated,
+    RequestReminded,
+    TrailCause,
+)
 
 PLAIN = DecisionTerms()
 """Anyone decides, and there is no hurry."""
@@ -80,16 +88,13 @@ async def ask(
     if request_id in state.pending:
         return _undecided(scope, place, request_id, terms.on_timeout)
     decision = state.decided(request_id)
-    place.note(scope, "approval", _because(decision), status=decision.verdict, since=began)
+    cause = RequestDecided(
+        "decided", decision.id, decision.verdict, decision.by, decision.comment, decision.changes
+    )
+    place.note(scope, "approval", cause, status=decision.verdict, since=began)
     if decision.verdict == "skipped" and not choices:
         raise Skipped(None)
     return decision
-
-
-def _because(decision: Decision) -> str:
-    comment = f": {decision.comment}" if decision.comment else ""
-    changed = f"; changed {', '.join(decision.changes)}" if decision.changes else ""
-    return f"{decision.id} {decision.verdict} by {decision.by}{comment}{changed}"
 
 
 def rejected(decision: Decision | None) -> Outcome:
@@ -143,18 +148,18 @@ def _while_nobody_decides(
     if due.what == "remind":
         number = request.reminders + 1
         update: dict[str, object] = {"reminders": number}
-        told, status = f"{request.id} waits still: reminder {number}", "reminded"
+        cause: TrailCause = RequestReminded("reminded", request.id, number)
     else:
         further = people(scope.plan, terms.escalate[request.escalations].to)
         update = {"escalations": request.escalations + 1}
         if request.approvers:  # without any, everyone may decide already
             update["approvers"] = each_once((*request.approvers, *further))
-        told, status = f"{request.id} goes to {', '.join(further)} too", "escalated"
+        cause = RequestEscalated("escalated", request.id, further)
     changed = scope.state.pending[request.id] = request.model_copy(update=update)
-    place.note(scope, "approval", told, status=status)
+    place.note(scope, "approval", cause, status=cause.code)
     what = "reminder" if due.what == "remind" else "escalation"
     number = changed.reminders if due.what == "remind" else changed.escalations
-    tell(scope, place, changed, terms, what, told, number)
+    tell(scope, place, changed, terms, what, trail_because(cause), number)
 
 
 def _request(
@@ -216,10 +221,10 @@ def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:
 def _undecided(scope: Scope, place: Place, request_id: str, on_timeout: str) -> None:
     """Silence that fails the step, or leads to another team."""
     del scope.state.pending[request_id]
-    because = f"{request_id}: nobody decided in time"
-    place.note(scope, "approval", because, status="failure")
+    cause = NotDecided("timed_out", request_id)
+    place.note(scope, "approval", cause, status="failure")
     if on_timeout not in ("fail", "approve"):
-        raise Redirected(on_timeout, because)
+        raise Redirected(on_timeout, cause)
 
 
 def _seconds(moment: str) -> float:

@@ -6,11 +6,14 @@ known when a call ends.
 """
 
 from collections.abc import Coroutine, Iterator
+from dataclasses import replace
 from typing import Literal, TypeVar
 
 from activities.contracts import AgentResponse, SkillResult, Spent
 from dsl.errors import BudgetExceeded
+from dsl.evaluate.because import route_because
 from dsl.model.budgets import Budget
+from dsl.model.causes import BudgetReached, RouteCause
 from dsl.model.terms import ApprovalTerms, AskTerms
 from dsl.values import Json
 from workflows.approvals.approval_wait import ask
@@ -102,7 +105,7 @@ def paid(
             pot = _pot(scope.state, budget)
             if not pot.unpriced:
                 pot.unpriced = model or "a model"
-                place.note(scope, "budget", _unheld(budget, pot), status="unpriced")
+                place.note(scope, "budget", _not_held(budget, pot), status="unpriced")
 
 
 def limit_of(budget: Budget, pot: Pot | None) -> float:
@@ -146,39 +149,39 @@ def _notices(state: RunState, paying: list[Budget]) -> Iterator[str]:
     for budget in paying:
         pot = _pot(state, budget)
         if pot.warned:
-            yield f"[Note: {_so_far(budget, pot)}. Come to an end with what is left.]"
+            told = route_because(_so_far(budget, pot))
+            yield f"[Note: {told}. Come to an end with what is left.]"
 
 
-def _so_far(budget: Budget, pot: Pot) -> str:
+def _so_far(budget: Budget, pot: Pot) -> BudgetReached:
     limit = limit_of(budget, pot)
-    share = f"{pot.used / limit:.0%}"
-    return f"{share} of {budget.told} is used, {budget.share(pot.used, limit)}"
+    return BudgetReached("budget_warned", budget.kind, budget.owner, pot.used, limit)
 
 
-def _unheld(budget: Budget, pot: Pot) -> str:
-    return f"{budget.told} cannot be held: {pot.unpriced} has no price on its worker"
+def _not_held(budget: Budget, pot: Pot) -> BudgetReached:
+    return BudgetReached("budget_not_held", budget.kind, budget.owner, model=pot.unpriced)
 
 
-def _exceeded(budget: Budget, pot: Pot) -> str:
+def _exceeded(budget: Budget, pot: Pot) -> BudgetReached:
     if pot.unpriced and not pot.unpriced_allowed:
-        return _unheld(budget, pot)
-    used = budget.share(pot.used, limit_of(budget, pot))
-    return f"{budget.told} is used up, {used}"
+        return _not_held(budget, pot)
+    limit = limit_of(budget, pot)
+    return BudgetReached("budget_used_up", budget.kind, budget.owner, pot.used, limit)
 
 
 async def _decide(scope: Scope, place: Place, budget: Budget, pot: Pot, *, boundary: bool) -> None:
-    because = _exceeded(budget, pot)
+    cause = _exceeded(budget, pot)
     match budget.on_exceeded:
         case "ask":
-            await _ask(scope, place, budget, pot, because, boundary=boundary)
+            await _ask(scope, place, budget, pot, cause, boundary=boundary)
         case "route" if (team := _leads_to(scope.state, budget, pot)) is not None:
-            await _leave(scope, because)
+            await _leave(scope, cause)
             if pot.visit is None:
                 pot.visit = scope.state.visits.get(team, 0) + 1
-                place.note(scope, "budget", because, status="routed", next_team=team)
-            _go(budget, team, because)
+                place.note(scope, "budget", cause, status="routed", next_team=team)
+            _go(budget, team, cause)
         case _:
-            await _stop(scope, budget, pot, because)
+            await _stop(scope, budget, pot, cause)
 
 
 def _leads_to(state: RunState, budget: Budget, pot: Pot) -> str | None:
@@ -193,24 +196,25 @@ def _leads_to(state: RunState, budget: Budget, pot: Pot) -> str | None:
     return None if begun else team
 
 
-async def _stop(scope: Scope, budget: Budget, pot: Pot, because: str) -> None:
-    await _leave(scope, because)
+async def _stop(scope: Scope, budget: Budget, pot: Pot, cause: BudgetReached) -> None:
+    await _leave(scope, cause)
     raise BudgetExceeded(
-        f"Budget exceeded: {because}",
+        f"Budget exceeded: {route_because(cause)}",
         limit=f"budget_{budget.kind}",
         allowed=limit_of(budget, pot),
     )
 
 
-def _go(budget: Budget, team: str | None, because: str) -> None:
+def _go(budget: Budget, team: str | None, cause: BudgetReached) -> None:
     """Leave what the budget is of: its team, or everything."""
     if budget.scope == "team" and team is not None:
-        raise Redirected(team, because)
-    raise RunLeft(team, because)
+        raise Redirected(team, cause)
+    raise RunLeft(team, cause)
 
 
-async def _leave(scope: Scope, because: str) -> None:
+async def _leave(scope: Scope, cause: RouteCause) -> None:
     """Wait until every call has ended; none begins meanwhile."""
+    because = route_because(cause)
     leaving = scope.leaving = Leaving(because)
     try:
         if scope.in_flight:
@@ -223,7 +227,7 @@ async def _leave(scope: Scope, because: str) -> None:
 
 
 async def _ask(
-    scope: Scope, place: Place, budget: Budget, pot: Pot, because: str, *, boundary: bool
+    scope: Scope, place: Place, budget: Budget, pot: Pot, cause: BudgetReached, *, boundary: bool
 ) -> None:
     """Let a person extend it; of several ways that find it used up, one asks."""
     here = place.key
@@ -236,6 +240,7 @@ async def _ask(
     terms = ApprovalTerms.model_validate(
         {**asked.model_dump(exclude={"prompt"}), "editable": True, "schema": _EXTENSION}
     )
+    because = route_because(cause)
     prompt = asked.prompt or (
         f"{because[0].upper()}{because[1:]}. Approve to extend it by `extend_by` (0: end the run "
         "with what there is), reject to stop the run"
@@ -255,29 +260,32 @@ async def _ask(
         pot.asking = None
         raise
     pot.asking = None
-    await _decided(scope, place, budget, pot, decision, because)
+    await _decided(scope, place, budget, pot, decision, cause)
 
 
 async def _decided(
-    scope: Scope, place: Place, budget: Budget, pot: Pot, decision: Decision | None, because: str
-) -> None:
-    if decision is None or decision.verdict == "rejected":
-        why = "nobody decided in time"
-        if decision is not None and decision.how != "deadline":
-            why = f"{decision.by} allows no more"
-        await _stop(scope, budget, pot, f"{because}; {why}")
+    scope: Scope, place: Place, budget: Budget, pot: Pot, decision: Decision | None,
+    cause: BudgetReached,
+) -> None:  # fmt: skip
+    if decision is None or (decision.verdict == "rejected" and decision.how == "deadline"):
+        await _stop(scope, budget, pot, replace(cause, code="budget_not_decided"))
+    elif decision.verdict == "rejected":
+        refused = replace(cause, code="budget_refused", by=decision.by)
+        await _stop(scope, budget, pot, refused)
     elif (more := extended_by(decision)) > 0:
         pot.extended += more
         pot.unpriced_allowed = bool(pot.unpriced)
         pot.warned = pot.used >= budget.warn_at * limit_of(budget, pot)
-        told = f"{budget.told} is extended by {budget.amount(more)}, by {decision.by}"
-        place.note(scope, "budget", told, status="extended")
+        extended = BudgetReached(
+            "budget_extended", budget.kind, budget.owner, extended=more, by=decision.by
+        )
+        place.note(scope, "budget", extended, status="extended")
     else:
-        told = f"{because}; {decision.by} ends the run with what there is"
+        ended = replace(cause, code="budget_ended", by=decision.by)
         if scope.state.stop_by is not None:
-            await _stop(scope, budget, pot, told)
-        await _leave(scope, told)
-        _go(budget, None, told)
+            await _stop(scope, budget, pot, ended)
+        await _leave(scope, ended)
+        _go(budget, None, ended)
 
 
 EXTEND_BY = "extend_by"

@@ -8,6 +8,9 @@ run ends as cancelled.
 from collections.abc import Awaitable, Callable
 
 from dsl.errors import TeamError
+from dsl.evaluate.because import route_because
+from dsl.model.causes import RunCancelled
+from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
 from workflows.control.pause_and_amend import give_up
 from workflows.core.location import Interpreter, Place, Redirected, Returned
@@ -15,6 +18,7 @@ from workflows.core.memory import Routed, Track
 from workflows.core.results import result
 from workflows.core.scope import Scope
 from workflows.core.state import MAIN, RunState
+from workflows.core.trail_causes import Failed, TimeOver, failed_with
 from workflows.core.views import TeamResult
 
 _ON_CANCEL = "on_cancel "
@@ -32,14 +36,19 @@ def begin_to_stop(scope: Scope) -> float:
         state.paused = None
         main = state.main
         place = Place(MAIN, main.team or "", main.visit, "", "")
-        place.note(scope, "control", told(scope.cancelled()), status="cancelled")
+        place.note(scope, "control", _cancelled(scope), status="cancelled")
         give_up(state, scope.now())
     return state.stop_by
 
 
-def told(reason: str | None) -> str:
-    """Why the run ends, in a sentence."""
-    return f"cancelled {reason}" if reason else "cancelled"
+def _cancelled(scope: Scope) -> RunCancelled:
+    return RunCancelled("cancelled", scope.cancelled() or None)
+
+
+def _left(left: TeamError | Redirected) -> Failed:
+    if isinstance(left, TeamError):
+        return failed_with(left)
+    return Failed("failed", Failure("Redirected", route_because(left.cause)))
 
 
 async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]) -> None:
@@ -56,8 +65,7 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
         except Returned:
             pass  # that ends it, and fails nothing
         except (TeamError, Redirected) as left:
-            because = f"{type(left).__name__}: {left}"
-            Place(MAIN, "", 0, "", name).note(scope, "step", because, status="failed")
+            Place(MAIN, "", 0, "", name).note(scope, "step", _left(left), status="failed")
 
     if seconds > 0:
         finished = await scope.together({name: job}, enough=bool, seconds=seconds)
@@ -65,7 +73,7 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
             return
     place = Place(MAIN, "", 0, "", name)
     limit = scope.plan.limits.cancel_timeout
-    place.note(scope, "step", f"cancel_timeout: {limit:g} s are over", status="cancelled")
+    place.note(scope, "step", TimeOver("cancel_timeout", limit), status="cancelled")
 
 
 async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
@@ -75,7 +83,7 @@ async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
         What the run came to before that, with all that was used and decided in the end.
     """
     begin_to_stop(scope)
-    partial = result(scope, "cancelled", told(scope.cancelled()))
+    partial = result(scope, "cancelled", route_because(_cancelled(scope)))
     for team, track in _cleaners(scope.plan, scope.state).items():
         await at_last(scope, team, lambda team=team, track=track: _clean_up(
             team, track, scope, interpreter
@@ -107,7 +115,7 @@ async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) 
     state.tracks[name] = Track(
         context=left.context,
         team=team,
-        routed=Routed(reason="cancelled", because=told(scope.cancelled()), from_team=left.team),
+        routed=Routed("cancelled", _cancelled(scope), left.team),
         latest=latest,
     )
     try:
@@ -115,4 +123,4 @@ async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) 
     except TeamError as error:
         here = state.tracks[name]
         place = Place(name, here.team or team, here.visit, "", "")
-        place.note(scope, "control", f"{type(error).__name__}: {error}", status="failed")
+        place.note(scope, "control", failed_with(error), status="failed")

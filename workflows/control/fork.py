@@ -10,6 +10,7 @@ from dsl.errors import RunRefused
 from workflows.control.pause_and_amend import amend, note, refusal
 from workflows.core.messages import AmendInput, ForkInput
 from workflows.core.state import RunState
+from workflows.core.trail_causes import Forked
 
 _ASKING = ":ask"
 """The end of the keys under which a step keeps what it has asked."""
@@ -31,8 +32,7 @@ def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
         id: taken if taken.run is not None else taken.model_copy(update={"run": asked.run})
         for id, taken in state.decisions.items()
     }
-    why = f": {asked.why}" if asked.why else ""
-    note(state, "control", f"forked from {asked.run} at {at} by {asked.by}{why}", now)
+    note(state, "control", Forked("forked", asked.run, at, asked.by, asked.why), now)
     if asked.updates:
         change = AmendInput(updates=asked.updates, by=asked.by, why=asked.why)
         wrong = refusal(state, change)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from dsl.errors import ContextConflict, listed
 from dsl.evaluate.context import apply
+from dsl.model.causes import SentOn
 from dsl.model.plan import Plan
 from dsl.paths import overlap, parse
 from dsl.sizes import too_large
@@ -15,6 +16,15 @@ from dsl.values import Json
 from workflows.core.memory import Noted
 from workflows.core.messages import AmendInput, Control, RedirectInput
 from workflows.core.state import RunState
+from workflows.core.trail_causes import (
+    Amended,
+    AmendRefused,
+    MessageRefused,
+    PauseChanged,
+    TooLate,
+    TrailCause,
+    WorkerBlocked,
+)
 from workflows.core.views import Paused, TrailKind
 
 _CANCELLED = "the run is cancelled: what it still does has its time"
@@ -30,11 +40,11 @@ _SHOWN = 60
 def pause(state: RunState, asked: Control, now: datetime) -> None:
     """Start nothing new from here on; a second pause changes nothing."""
     if state.stop_by is not None:
-        note(state, "refused", _CANCELLED, now)
+        note(state, "refused", MessageRefused("refused", message=_CANCELLED), now)
     elif state.paused is None:
         since = now.isoformat(timespec="milliseconds")
         state.paused = Paused(by=asked.by, why=asked.why, since=since)
-        note(state, "control", _told("paused", asked.by, asked.why), now)
+        note(state, "control", PauseChanged("paused", asked.by, asked.why), now)
 
 
 def resume(state: RunState, asked: Control, now: datetime) -> None:
@@ -49,7 +59,7 @@ def resume(state: RunState, asked: Control, now: datetime) -> None:
             update={"deadline": moved, "stood_still": stood_still}
         )
     state.paused = None
-    note(state, "control", _told("resumed", asked.by, asked.why), now)
+    note(state, "control", PauseChanged("resumed", asked.by, asked.why), now)
 
 
 def _moved(deadline: str, by: timedelta) -> str:
@@ -104,29 +114,29 @@ def _amended(state: RunState, asked: AmendInput) -> dict[str, Json]:
 def amend(state: RunState, now: datetime) -> None:
     """Apply the amendments that wait, in the order in which they came, to every open track."""
     for asked in state.amendments:
-        because = _told_amendment(asked)
+        amended = _amendment(asked)
         try:
             contexts = _amended(state, asked)
         except ContextConflict as error:
-            note(state, "refused", f"{because}: {error}", now)
+            note(state, "refused", AmendRefused("amend_refused", amended, str(error)), now)
             continue
         for name, context in contexts.items():
             state.tracks[name].context = context
-        note(state, "control", because, now, tuple(asked.updates))
+        note(state, "control", amended, now, tuple(asked.updates))
     state.amendments.clear()
 
 
-def _told_amendment(asked: AmendInput) -> str:
-    return _told(f"amended {', '.join(asked.updates)}", asked.by, asked.why)
+def _amendment(asked: AmendInput) -> Amended:
+    return Amended("amended", tuple(asked.updates), asked.by, asked.why)
 
 
 def give_up(state: RunState, now: datetime) -> None:
     """Note what people asked for and the run's end came before."""
-    left = [_told_amendment(asked) for asked in state.amendments]
+    left: list[Amended | SentOn] = [_amendment(asked) for asked in state.amendments]
     if state.redirect is not None:
-        left.append(told_redirect(state.redirect))
-    for told in left:
-        note(state, "refused", f"the run ended before it was {told}", now)
+        left.append(sent_on(state.redirect))
+    for asked in left:
+        note(state, "refused", TooLate("too_late", asked), now)
     state.amendments.clear()
     state.redirect = None
 
@@ -145,23 +155,24 @@ def refused_redirect(plan: Plan | None, state: RunState, asked: RedirectInput) -
 def redirect(state: RunState, asked: RedirectInput, now: datetime) -> None:
     """Go to that team at the end of the current one; a later word replaces an earlier one."""
     state.redirect = asked
-    note(state, "control", told_redirect(asked), now)
+    note(state, "control", sent_on(asked), now)
 
 
-def told_redirect(asked: RedirectInput) -> str:
-    """The redirection as the trail tells it."""
-    return _told(f"redirected to {asked.team}", asked.by, asked.why)
+def sent_on(asked: RedirectInput) -> SentOn:
+    """The redirection as a cause."""
+    return SentOn("redirected", asked.team, asked.by, asked.why)
 
 
 def worker_blocked(state: RunState, asked: Control, now: datetime) -> None:
     """Record that a watchdog ended a worker which the run had blocked."""
-    note(state, "control", f"the worker {asked.by} was ended: {asked.why}", now, status="blocked")
+    cause = WorkerBlocked("worker_blocked", asked.by, asked.why)
+    note(state, "control", cause, now, status="blocked")
 
 
 def note(
     state: RunState,
     kind: TrailKind,
-    because: str,
+    cause: TrailCause,
     now: datetime,
     updated: tuple[str, ...] = (),
     status: str | None = None,
@@ -176,11 +187,7 @@ def note(
             team=main.team or "",
             visit=main.visit,
             status=status,
-            because=because,
+            cause=cause,
             updated=updated,
         )
     )
-
-
-def _told(what: str, by: str, why: str) -> str:
-    return f"{what} by {by}: {why}" if why else f"{what} by {by}"

@@ -17,6 +17,7 @@ from workflows.control.pause_and_amend import note
 from workflows.core.messages import RetryInput, SkipInput
 from workflows.core.requests import Decision, How, Pending
 from workflows.core.state import MAIN, RunState
+from workflows.core.trail_causes import SkipAsked
 
 CHOICES = ("retry", "skip", "fail")
 """What a person may say of a failed task."""
@@ -83,8 +84,7 @@ def skip(
         del state.pending[id]
         return decision
     state.skips[key] = asked
-    why = f": {asked.why}" if asked.why else ""
-    note(state, "control", f"{key} is to be skipped, says {asked.by}{why}", at)
+    note(state, "control", SkipAsked("skip_asked", key, asked.by, asked.why), at)
     cut(key)
     return decision
 

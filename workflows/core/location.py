@@ -6,12 +6,15 @@ from typing import NamedTuple, Protocol
 from pydantic import JsonValue
 
 from dsl.errors import LimitExceeded
+from dsl.evaluate.because import route_because
+from dsl.model.causes import RouteCause
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep, Step
 from workflows.core.memory import Block, Frame, Noted
 from workflows.core.scope import Scope
+from workflows.core.trail_causes import TrailCause
 from workflows.core.views import Found, TrailKind
 
 
@@ -114,7 +117,7 @@ class Place(NamedTuple):
         self,
         scope: Scope,
         kind: TrailKind,
-        because: str = "",
+        cause: TrailCause | None = None,
         *,
         status: str | None = None,
         next_team: str | None = None,
@@ -129,7 +132,7 @@ class Place(NamedTuple):
         state = scope.state
         entry = Noted(
             state.trail_length + 1, now, kind, self.team, self.visit, self.path or None, status,
-            because, next_team, updated, None if since is None else round(now - since, 3), tokens,
+            cause, next_team, updated, None if since is None else round(now - since, 3), tokens,
             found,
         )  # fmt: skip
         state.note(entry, fingerprint)
@@ -156,18 +159,19 @@ class Interpreter(Protocol):
 class Redirected(Exception):
     """The current team is left for another one, whatever its routes say."""
 
-    def __init__(self, team: str, because: str) -> None:
+    def __init__(self, team: str, cause: RouteCause) -> None:
         self.team = team
-        self.because = because
-        super().__init__(because)
+        self.cause: RouteCause = cause
+        super().__init__(team)
 
 
 class RunLeft(LimitExceeded):
     """All that the run is in the middle of is left: for another team, or for its end."""
 
-    def __init__(self, team: str | None, because: str) -> None:
+    def __init__(self, team: str | None, cause: RouteCause) -> None:
         self.team = team
-        super().__init__(because, limit="budget", allowed=0)
+        self.cause: RouteCause = cause
+        super().__init__(route_because(cause), limit="budget", allowed=0)
 
 
 class Skipped(Exception):

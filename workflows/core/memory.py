@@ -12,10 +12,16 @@ from typing import Literal
 from pydantic import JsonValue
 
 from activities.contracts import Notice
+from dsl.evaluate.because import route_because
+from dsl.model.causes import RouteCause, Started
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.steps import MergePolicy
 from dsl.values import Json
+from workflows.core.trail_because import trail_because
+from workflows.core.trail_causes import TrailCause, without_wording
 from workflows.core.views import Found, TrailEntry, TrailKind
+
+_STARTED = Started("started")
 
 
 def _outcomes() -> dict[str, Outcome]:
@@ -42,12 +48,17 @@ class Noted:
     visit: int
     step: str | None = None
     status: str | None = None
-    because: str = ""
+    cause: TrailCause | None = None
     next_team: str | None = None
     updated: tuple[str, ...] = ()
     seconds: float | None = None
     tokens: int | None = None
     found: Found | None = None
+
+    @property
+    def because(self) -> str:
+        """The cause as people read it."""
+        return trail_because(self.cause)
 
     def told(self) -> TrailEntry:
         """The entry with its time as people read it."""
@@ -56,6 +67,7 @@ class Noted:
             number=self.number, at=at, kind=self.kind, team=self.team, visit=self.visit,
             step=self.step, status=self.status, because=self.because, next_team=self.next_team,
             updated=self.updated, seconds=self.seconds, tokens=self.tokens, found=self.found,
+            cause=without_wording(self.cause),
         )  # fmt: skip
 
 
@@ -95,7 +107,7 @@ class Block:
     """The way that a branch took, -1 is `otherwise`; the clause that caught a failure."""
     began: float | None = None
     """Unix time at which the step at `next` began; None before it does."""
-    because: str = ""
+    cause: TrailCause | None = None
     """What its `when` found."""
     tokens: int = 0
     """What the run had used by then."""
@@ -162,11 +174,16 @@ class Routed:
     """Why the run came to its current team."""
 
     reason: str = "entry"
-    because: str = "the run began"
+    cause: RouteCause = _STARTED
     from_team: str | None = None
     error: Failure | None = None
     """Why that team failed, when it did."""
     failed_task: str | None = None
+
+    @property
+    def because(self) -> str:
+        """The cause as people read it."""
+        return route_because(self.cause)
 
     def seen(self) -> Json:
         """What templates see as `routing`."""

@@ -12,6 +12,7 @@ from dsl.values import Json
 from workflows.core.memory import Block, Frame, Noted, Pot, Tally, Telling, Track
 from workflows.core.messages import AmendInput, RedirectInput, SkipInput
 from workflows.core.requests import Decision, Pending
+from workflows.core.trail_causes import cause_facts
 from workflows.core.views import Paused
 
 MOST_DECISIONS = 500
@@ -101,18 +102,17 @@ class RunState:
         return self.usage.input_tokens + self.usage.output_tokens
 
     def note(self, entry: Noted, fingerprint: str = "") -> None:
-        """Add to the trail; the digest chains what was decided, not when."""
+        """Add to the trail; the digest chains what was decided: not when, and in no words."""
         self.trail_length += 1
         self.trail.append(entry)
         if len(self.trail) > 2 * _TRAIL_KEPT:
             del self.trail[:_TRAIL_KEPT]
         line = (
             f"{self.trail_digest}|{entry.kind}|{entry.team}|{entry.visit}|{entry.step}|"
-            f"{entry.status}|{entry.because}|{entry.next_team}|{fingerprint}"
+            f"{entry.status}|{entry.next_team}|{fingerprint}|"
         )
-        self.trail_digest = sha256(
-            line.encode("utf-8", "surrogatepass"), usedforsecurity=False
-        ).hexdigest()[:16]
+        covered = line.encode("utf-8", "surrogatepass") + cause_facts(entry.cause)
+        self.trail_digest = sha256(covered, usedforsecurity=False).hexdigest()[:16]
 
     def carried(self) -> Json:
         """What a run takes along when it continues as new; of the trail, the latest entries."""

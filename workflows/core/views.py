@@ -11,6 +11,7 @@ from activities.contracts import TokenUsage
 from dsl.model.outcomes import End, Failure
 from dsl.values import Frozen, Json
 from workflows.core.requests import Decision
+from workflows.core.trail_causes import TrailCause
 
 TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget", "notice"]
 
@@ -57,6 +58,8 @@ class TrailEntry(Frozen):
     tokens: int | None = None
     found: Found | None = None
     """Of a skill that collects files."""
+    cause: TrailCause | None = None
+    """What `because` says, as facts for programs; the words of a failure are in `because` alone."""
 
 
 class TrailPage(Frozen):

@@ -1,9 +1,13 @@
 """The live board: what the Temporal UI shows of a run while it runs. Markdown, small."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
+from dsl.evaluate.because import route_because
 from dsl.markdown import code, plain
+from dsl.model.budgets import share
+from dsl.model.causes import RouteCause
 from dsl.model.plan import Plan
 from workflows.budgets.balances import limit_of
 from workflows.budgets.costs import uses
@@ -61,11 +65,26 @@ def state_of(state: RunState, *, done: bool) -> Standing:
     return "waiting" if state.pending else "running"
 
 
-def board(plan: Plan, state: RunState) -> str:
+@dataclass(slots=True)
+class LastBecause:
+    """Why the run came here, in words: every step shows it, and few change it."""
+
+    cause: RouteCause | None = None
+    text: str = ""
+
+    def of(self, cause: RouteCause) -> str:
+        """The words for a cause; those of the latest one are kept."""
+        if cause is not self.cause:
+            self.cause, self.text = cause, plain(_cut(route_because(cause)))
+        return self.text
+
+
+def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
     """Where the run is, what it does, whom it waits for, why it came here.
 
-    One text, put together at once: every step has it made anew.
+    One text, put together at once: every step has it made anew, and hands on the same `last`.
     """
+    last = last or LastBecause()
     main, usage = state.main, state.usage
     paused = state.paused
     held = ""
@@ -88,7 +107,7 @@ def board(plan: Plan, state: RunState) -> str:
         f"**{plain(plan.name)}**: {at} "
         f"({state.teams_run} of {plan.limits.max_total_teams} team visits)\n\n"
         f"{held}{doing}{waits}"
-        f"- came here because: {plain(_cut(main.routed.because))}\n"
+        f"- came here because: {last.of(main.routed.cause)}\n"
         f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
         f"{usage.input_tokens + usage.output_tokens} tokens{_budgets(plan, state)}"
     )
@@ -110,7 +129,7 @@ def _budgets(plan: Plan, state: RunState) -> str:
     if not plan.budgets:
         return ""
     return "".join([
-        f"\n- {plain(budget.told)}: {budget.share(pot.used, limit_of(budget, pot))}"
+        f"\n- {plain(budget.told)}: {share(budget.kind, pot.used, limit_of(budget, pot))}"
         f"{' (nearly used up)' if pot.warned else ''}"
         for budget in plan.budgets
         if (pot := state.pots.get(budget.id)) is not None

@@ -7,6 +7,8 @@ say. Pure: the handlers of the run wait, this only counts.
 from collections import Counter
 from dataclasses import dataclass, field
 
+from workflows.core.trail_causes import SignalsDropped
+
 MAX_EARLY_SIGNALS = 1_000
 """Of all names together."""
 
@@ -35,11 +37,12 @@ class EarlySignals:
         self.bytes += size
         return True
 
-    def overflow(self) -> list[str]:
-        """One sentence for each name of which signals were dropped."""
+    def overflow(self) -> list[SignalsDropped]:
+        """One cause for each name of which signals were dropped."""
         return [
-            f"{dropped:,} {'signal' if dropped == 1 else 'signals'} {name!r} came before the run "
-            f"could judge them and were dropped: {self.count:,} signals with {self.bytes:,} bytes "
-            f"waited already, and {MAX_EARLY_SIGNALS:,} with {MAX_EARLY_BYTES:,} bytes are allowed"
+            SignalsDropped(
+                "signals_dropped", name, dropped, self.count, self.bytes,
+                MAX_EARLY_SIGNALS, MAX_EARLY_BYTES,
+            )
             for name, dropped in self._dropped.items()
-        ]
+        ]  # fmt: skip

@@ -14,6 +14,7 @@ from workflows.core.memory import Frame, Track
 from workflows.core.messages import StateAsked
 from workflows.core.requests import Pending, RequestView
 from workflows.core.state import MAIN, RunState
+from workflows.core.trail_causes import cause_facts, shortened
 from workflows.core.views import StateView, TrailEntry, TrailPage
 
 _LONGEST_BECAUSE = 2_000
@@ -35,6 +36,7 @@ def events(state: RunState, since: int) -> TrailPage:
     for noted in later:
         entry = _shortened(noted.told())
         size += _ENTRY + sum(len(text.encode("utf-8", "replace")) for text in _texts(entry))
+        size += len(cause_facts(entry.cause))
         if size > LARGEST_ANSWER and entries:
             break
         entries.append(entry)
@@ -50,7 +52,7 @@ def _shortened(entry: TrailEntry) -> TrailEntry:
     if cut <= 0:
         return entry
     because = f"{entry.because[:_LONGEST_BECAUSE]}... [{cut:,} more characters]"
-    return entry.model_copy(update={"because": because})
+    return entry.model_copy(update={"because": because, "cause": shortened(entry.cause)})
 
 
 def pending(state: RunState) -> list[Pending]:

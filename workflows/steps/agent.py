@@ -87,7 +87,7 @@ async def _plan(
     variables = dict(frame.variables)
     scope.state.forget(inner.key)
     if outcome.status == "failure" and outcome.error is not None:
-        return Outcome.failed(outcome.error.type, outcome.error.message, variables)
+        return Outcome("failure", variables, outcome.error)
     return Outcome.succeeded(variables)
 
 

@@ -1,10 +1,11 @@
 """A branch: the first way whose condition holds, or `otherwise`."""
 
-from dsl.evaluate.condition_evaluation import holds, told
+from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import BranchStep, Step
 from workflows.core.location import Interpreter, Place
 from workflows.core.scope import Scope
+from workflows.core.trail_causes import BranchChosen, StepStated
 from workflows.skipped_steps import skip_steps
 
 
@@ -36,8 +37,8 @@ async def _choose(step: BranchStep, place: Place, scope: Scope) -> int:
     for number, way in enumerate(step.branches):
         await scope.rest()
         if holds(way.condition, facts):
-            place.note(scope, "step", f"way {number + 1}: {told(way.condition, facts)}",
-                       status="chosen")  # fmt: skip
+            cause = BranchChosen("branch_chosen", number + 1, inspect(way.condition, facts))
+            place.note(scope, "step", cause, status="chosen")
             return number
-    place.note(scope, "step", "otherwise: no condition holds", status="chosen")
+    place.note(scope, "step", StepStated("otherwise_chosen"), status="chosen")
     return -1

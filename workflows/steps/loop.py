@@ -55,7 +55,7 @@ async def execute(step: LoopStep, place: Place, scope: Scope, interpreter: Inter
     if block.dropped:
         data["dropped"] = block.dropped
     if failure is not None and failure.error is not None:
-        return Outcome.failed(failure.error.type, failure.error.message, data)
+        return Outcome("failure", data, failure.error)
     return Outcome.succeeded(data)
 
 
@@ -120,7 +120,7 @@ async def _at_once(
     failures = (outcomes[name] for name in names if name in outcomes)
     failure = next((outcome for outcome in failures if outcome.status == "failure"), None)
     if failure is not None and failure.error is not None:
-        return Outcome.failed(failure.error.type, failure.error.message, data)
+        return Outcome("failure", data, failure.error)
     return Outcome.succeeded(data)
 
 

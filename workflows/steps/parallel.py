@@ -12,6 +12,7 @@ from dsl.model.step_walk import walk
 from dsl.model.steps import ParallelStep
 from workflows.core.location import Interpreter, Place
 from workflows.core.scope import Scope
+from workflows.core.trail_causes import Failed, StepStated, TrailCause
 from workflows.skipped_steps import skip_steps
 
 
@@ -69,15 +70,20 @@ def _joined(
                 if variable not in before or _differs(before[variable], value):
                     written.setdefault(variable, []).append((name, value))
         status = "cancelled" if outcome is None else outcome.status
-        because = ("enough other ways have ended" if outcome is None else
-                   outcome.error.message if outcome.error else "")  # fmt: skip
-        place.at(name).note(scope, "step", because, status=status)
+        place.at(name).note(scope, "step", _cause(outcome), status=status)
         data[name] = {"status": status, "data": None if outcome is None else outcome.data}
         del scope.state.frames[inner.frame_path]
     scope.state.forget_inside(place.key, set(step.branches))
     for variable, values in written.items():
         frame.variables[variable] = _merged(step, variable, values)
     return _verdict(step, outcomes, data, wanted)
+
+
+def _cause(outcome: Outcome | None) -> TrailCause | None:
+    if outcome is None:
+        return StepStated("not_needed")
+    error = outcome.error
+    return None if error is None else Failed("branch_failed", error)
 
 
 def _differs(before: JsonValue, value: JsonValue) -> bool:

@@ -6,6 +6,7 @@ from dsl.sizes import check_size
 from dsl.templates.template import fill
 from workflows.core.location import Place, Returned
 from workflows.core.scope import Scope
+from workflows.core.trail_causes import StepStated
 
 
 async def execute(step: ReturnStep, place: Place, scope: Scope) -> Outcome:
@@ -21,5 +22,5 @@ async def execute(step: ReturnStep, place: Place, scope: Scope) -> Outcome:
     value = fill(step.value, place.facts(scope).names())
     check_size(value, f"the value that {step.name!r} returns")
     tasks[step.name] = Outcome.succeeded(value)
-    place.note(scope, "step", "the plan ends here", status="success")
+    place.note(scope, "step", StepStated("plan_returned"), status="success")
     raise Returned(value)

@@ -1,6 +1,7 @@
 """A team as a step: it runs on a track of its own, within the same limits."""
 
 from dsl.errors import LimitExceeded, TeamError
+from dsl.model.causes import Called
 from dsl.model.merge import deep_merge
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import TeamStep
@@ -30,8 +31,7 @@ async def execute(step: TeamStep, place: Place, scope: Scope, interpreter: Inter
         given = fill(step.input, place.facts(scope).names())
         check_size(given, f"the input of {step.name!r}")
         context = deep_merge(parent.context, given if isinstance(given, dict) else {})
-        routed = Routed(reason="called", because=f"called by {place.team}/{place.path}",
-                        from_team=place.team)  # fmt: skip
+        routed = Routed("called", Called("called", f"{place.team}/{place.path}"), place.team)
         tracks[name] = Track(
             context=context, team=step.team, routed=routed, latest=dict(parent.latest)
         )

@@ -10,6 +10,7 @@ from workflows.control.cancellation import at_last
 from workflows.core.location import Interpreter, Place
 from workflows.core.memory import Block
 from workflows.core.scope import Interrupted, Scope
+from workflows.core.trail_causes import Failed
 from workflows.skipped_steps import skip_steps
 
 
@@ -71,7 +72,7 @@ async def _tried(
         frame.variables["error"] = {
             "type": outcome.error.type, "message": outcome.error.message, "step": failed,
         }  # fmt: skip
-        place.note(scope, "step", f"{outcome.error.type}: {outcome.error.message}", status="caught")
+        place.note(scope, "step", Failed("failed", outcome.error), status="caught")
     caught: JsonValue = frame.variables.get("error")
     outcome = await interpreter.run_steps(step.catch[block.chosen].steps, place, part="catch")
     if outcome.status == "failure":

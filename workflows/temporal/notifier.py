@@ -13,6 +13,7 @@ from temporalio.exceptions import ActivityError, ApplicationError
 from activities.contracts import HEARTBEAT_TIMEOUT, NOTIFY
 from workflows.core.memory import Noted, Telling
 from workflows.core.state import RunState
+from workflows.core.trail_causes import NoticeFailed
 from workflows.temporal.pacer import Pacer
 
 _ATTEMPTS = 5
@@ -91,7 +92,8 @@ class Notifier:
             visit=telling.visit,
             step=telling.step,
             status="failure",
-            because=f"nobody was told by {notice.channel!r} of the {notice.what} of "
-            f"{notice.request}: {problem}",
+            cause=NoticeFailed(
+                "notice_failed", notice.channel, notice.what, notice.request, problem
+            ),
         )
         state.note(entry)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.evaluate.condition_evaluation import brief, holds
+from dsl.evaluate.because import brief
+from dsl.evaluate.condition_evaluation import holds
 from dsl.evaluate.operators import TESTS
 from dsl.evaluate.routing import choose
 from dsl.model.conditions import AllOf, AnyOf, Condition, ContextField, Expression, Operator

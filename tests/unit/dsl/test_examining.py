@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsl.evaluate.because import condition_because
 from dsl.evaluate.condition_evaluation import holds
 from dsl.evaluate.context import Difference, apply, differences
 from dsl.evaluate.evidence import Asked, Examined, examine, rules, ways
@@ -93,7 +94,9 @@ def test_what_is_examined_holds_just_when_it_was_decided_so(condition: Condition
 def test_a_test_tells_the_value_that_it_found(
     condition: Condition, holding: bool, told: str
 ) -> None:
-    assert examine(condition, FACTS) == Examined("test", holding, told)
+    seen = examine(condition, FACTS)
+    assert seen == Examined("test", holding, told, found=seen.found)
+    assert seen.found is None or condition_because(seen.found) == told
 
 
 def test_an_expression_that_could_not_be_asked_says_so() -> None:

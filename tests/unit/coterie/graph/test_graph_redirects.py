@@ -4,9 +4,12 @@ from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import picture
 from coterie.graph.taken_path import Walk, walk_of
+from dsl.evaluate.because import route_because
+from dsl.model.causes import BudgetReached, DefaultTaken, RouteCause, RuleMatched, SentOn
 from tests.support.graphs import Drawing, hold_apart, plan_of, title_of
-from workflows.control.pause_and_amend import told_redirect
+from workflows.control.pause_and_amend import sent_on
 from workflows.core.messages import RedirectInput
+from workflows.core.trail_causes import NotBegun
 from workflows.core.views import TrailEntry
 
 TEXT = """
@@ -24,7 +27,9 @@ orchestration:
     c: {tasks: [{name: three, type: set, values: {x: 3}}]}
 """
 PLAN = plan_of(TEXT)
-TO_C = told_redirect(RedirectInput(team="c", by="ann", why="too dear"))
+SENT = sent_on(RedirectInput(team="c", by="ann", why="too dear"))
+TO_C = route_because(SENT)
+RULE = RuleMatched("rule", 1)
 
 
 def trail(*told: dict[str, object]) -> list[TrailEntry]:
@@ -35,9 +40,10 @@ def trail(*told: dict[str, object]) -> list[TrailEntry]:
     ]
 
 
-def led(team: str, to: str, because: str = TO_C) -> dict[str, object]:
+def led(team: str, to: str | None, cause: RouteCause = SENT) -> dict[str, object]:
     return {
-        "kind": "route", "team": team, "status": "success", "next_team": to, "because": because,
+        "kind": "route", "team": team, "status": "success", "next_team": to, "cause": cause,
+        "because": route_because(cause),
     }  # fmt: skip
 
 
@@ -45,9 +51,9 @@ def enters(team: str) -> dict[str, object]:
     return {"kind": "team", "team": team}
 
 
-def away_from(team: str, because: str = TO_C) -> dict[str, object]:
-    told = f"{team} is not begun: {because}"
-    return {"kind": "control", "team": team, "visit": 0, "because": told}
+def away_from(team: str, sent: SentOn = SENT) -> dict[str, object]:
+    cause = NotBegun("not_begun", team, sent)
+    return {"kind": "control", "team": team, "visit": 0, "cause": cause}
 
 
 def taken(walk: Walk) -> set[str]:
@@ -70,33 +76,33 @@ def test_a_redirect_at_a_teams_end_is_its_own_arrow_and_no_other_is_taken() -> N
 
 
 def test_a_redirect_that_names_the_team_of_a_rule_does_not_take_the_rule() -> None:
-    to_b = "redirected to b by ann: rule 1: all_success"
+    to_b = SentOn("redirected", "b", "ann", "rule 1: all_success")
     walk = walk_of("r", "", trail(enters("a"), led("a", "b", to_b), enters("b")))
-    assert taken(walk) == {f"a: {to_b} → b"}
+    assert taken(walk) == {f"a: {route_because(to_b)} → b"}
 
 
 def test_a_budget_that_leads_elsewhere_is_its_own_arrow() -> None:
-    used_up = "the token budget of the run is used up, 12 of 10"
+    used_up = BudgetReached("budget_used_up", "tokens", "run", 12, 10)
     walk = walk_of("r", "", trail(enters("b"), led("b", "c", used_up), enters("c")))
-    assert taken(walk) == {f"b: {used_up} → c"}
+    assert taken(walk) == {"b: the token budget of the run is used up, 12 of 10 tokens → c"}
 
 
 def test_a_reason_that_imitates_silence_takes_no_arrow_of_silence() -> None:
-    why = "redirected to c by ann: nobody decided in time"
+    why = SentOn("redirected", "c", "ann", "nobody decided in time")
     walk = walk_of("r", "", trail(enters("a"), led("a", "c", why), enters("c")))
-    assert taken(walk) == {f"a: {why} → c"}
+    assert taken(walk) == {f"a: {route_because(why)} → c"}
 
 
 def test_the_way_to_a_team_that_was_not_begun_was_not_taken() -> None:
-    rule = led("a", "b", "rule 1: all_success (one success)")
+    rule = led("a", "b", RULE)
     walk = walk_of("r", "", trail(enters("a"), rule, away_from("b"), enters("c")))
     assert walk.taken == {("a", "redirect", "c"): (1,)}
     assert taken(walk) == {f"a: {TO_C} → c"}
 
 
 def test_who_is_led_away_twice_went_one_way() -> None:
-    told = trail(enters("a"), led("a", "b", "rule 1: all_success"), away_from("b"),
-                 away_from("c", "redirected to a by ben"), enters("a"))  # fmt: skip
+    told = trail(enters("a"), led("a", "b", RULE), away_from("b"),
+                 away_from("c", SentOn("redirected", "a", "ben")), enters("a"))  # fmt: skip
     assert walk_of("r", "", told).taken == {("a", "redirect", "a"): (1,)}
 
 
@@ -110,6 +116,6 @@ def test_a_run_that_was_led_away_before_its_first_team_did_not_enter_there() -> 
 
 
 def test_the_default_and_the_end_are_still_taken() -> None:
-    told = trail(enters("a"), led("a", "b", "rule 1: all_success"), enters("b"),
-                 {**led("b", "c", "default: no rule matched"), "next_team": None})  # fmt: skip
+    told = trail(enters("a"), led("a", "b", RULE), enters("b"),
+                 led("b", None, DefaultTaken("default", "b")))  # fmt: skip
     assert walk_of("r", "", told).taken == {("a", 1): (1,), ("b", None): (2,)}

@@ -4,6 +4,7 @@ from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import Picture, picture
 from coterie.graph.taken_path import walk_of
+from dsl.model.causes import NotDecided
 from tests.support.graphs import Drawing, hold_apart, plan_of, words_in
 from workflows.core.views import TrailEntry
 
@@ -62,7 +63,7 @@ def test_it_stands_in_the_text_and_in_the_drawing() -> None:
 def test_a_run_that_went_this_way_shows_it() -> None:
     entry = TrailEntry(
         number=1, at="2026-01-01T00:00:00+00:00", kind="route", team="review", visit=1,
-        status="failure", because="review/sign#1: nobody decided in time", next_team="late",
+        status="failure", cause=NotDecided("timed_out", "review/sign#1"), next_team="late",
     )  # fmt: skip
     walk = walk_of("run", "", [entry])
     taken = {route.targets: walk.orders(route) for route in drawn().routes}

@@ -11,6 +11,7 @@ from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import picture
 from coterie.graph.taken_path import Walk, walk_of
 from dsl.evaluate.routing import choose
+from dsl.model.causes import RuleMatched
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from tests.support.graphs import SMALL, Drawing, hold_apart, plan_of, title_of, words_in
@@ -20,28 +21,29 @@ PLAN = plan_of(SMALL)
 
 
 def trail(*told: tuple[TrailKind, str, int, str | None, str, str]) -> list[TrailEntry]:
-    """Events: kind, team, visit, step, status, because."""
+    """Events: kind, team, visit, step, status, and the rule by which the run left."""
     return [
         TrailEntry(
             number=number, at="2026-01-01T00:00:00+00:00", kind=kind, team=team, visit=visit,
-            step=step, status=status or None, because=because,
+            step=step, status=status or None,
+            cause=RuleMatched("rule", int(rule)) if rule else None,
         )
-        for number, (kind, team, visit, step, status, because) in enumerate(told, 1)
+        for number, (kind, team, visit, step, status, rule) in enumerate(told, 1)
     ]  # fmt: skip
 
 
 ONCE_AROUND = trail(
-    ("team", "draft", 1, None, "", "the run began"),
+    ("team", "draft", 1, None, "", ""),
     ("step", "draft", 1, "write", "success", ""),
-    ("route", "draft", 1, None, "success", "rule 2: all_success (write success)"),
-    ("team", "draft", 2, None, "", "rule 2: all_success (write success)"),
+    ("route", "draft", 1, None, "success", "2"),
+    ("team", "draft", 2, None, "", "2"),
     ("step", "draft", 2, "write", "success", ""),
-    ("route", "draft", 2, None, "success", 'rule 1: write.status is "OK" (equals "OK")'),
-    ("team", "review", 1, None, "", "rule 1"),
-    ("approval", "review", 1, "sign_off", "rejected", "review/sign_off#1 rejected by ada"),
-    ("step", "review", 1, "sign_off", "failure", "Rejected: no"),
-    ("route", "review", 1, None, "failure", "rule 2: any_failure (sign_off failure)"),
-    ("team", "draft", 3, None, "", "rule 2"),
+    ("route", "draft", 2, None, "success", "1"),
+    ("team", "review", 1, None, "", "1"),
+    ("approval", "review", 1, "sign_off", "rejected", ""),
+    ("step", "review", 1, "sign_off", "failure", ""),
+    ("route", "review", 1, None, "failure", "2"),
+    ("team", "draft", 3, None, "", "2"),
 )
 
 
@@ -69,14 +71,15 @@ def test_visits_routes_and_marks_are_counted_in_order() -> None:
 
 @pytest.mark.parametrize(("status_field", "visit", "rule"), [("OK", 1, 1), ("no", 1, 2),
                                                               ("no", 2, None)])  # fmt: skip
-def test_the_rule_is_read_out_of_the_reason_as_routing_writes_it(
+def test_route_in_the_picture_is_the_rule_that_routing_chose(
     status_field: str, visit: int, rule: int | None
 ) -> None:
     answer = Outcome.succeeded({"status": status_field, "text": "it"})
     facts = Facts(context={}, tasks={"write": answer}, run={"visit": visit})
-    reason = choose(PLAN.teams["draft"], facts).because
-    walk = walk_of("r", "", trail(("route", "draft", visit, None, "success", reason)))
-    assert list(walk.taken) == [("draft", rule)], reason
+    [left] = trail(("route", "draft", visit, None, "success", ""))
+    cause = choose(PLAN.teams["draft"], facts).cause
+    walk = walk_of("r", "", [left.model_copy(update={"cause": cause})])
+    assert list(walk.taken) == [("draft", rule)], cause
 
 
 def test_what_the_run_itself_says_wins_over_its_trail() -> None:
@@ -107,7 +110,7 @@ def test_a_run_that_was_ended_from_outside_stopped_where_it_was() -> None:
 
 @pytest.mark.parametrize("kind", ["NoRoute", "TeamFailed"])
 def test_a_run_without_a_route_failed_at_its_team(kind: str) -> None:
-    begun = trail(("team", "review", 1, None, "", ""), ("route", "review", 1, None, kind, "no"))
+    begun = trail(("team", "review", 1, None, "", ""), ("route", "review", 1, None, kind, ""))
     walk = walk_of("r", "failed", begun, over=True)
     assert walk.standing == {"review": "failed"}
     shown = drawn(walk)
@@ -119,7 +122,7 @@ def test_a_run_without_a_route_failed_at_its_team(kind: str) -> None:
 def test_a_limit_fails_the_run_but_is_no_route() -> None:
     begun = trail(
         ("team", "review", 1, None, "", ""),
-        ("route", "draft", 0, None, "LimitExceeded", "Max total teams exceeded"),
+        ("route", "draft", 0, None, "LimitExceeded", ""),
     )
     shown = drawn(walk_of("r", "failed", begun, over=True))
     assert "failed here" in words_in(_team(shown, "draft"))

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 
 from dsl.errors import TemplateFailed
-from dsl.evaluate.condition_evaluation import holds, told
+from dsl.evaluate.because import condition_because
+from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.conditions import Condition
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
@@ -26,6 +27,11 @@ orchestration:
         rules: [{condition: CONDITION, next_team: null}]
         default: null
 """
+
+
+def told(asked: Condition, facts: Facts) -> str:
+    """What the condition found, as people read it."""
+    return condition_because(inspect(asked, facts))
 
 
 def condition(written: str) -> Condition:

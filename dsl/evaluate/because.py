@@ -1,0 +1,170 @@
+"""Because: causes as people read them. The one place of this room that puts them into words."""
+
+import json
+from typing import Final, assert_never
+
+from pydantic import JsonValue
+
+from dsl.errors import listed
+from dsl.model.budgets import amount, budget_name, share
+from dsl.model.causes import (
+    BudgetReached,
+    Called,
+    ConditionFound,
+    DefaultTaken,
+    ExpressionFound,
+    FieldFound,
+    GroupFound,
+    Joined,
+    NegatedFound,
+    NoRouting,
+    NotDecided,
+    RouteCause,
+    RuleMatched,
+    RunCancelled,
+    SentOn,
+    Started,
+    StatusFound,
+    TeamFound,
+    UpdateLeftOut,
+)
+from dsl.templates.jsonable import beginning
+
+_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one each time
+
+
+def condition_because(found: ConditionFound) -> str:
+    """A condition with what it found: `review.status is "FAIL" (equals "FAIL")`."""
+    return _condition(found)
+
+
+def route_because(cause: RouteCause) -> str:
+    """Why a run goes to a team, in one line."""
+    return _route(cause)
+
+
+def failure_because(team: str, task: str, error: str | None, message: str) -> str:
+    """The failure of a team by one of its tasks."""
+    return _failure(team, task, error, message)
+
+
+def act_because(what: str, by: str, why: str) -> str:
+    """What a person did, with the reason that the person gave."""
+    return f"{what} by {by}: {why}" if why else f"{what} by {by}"
+
+
+def brief(value: JsonValue, most: int = 60) -> str:
+    """A value in a sentence: JSON, cut at `most` characters."""
+    text = _ENCODED(beginning(value, most))
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _condition(found: ConditionFound) -> str:
+    match found:
+        case FieldFound():
+            return _field(found)
+        case StatusFound(task=task, wanted=wanted, found=status):
+            return f"{task} is {status or 'absent'} (wanted {wanted})"
+        case GroupFound(code="all_of", parts=parts):
+            return " and ".join(map(_condition, parts)) or "nothing asked"
+        case GroupFound(parts=parts):
+            return " or ".join(map(_condition, parts)) or "nothing to hold"
+        case NegatedFound(part=part):
+            return f"not ({_condition(part)})"
+        case TeamFound(outcome=outcome, tasks=tasks):
+            counts = ", ".join(f"{name} {status}" for name, status in tasks)
+            return f"{outcome} ({counts or 'no tasks'})"
+        case ExpressionFound(expression=text):
+            return text
+        case _:
+            assert_never(found)
+
+
+def _field(found: FieldFound) -> str:
+    shown = "missing" if found.missing else brief(found.found)
+    wanted = "" if found.wanted is None else f" {brief(found.wanted)}"
+    return f"{found.name} is {shown} ({found.operator}{wanted})"
+
+
+def _route(cause: RouteCause) -> str:
+    match cause:
+        case RuleMatched(number=number, condition=condition, left_out=left_out):
+            asked = "always" if condition is None else _condition(condition)
+            return f"rule {number}: {asked}{_left_out(left_out)}"
+        case DefaultTaken(left_out=left_out):
+            return f"default: {_why_default(cause)}{_left_out(left_out)}"
+        case NoRouting(code=code, left_out=left_out):
+            what = "no routing" if code == "no_routing" else "no rules"
+            return f"the team has {what}: the run ends{_left_out(left_out)}"
+        case Started():
+            return "the run began"
+        case Called() | Joined():
+            return _within(cause)
+        case RunCancelled() | SentOn() | NotDecided():
+            return _outside(cause)
+        case BudgetReached():
+            return _budget(cause)
+        case _:
+            assert_never(cause)
+
+
+def _within(cause: Called | Joined) -> str:
+    if isinstance(cause, Called):
+        return f"called by {cause.step}"
+    return f"branches: {', '.join(f'{branch} {end}' for branch, end in cause.branches)}"
+
+
+def _outside(cause: RunCancelled | SentOn | NotDecided) -> str:
+    match cause:
+        case RunCancelled(reason=reason):
+            return f"cancelled {reason}" if reason else "cancelled"
+        case SentOn(team=team, by=by, why=why):
+            return act_because(f"redirected to {team}", by, why)
+        case NotDecided(request=request):
+            return f"{request}: nobody decided in time"
+
+
+def _why_default(cause: DefaultTaken) -> str:
+    if cause.task is None:
+        return "no rule matched"
+    return _failure(cause.team, cause.task, cause.error, cause.message)
+
+
+def _failure(team: str, task: str, error: str | None, message: str) -> str:
+    words = "without a word" if error is None else f"{error}: {message}"
+    return f"task {task!r} of team {team!r} failed: {words}"
+
+
+def _left_out(updates: tuple[UpdateLeftOut, ...]) -> str:
+    return "".join(
+        f"; {update.path!r} is not updated, {listed(update.tasks)} did not succeed"
+        for update in updates
+    )
+
+
+def _budget(cause: BudgetReached) -> str:
+    name = budget_name(cause.owner, cause.kind)
+    match cause.code:
+        case "budget_warned":
+            part = f"{cause.used / cause.limit:.0%}"
+            return f"{part} of {name} is used, {share(cause.kind, cause.used, cause.limit)}"
+        case "budget_not_held":
+            return _used_up(cause, name)
+        case "budget_used_up":
+            return _used_up(cause, name)
+        case "budget_extended":
+            return f"{name} is extended by {amount(cause.kind, cause.extended)}, by {cause.by}"
+        case "budget_ended":
+            return f"{_used_up(cause, name)}; {cause.by} ends the run with what there is"
+        case "budget_refused":
+            return f"{_used_up(cause, name)}; {cause.by} allows no more"
+        case "budget_not_decided":
+            return f"{_used_up(cause, name)}; nobody decided in time"
+        case _:
+            assert_never(cause.code)
+
+
+def _used_up(cause: BudgetReached, name: str) -> str:
+    if cause.model:
+        return f"{name} cannot be held: {cause.model} has no price on its worker"
+    return f"{name} is used up, {share(cause.kind, cause.used, cause.limit)}"

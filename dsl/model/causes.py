@@ -1,0 +1,202 @@
+"""Causes: why a condition held and why a run came to a team, as facts and not as words.
+
+Programs read these; `dsl.evaluate.because` renders them for people. Every cause has a stable
+`code`. A field `message` is the wording of somebody else's failure: no decision depends on it, and
+no digest covers it.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from dsl.model.budgets import BudgetKind
+from dsl.model.conditions import Operator, Status, TeamEnd
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFound:
+    """A field that was held against a value."""
+
+    code: Literal["field"]
+    name: str
+    """`review.status`, `context.attempts`."""
+    operator: Operator
+    wanted: JsonValue = None
+    """The beginning of it."""
+    found: JsonValue = None
+    """The beginning of it; null where it is missing."""
+    missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StatusFound:
+    """The status of a task."""
+
+    code: Literal["status"]
+    task: str
+    wanted: Status
+    found: Status | None = None
+    """None: the task has no outcome yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFound:
+    """Several conditions."""
+
+    code: Literal["all_of", "any_of"]
+    parts: tuple["ConditionFound", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedFound:
+    """A condition that must not hold."""
+
+    code: Literal["not"]
+    part: "ConditionFound"
+
+
+@dataclass(frozen=True, slots=True)
+class TeamFound:
+    """How the tasks of a team ended together."""
+
+    code: Literal["team"]
+    outcome: TeamEnd
+    tasks: tuple[tuple[str, Status], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionFound:
+    """An expression, as it is written."""
+
+    code: Literal["expression"]
+    expression: str
+
+
+ConditionFound = Annotated[
+    FieldFound | StatusFound | GroupFound | NegatedFound | TeamFound | ExpressionFound,
+    Field(discriminator="code"),
+]
+"""A condition with what it found."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateLeftOut:
+    """A context update without the data that it names."""
+
+    path: str
+    tasks: tuple[str, ...]
+    """That did not succeed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMatched:
+    """A rule of the team's routing matched."""
+
+    code: Literal["rule"]
+    number: int
+    """From 1."""
+    condition: ConditionFound | None = None
+    """None: the rule always matches."""
+    left_out: tuple[UpdateLeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultTaken:
+    """No rule matched, and the team's routing has a default."""
+
+    code: Literal["default"]
+    team: str
+    task: str | None = None
+    """The failed task, where the team failed."""
+    error: str | None = None
+    """The type of its failure."""
+    message: str = ""
+    left_out: tuple[UpdateLeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoRouting:
+    """The run ends after a team without rules, or without any routing."""
+
+    code: Literal["no_routing", "no_rules"]
+    left_out: tuple[UpdateLeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The run began at its entry team."""
+
+    code: Literal["started"]
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A step runs the team."""
+
+    code: Literal["called"]
+    step: str
+    """`team/path`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The branches of a fan-out met."""
+
+    code: Literal["joined"]
+    branches: tuple[tuple[str, str], ...]
+    """`(team, how its branch ended)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCancelled:
+    """The run was cancelled."""
+
+    code: Literal["cancelled"]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentOn:
+    """A person redirected the run."""
+
+    code: Literal["redirected"]
+    team: str
+    by: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotDecided:
+    """Nobody decided a request in time."""
+
+    code: Literal["timed_out"]
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetReached:
+    """What became of a budget."""
+
+    code: Literal[
+        "budget_warned", "budget_used_up", "budget_not_held", "budget_extended",
+        "budget_ended", "budget_refused", "budget_not_decided",
+    ]  # fmt: skip
+    kind: BudgetKind
+    owner: str
+    """`run`, `team.review`, `persona.coder`, `task.draft.write`."""
+    used: float = 0.0
+    limit: float = 0.0
+    model: str = ""
+    """A model without a price, so a budget of money does not hold."""
+    extended: float = 0.0
+    by: str = ""
+    """Who decided about it."""
+
+
+RouteCause = Annotated[
+    RuleMatched | DefaultTaken | NoRouting | Started | Called | Joined | RunCancelled | SentOn
+    | NotDecided | BudgetReached,
+    Field(discriminator="code"),
+]  # fmt: skip
+"""Why a run goes to a team, or to its end."""

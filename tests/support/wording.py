@@ -1,0 +1,39 @@
+"""Renders every because, every expected error and every failure of ours as `x`.
+
+Whatever reads words that it should read as facts then decides otherwise, and a test sees it.
+"""
+
+from typing import Any
+
+import pytest
+
+import dsl.evaluate.because
+import workflows.core.trail_because
+from dsl.errors import TeamError
+from dsl.model.outcomes import Outcome
+
+X = "x"
+
+
+def render_all_as_x(monkeypatch: pytest.MonkeyPatch, *, failures: bool = True) -> None:
+    """Replace the renderers of the rooms, until the test ends.
+
+    Args:
+        monkeypatch: of the test.
+        failures: the messages of errors and failures too, which a document may read as data.
+    """
+
+    def x(*_: object) -> str:
+        return X
+
+    def failed(type: str, message: str, data: Any = None) -> Outcome:
+        return make(type, X, data)
+
+    make = Outcome.failed
+    for name in ("_condition", "_route"):
+        monkeypatch.setattr(dsl.evaluate.because, name, x)
+    monkeypatch.setattr(workflows.core.trail_because, "_worded", x)
+    if failures:
+        monkeypatch.setattr(dsl.evaluate.because, "_failure", x)
+        monkeypatch.setattr(TeamError, "__str__", x)
+        monkeypatch.setattr(Outcome, "failed", failed)

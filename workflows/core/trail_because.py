@@ -1,0 +1,160 @@
+"""Because: causes of the trail as people read them. The one place of this room that words them."""
+
+from typing import assert_never
+
+from dsl.evaluate.because import act_because, condition_because, route_because
+from dsl.model.causes import (
+    BudgetReached,
+    Called,
+    ConditionFound,
+    DefaultTaken,
+    Joined,
+    NoRouting,
+    NotDecided,
+    RuleMatched,
+    RunCancelled,
+    SentOn,
+    Started,
+)
+from workflows.core.trail_causes import (
+    Amended,
+    AmendRefused,
+    BranchChosen,
+    CallRepeated,
+    Failed,
+    Forked,
+    MessageRefused,
+    NotBegun,
+    NoticeFailed,
+    PauseChanged,
+    RequestDecided,
+    RequestEscalated,
+    RequestReminded,
+    RunEnded,
+    SignalsDropped,
+    SkipAsked,
+    StepStated,
+    TimeOver,
+    TooLate,
+    TrailCause,
+    WhenAsked,
+    WorkerBlocked,
+)
+
+
+def trail_because(cause: TrailCause | None) -> str:
+    """Why an entry of the trail came about; empty where there is nothing to say."""
+    return "" if cause is None else _worded(cause)
+
+
+def _worded(cause: TrailCause) -> str:
+    match cause:
+        case (
+            RuleMatched() | DefaultTaken() | NoRouting() | Started() | Called() | Joined()
+            | RunCancelled() | SentOn() | NotDecided() | BudgetReached()
+        ):  # fmt: skip
+            return route_because(cause)
+        case StepStated() | WhenAsked() | BranchChosen() | CallRepeated() | TimeOver():
+            return _step(cause)
+        case Failed() | RunEnded() | MessageRefused() | SignalsDropped() | NoticeFailed():
+            return _failed(cause)
+        case RequestDecided() | RequestReminded() | RequestEscalated():
+            return _request(cause)
+        case (
+            PauseChanged() | Amended() | AmendRefused() | TooLate() | NotBegun() | SkipAsked()
+            | WorkerBlocked() | Forked()
+        ):  # fmt: skip
+            return _steered(cause)
+        case _:
+            assert_never(cause)
+
+
+_STATED = {
+    "earlier_step_failed": "an earlier step failed",
+    "skipped_by_person": "a person skipped it",
+    "run_cancelled": "the run is cancelled",
+    "plan_returned": "the plan ends here",
+    "otherwise_chosen": "otherwise: no condition holds",
+    "not_needed": "enough other ways have ended",
+}
+
+
+def _step(cause: StepStated | WhenAsked | BranchChosen | CallRepeated | TimeOver) -> str:
+    match cause:
+        case StepStated(code=code):
+            return _STATED[code]
+        case WhenAsked(code=code, condition=condition):
+            return f"{'' if code == 'when_held' else 'when: '}{_condition(condition)}"
+        case BranchChosen(number=number, condition=condition):
+            return f"way {number}: {_condition(condition)}"
+        case CallRepeated(call=call, times=times):
+            return (
+                f"{call} was called {times} times with the same arguments and gave the same "
+                "result each time"
+            )
+        case TimeOver(seconds=seconds):
+            return f"cancel_timeout: {seconds:g} s are over"
+
+
+def _condition(found: ConditionFound | None) -> str:
+    return "" if found is None else condition_because(found)
+
+
+def _failed(cause: Failed | RunEnded | MessageRefused | SignalsDropped | NoticeFailed) -> str:
+    match cause:
+        case Failed(code="failed", failure=failure):
+            return f"{failure.type}: {failure.message}"
+        case Failed(code="when_failed", failure=failure):
+            return f"when: {failure.message}"
+        case Failed(failure=failure) | RunEnded(failure=failure):
+            return failure.message
+        case MessageRefused(message=message):
+            return message
+        case SignalsDropped():
+            return _dropped(cause)
+        case NoticeFailed(channel=channel, what=what, request=request, message=message):
+            return f"nobody was told by {channel!r} of the {what} of {request}: {message}"
+
+
+def _request(cause: RequestDecided | RequestReminded | RequestEscalated) -> str:
+    match cause:
+        case RequestDecided():
+            comment = f": {cause.comment}" if cause.comment else ""
+            changed = f"; changed {', '.join(cause.changes)}" if cause.changes else ""
+            return f"{cause.request} {cause.verdict} by {cause.by}{comment}{changed}"
+        case RequestReminded():
+            return f"{cause.request} waits still: reminder {cause.number}"
+        case RequestEscalated():
+            return f"{cause.request} goes to {', '.join(cause.to)} too"
+
+
+def _steered(
+    cause: PauseChanged | Amended | AmendRefused | TooLate | NotBegun | SkipAsked | WorkerBlocked
+    | Forked,
+) -> str:  # fmt: skip
+    match cause:
+        case PauseChanged(code=code, by=by, why=why):
+            return act_because(code, by, why)
+        case Amended(paths=paths, by=by, why=why):
+            return act_because(f"amended {', '.join(paths)}", by, why)
+        case AmendRefused(asked=asked, message=message):
+            return f"{_steered(asked)}: {message}"
+        case TooLate(asked=asked):
+            return f"the run ended before it was {_worded(asked)}"
+        case NotBegun(team=team, sent=sent):
+            return f"{team} is not begun: {route_because(sent)}"
+        case SkipAsked(task=task, by=by, why=why):
+            return f"{task} is to be skipped, says {by}{f': {why}' if why else ''}"
+        case WorkerBlocked(worker=worker, why=why):
+            return f"the worker {worker} was ended: {why}"
+        case Forked(run=run, at=at, by=by, why=why):
+            return act_because(f"forked from {run} at {at}", by, why)
+
+
+def _dropped(cause: SignalsDropped) -> str:
+    signals = "signal" if cause.dropped == 1 else "signals"
+    return (
+        f"{cause.dropped:,} {signals} {cause.name!r} came before the run could judge them and were "
+        f"dropped: {cause.waiting:,} signals with {cause.waiting_bytes:,} bytes waited already, "
+        f"and {cause.max_waiting:,} with {cause.max_bytes:,} bytes are allowed"
+    )

@@ -51,6 +51,32 @@ def candidates(root: Path, room: str, executed: ExecutionMap) -> list[Mutant]:
     return found
 
 
+def at_lines(root: Path, lines: Sequence[str]) -> list[Mutant]:
+    """Every mutant of the named lines, each `path:line` from the root of the project.
+
+    Raises:
+        ValueError: a name that is no line, or a line without a mutant.
+    """
+    found: list[Mutant] = []
+    for name in lines:
+        file, _, number = name.rpartition(":")
+        path = root / file
+        if not path.is_file() or not number.isdecimal():
+            raise ValueError(
+                f"{name} is not the path and line of a module: dsl/evaluate/routing.py:66"
+            )
+        source = path.read_text()
+        here = [
+            relative(mutant, root)
+            for mutant in mutants_of(path, source)
+            if mutant.line == int(number) and compiles(mutant, source)
+        ]
+        if not here:
+            raise ValueError(f"{name} has no mutant")
+        found += here
+    return found
+
+
 def draw(candidates: Sequence[Mutant], number: int, chance: random.Random) -> list[Mutant]:
     """A sample with at most one mutant of a line."""
     lines: set[tuple[Path, int]] = set()

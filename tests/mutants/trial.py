@@ -56,7 +56,7 @@ def try_mutant(mutant: Mutant, tests: Sequence[str], copy: Path) -> Verdict:
         begin = 0
         for end in ROUNDS:
             chosen = tests[begin:end]
-            if chosen and not _pass(chosen, copy):
+            if chosen and not passes(chosen, copy):
                 return Verdict.KILLED
             begin = end
         return Verdict.SURVIVED
@@ -64,7 +64,8 @@ def try_mutant(mutant: Mutant, tests: Sequence[str], copy: Path) -> Verdict:
         path.write_text(original)
 
 
-def _pass(tests: Sequence[str], copy: Path) -> bool:
+def passes(tests: Sequence[str], copy: Path) -> bool:
+    """Whether these tests pass in a copy, within a time that only a hanging mutant exceeds."""
     environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [
         sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist",

@@ -8,7 +8,7 @@ import pytest
 from tests.mutants.execution_map import ExecutionMap
 from tests.mutants.mutations import Mutant, mutants_of
 from tests.mutants.report import Equivalent, Tried, score
-from tests.mutants.sample import candidates, draw
+from tests.mutants.sample import at_lines, candidates, draw
 from tests.mutants.trial import Verdict
 
 HERE = Path("module.py")
@@ -53,6 +53,23 @@ def test_a_sample_takes_executed_lines_only_and_one_mutant_a_line(tmp_path: Path
     found = candidates(tmp_path, "dsl", executed)
     assert {mutant.line for mutant in found} == {2}
     assert len(draw(found, 5, random.Random(1))) == 1
+
+
+def test_named_lines_give_every_mutant_of_theirs_and_no_other(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text("def f(a):\n    b = not a\n    return b\n")
+    assert [
+        mutant.described() for mutant in at_lines(tmp_path, ["module.py:3", "module.py:2"])
+    ] == [
+        "module.py:3 return: b -> None",
+        "module.py:2 negation: not a -> (a)",
+    ]
+
+
+@pytest.mark.parametrize("name", ["module.py", "module.py:x", "other.py:2", "module.py:1"])
+def test_a_name_that_is_no_line_with_a_mutant_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "module.py").write_text("def f(a):\n    return a\n")
+    with pytest.raises(ValueError, match=name):
+        at_lines(tmp_path, [name])
 
 
 def test_an_equivalent_mutant_does_not_count_and_a_survivor_does() -> None:

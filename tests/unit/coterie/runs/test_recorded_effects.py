@@ -95,6 +95,7 @@ def test_an_answer_to_an_update_is_named_as_the_update_was_accepted() -> None:
         ("x" * 98, "x" * 98 + "y", f'recorded ...{"x" * 20}", now ...{"x" * 20}y"'),
         ("x" * 300 + "a", "x" * 300 + "b", f'recorded ...{"x" * 20}a", now ...{"x" * 20}b"'),
         ("a" * 300, "b" * 300, f'recorded "{"a" * 96}..., now "{"b" * 96}...'),
+        (10**150, 2 * 10**150, f"recorded 1{'0' * 96}..., now 2{'0' * 96}..."),
         (["x" * 5] * 30, [], 'recorded ["xxxxx"'),
     ],
 )

@@ -62,6 +62,28 @@ def test_the_way_round_is_told() -> None:
     assert told.startswith("the team 'a' leads to nothing but itself, so")
 
 
+@pytest.mark.parametrize(
+    ("document", "shown"),
+    [
+        # in the order of the routes, not of the document
+        (team("a", default="c") + team("b", default="a") + team("c", default="b"),
+         "a -> c -> b -> a"),
+        # by the way that passes every team, also where a shorter one leads back
+        (team("a", "x -> b", default="a") + team("b", "x -> a", default="c")
+         + team("c", default="a"), "a -> b -> c -> a"),
+        # no single way passes every team
+        (team("a", "x -> b", default="c") + team("b", default="a") + team("c", default="a"),
+         "of a, b, c"),
+        # a team that the loop always calls leads back through itself and is no part of it
+        (team("a", default="b") + team("b", default="a", tasks="[{ name: go, team: c }]")
+         + team("c"), "a -> b -> a"),
+    ],
+)  # fmt: skip
+def test_the_loop_is_shown_by_its_routes(document: str, shown: str) -> None:
+    (told,) = messages(document)
+    assert told.startswith(f"the loop {shown} has no exit")
+
+
 def fan_out(b: str, c: str, meet: str = "meet: { type: concentrator }\n") -> str:
     return f"a:\n  tasks: [WRITE]\n  routing: {{ rules: [{{ next_team: [b, c] }}] }}\n{b}{c}{meet}"
 

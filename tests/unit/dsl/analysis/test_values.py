@@ -107,6 +107,8 @@ def not_(operator: Operator, value: JsonValue = None) -> Claim:
         [is_("contains", "a"), not_("contains_any", ["a", "b"])],
         [is_("contains_all", ["a", "b"]), not_("contains", "b")],
         [is_("contains_any", ["a", "b"]), not_("contains", "a"), not_("contains", "b")],
+        [is_("contains_any", [])],
+        [not_("contains_all", []), is_("exists")],
         [is_("starts_with", "ab"), is_("starts_with", "b")],
         [is_("starts_with", "ab"), not_("starts_with", "a")],
         [is_("ends_with", "ing"), not_("contains", "in")],

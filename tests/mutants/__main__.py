@@ -1,7 +1,7 @@
 """Break deciding code on purpose, one place at a time, and count how often a test notices.
 
     python -m tests.mutants --number 150 --seed 7
-    python -m tests.mutants --lines dsl/evaluate/routing.py:66 --tests tests/unit/dsl/test_routing.py
+    python -m tests.mutants --lines dsl/paths.py:66 --tests tests/unit/dsl/test_paths_laws.py
 
 The first call runs the tests once to learn which test executes which line (`--measure` does so
 again). `--lines` tries every mutant of some lines instead of a sample; `--tests` names tests that

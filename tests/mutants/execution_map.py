@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,12 +65,27 @@ def read() -> ExecutionMap:
             width.update(here[line])
 
     def cost(test: str) -> tuple[int, int, str]:
-        level = next((n for n, folder in enumerate(LEVELS) if test.startswith(folder)), 9)
-        return (level, width[test], test)
+        return (level_of(test), width[test], test)
 
     return ExecutionMap(
         {
-            path: {line: tuple(sorted(tests, key=cost)) for line, tests in lines.items()}
+            path: {line: varied(sorted(tests, key=cost)) for line, tests in lines.items()}
             for path, lines in contexts.items()
         }
     )
+
+
+def level_of(test: str) -> int:
+    """Where a test stands among the levels, the cheapest 0."""
+    return next((n for n, folder in enumerate(LEVELS) if test.startswith(folder)), len(LEVELS))
+
+
+def varied(tests: Sequence[str]) -> tuple[str, ...]:
+    """Within a level, the first test of each file before the second of any."""
+    seen: Counter[str] = Counter()
+    places: dict[str, tuple[int, int]] = {}
+    for test in tests:
+        file = test.partition("::")[0]
+        places[test] = (level_of(test), seen[file])
+        seen[file] += 1
+    return tuple(sorted(tests, key=places.__getitem__))

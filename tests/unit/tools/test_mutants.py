@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.execution_map import ExecutionMap
+from tests.mutants.execution_map import ExecutionMap, varied
 from tests.mutants.mutations import Mutant, mutants_of
 from tests.mutants.report import Equivalent, Tried, score
 from tests.mutants.sample import at_lines, candidates, draw
@@ -53,6 +53,15 @@ def test_a_sample_takes_executed_lines_only_and_one_mutant_a_line(tmp_path: Path
     found = candidates(tmp_path, "dsl", executed)
     assert {mutant.line for mutant in found} == {2}
     assert len(draw(found, 5, random.Random(1))) == 1
+
+
+def test_of_the_tests_of_a_line_each_file_gives_one_before_any_gives_a_second() -> None:
+    one, two = "tests/unit/test_one.py::", "tests/unit/test_two.py::"
+    slow = "tests/workflow/test_slow.py::"
+    best_first = [f"{one}a", f"{one}b", f"{one}c", f"{two}a", f"{two}b", f"{slow}a"]
+    assert varied(best_first) == (
+        f"{one}a", f"{two}a", f"{one}b", f"{two}b", f"{one}c", f"{slow}a",
+    )  # fmt: skip
 
 
 def test_named_lines_give_every_mutant_of_theirs_and_no_other(tmp_path: Path) -> None:

@@ -37,6 +37,14 @@ def test_what_every_run_reads_is_needed_with_the_step_that_reads_it_first() -> N
     assert needs(BOTH) == {"order.id": "a/note", "topic": "b/say"}
 
 
+def test_a_path_within_one_that_is_needed_is_not_named_as_well() -> None:
+    inside = "{ name: in, type: set, values: { n: '{{ context.order.id.local }}' } }"
+    beside = "{ name: by, type: set, values: { n: '{{ context.ordered }}' } }"
+    assert needs(f"a:\n  tasks: [{inside}, {NOTE}, {beside}]\n") == {
+        "order.id": "a/note", "ordered": "a/by",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "task",
     [

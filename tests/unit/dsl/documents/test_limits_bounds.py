@@ -120,6 +120,12 @@ def test_progress_is_a_change_of_what_the_team_looks_at(
     assert (fingerprint(TEAMS["a"], {**context, **changed}, {}) != before) is progress
 
 
+def test_the_order_of_keys_is_no_progress() -> None:
+    one = team(reads=("x",))
+    before = fingerprint(one, {"x": {"a": 1, "b": 2}}, {})
+    assert fingerprint(one, {"x": {"b": 2, "a": 1}}, {}) == before
+
+
 def test_a_missing_field_is_not_a_null() -> None:
     one = team(reads=("x",))
     assert fingerprint(one, {}, {}) != fingerprint(one, {"x": None}, {})

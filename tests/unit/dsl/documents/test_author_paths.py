@@ -1,0 +1,51 @@
+"""A place of a document is named as its author names it: the team or persona, and the step."""
+
+import pytest
+
+from dsl.source.author_paths import naming_steps
+from dsl.source.yaml_reader import read
+from dsl.values import NodePath
+
+TREE = read(
+    """
+llm_config:
+  personas:
+    planned: {execution_plan: [{name: first}, {name: 7}]}
+orchestration:
+  entry_team: draft
+  teams:
+    draft:
+      tasks:
+        - name: outer
+          body: [{name: inner, input: {path: x}}, {input: {}}]
+    as_list:
+      - {name: only, type: set}
+""",
+    "team.yml",
+)
+TEAM: NodePath = ("orchestration", "teams", "draft")
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ((*TEAM, "tasks", 0), "draft/outer"),
+        ((*TEAM, "tasks", 0, "body"), "draft/outer: body"),
+        ((*TEAM, "tasks", 0, "body", 0, "input", "path"), "draft/outer/inner: input.path"),
+        ((*TEAM, "tasks", 0, "body", 1, "input"), "draft/outer: body[1].input"),
+        (("llm_config", "personas", "planned", "execution_plan", 0), "planned/first"),
+        (("orchestration", "teams", "as_list", 0, "type"), "as_list/only: type"),
+        # no step, or none with a name
+        (("llm_config", "personas", "planned", "execution_plan", 1), ""),
+        ((*TEAM, "tasks"), ""),
+        (TEAM, ""),
+        (("orchestration", "entry_team"), ""),
+    ],
+)
+def test_a_place_is_named_by_its_team_and_its_steps(path: NodePath, named: str) -> None:
+    assert naming_steps(TREE)(path) == named
+
+
+def test_teams_as_a_list_are_no_steps() -> None:
+    tree = read("orchestration: {teams: [{name: draft, tasks: []}]}", "team.yml")
+    assert naming_steps(tree)(("orchestration", "teams", 0, "tasks")) == ""

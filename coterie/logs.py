@@ -13,6 +13,7 @@ from temporalio.runtime import (
     TelemetryFilter,
 )
 
+from activities.system_errors import reason_of
 from activities.workspace.project_files import private_opener
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note
@@ -60,7 +61,7 @@ class PrivateLogFile(RotatingFileHandler):
             super().handleError(record)
         elif not self._told:
             self._told = True
-            note(f"coterie: {self.baseFilename} cannot be written: {error.strerror or error}")
+            note(f"coterie: {self.baseFilename} cannot be written: {reason_of(error)}")
 
 
 def to_file(settings: Settings) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from activities.workspace.project_files import private_folder, private_opener
+from activities.system_errors import reason_of
+from activities.workspace.project_files import private_folder, write_private
 from coterie.failures import CommandError
 
 STATE_FOLDER = ".coterie"
@@ -119,11 +120,10 @@ def state_folder(settings: Settings) -> Path:
         private_folder(folder)
         ignore = folder / ".gitignore"
         if not ignore.exists():
-            with open(ignore, "w", encoding="utf-8", opener=private_opener) as file:
-                file.write("*\n")
+            write_private(ignore, "*\n")
     except OSError as error:
         raise CommandError(
-            f"the folder {folder} cannot be written ({error.strerror}); "
+            f"the folder {folder} cannot be written: {reason_of(error)}; "
             "call coterie in a folder that you may write to"
         ) from None
     return folder

@@ -19,6 +19,7 @@ from activities.changes.journal import (
     begin,
     digest_of,
 )
+from activities.system_errors import reason_of
 from activities.workspace.project_files import (
     NotRegular,
     read_file,
@@ -97,7 +98,7 @@ def undo(workspace: Workspace, backup: Backup) -> None:
                 )  # fmt: skip
     except OSError as error:
         raise SkillFailure(
-            f"the originals cannot be put back ({error.strerror}): they are kept in "
+            f"the originals cannot be put back, {reason_of(error)}: they are kept in "
             f"{backup.directory.name} under the worker's backups, and the next call with the "
             "same changes goes on from there",
             may_pass=True,
@@ -114,9 +115,8 @@ def stands(workspace: Workspace, journal: Journal) -> bool:
 
 
 def _not_written(what: str, error: OSError) -> SkillFailure:
-    reason = error.strerror or type(error).__name__
     return SkillFailure(
-        f"nothing was changed, for {what} cannot be written: {reason}", may_pass=True
+        f"nothing was changed, for {what} cannot be written: {reason_of(error)}", may_pass=True
     )
 
 

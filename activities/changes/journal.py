@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 
 from activities.changes.change import ChangeType
 from activities.changes.file_edits import Edit
-from activities.workspace.project_files import private_folder, private_opener
+from activities.workspace.project_files import private_folder, private_opener, write_private
 from activities.workspace.skill_base import SkillFailure, Workspace
 from dsl.values import Frozen
 
@@ -105,7 +105,7 @@ def locked(workspace: Workspace) -> Generator[None]:
     private_folder(workspace.state_dir)
     ignore = workspace.state_dir / ".gitignore"
     if not ignore.exists():
-        write_bytes(ignore, b"*\n")
+        write_private(ignore, "*\n")
     try:
         with FileLock(workspace.state_dir / "changes.lock", timeout=LOCK_WAIT, mode=0o600):
             yield

@@ -163,8 +163,8 @@ async def _start(
     limits: str,
 ) -> tuple[asyncio.subprocess.Process, "_Status"]:
     """The supervisor as a process, and its reports."""
+    reads = _as_file(given)  # may meet a full disk, with nothing open yet
     reader, writer = os.pipe()
-    reads = _as_file(given)
     try:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", str(_SUPERVISOR), str(writer), str(reads), limits, *argv),

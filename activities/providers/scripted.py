@@ -16,6 +16,8 @@ same call gets the same answer. The file is read once per process.
 """
 
 import asyncio
+import errno
+import fcntl
 import json
 import os
 from collections.abc import Sequence
@@ -27,6 +29,7 @@ from activities.contracts import FailureType, TokenUsage
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.script import ScriptedAnswer, read_script
+from activities.system_errors import may_pass, reason_of
 from dsl.values import JsonValue
 
 
@@ -97,12 +100,32 @@ class ScriptedProvider:
             "call": request.call,
             "at": datetime.now(UTC).isoformat(),
         }
-        # One write with O_APPEND: lines of several workers do not mix, and none is lost to a kill.
-        file = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            os.write(file, (json.dumps(line) + "\n").encode())
-        finally:
-            os.close(file)
+            _append(self._log, (json.dumps(line) + "\n").encode())
+        except OSError as error:
+            named = "/".join(self._log.parts[-2:])
+            raise ProviderFailure(
+                FailureType.PROVIDER_UNAVAILABLE,
+                f"the log {named!r} of scripted answers cannot be written: {reason_of(error)}",
+                retryable=may_pass(error),
+            ) from None
+
+
+def _append(log: Path, line: bytes) -> None:
+    """Add the whole line or nothing of it.
+
+    One write with O_APPEND, so that no line is lost to a kill; under a lock, so that no other
+    worker's line follows a half one before that is taken back.
+    """
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        size = os.fstat(file).st_size
+        if os.write(file, line) < len(line):  # the disk got full within the line
+            os.ftruncate(file, size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(log))
+    finally:
+        os.close(file)
 
 
 def choose(answers: Sequence[ScriptedAnswer], request: ModelRequest) -> ScriptedAnswer | None:

@@ -13,6 +13,7 @@ from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillRes
 from activities.heartbeats import heartbeating
 from activities.metering import Meter
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
+from activities.system_errors import reason_of, shown_path
 from activities.workspace.skill_base import (
     OutcomeLost,
     SkillContext,
@@ -61,7 +62,7 @@ class SkillActivities:
             ) from None  # fmt: skip
         except OSError as error:
             raise ApplicationError(
-                f"{request.skill} met an error of the system: {_told(error)}",
+                f"{request.skill} met an error of the system: {self._told(error)}",
                 *meter.hand_on(),
                 type=FailureType.SKILL_FAILED,
             ) from None
@@ -90,8 +91,15 @@ class SkillActivities:
         except OutcomeLost as lost:
             raise _unknown(skill, str(lost), meter) from None
         except OSError as error:
-            why = f"it met an error of the system: {_told(error)}"
+            why = f"it met an error of the system: {self._told(error)}"
             raise _unknown(skill, why, meter) from None
+
+    def _told(self, error: OSError) -> str:
+        """Reason and path; of a file outside the workspace not the folders above it."""
+        reason, path = reason_of(error), error.filename
+        if not isinstance(path, str):
+            return reason
+        return f"{reason}: {shown_path(path, self._workspace.root)!r}"
 
 
 def _unknown(skill: AnySkill, why: str, meter: Meter) -> ApplicationError:
@@ -108,13 +116,6 @@ def _run_id(request: SkillRequest) -> str:
     if activity.in_activity():
         return activity.info().workflow_id or ""
     return request.key.partition("/")[0]
-
-
-def _told(error: OSError) -> str:
-    """Reason and file name; not the directories above it, which are the machine's affair."""
-    reason = error.strerror or type(error).__name__
-    name = str(error.filename).rpartition("/")[2] if error.filename else ""
-    return f"{reason}: {name!r}" if name else reason
 
 
 def _refuse_huge(skill: str, data: JsonValue) -> None:

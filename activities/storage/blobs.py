@@ -6,11 +6,16 @@ never changes, so who has it may keep it in memory, and two who write it write t
 
 import asyncio
 import errno
+import logging
 import os
 import tempfile
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
+
+from activities.system_errors import reason_of
+
+_LOG = logging.getLogger(__name__)
 
 
 class BlobMissing(Exception):
@@ -101,9 +106,7 @@ class DirectoryBlobs:
         try:
             await asyncio.to_thread(self._write, name, data)
         except OSError as error:
-            raise BlobsUnusable(
-                f"the storage {self.folder} cannot be written: {error.strerror or error}"
-            ) from None
+            raise self._unusable("written", error) from None
         return name
 
     async def get(self, name: str, within: str) -> bytes:
@@ -116,9 +119,7 @@ class DirectoryBlobs:
                 "or written elsewhere"
             ) from None
         except OSError as error:
-            raise BlobsUnusable(
-                f"the storage {self.folder} cannot be read: {error.strerror or error}"
-            ) from None
+            raise self._unusable("read", error) from None
         if name_of(data) != name:
             raise BlobMissing(f"the file {self.path(name)} holds something else than was kept")
         return data
@@ -140,6 +141,13 @@ class DirectoryBlobs:
         except OSError:
             return False
         return free > size + _SPARE and os.access(self.folder, os.W_OK | os.X_OK)
+
+    def _unusable(self, done: str, error: OSError) -> BlobsUnusable:
+        """For a run, which names the folder alone; where it lies is for the worker's operator."""
+        _LOG.warning("the storage %s cannot be %s: %s", self.folder, done, reason_of(error))
+        return BlobsUnusable(
+            f"the storage folder {self.folder.name!r} cannot be {done}: {reason_of(error)}"
+        )
 
     def _write(self, name: str, data: bytes) -> None:
         path = self.path(name)

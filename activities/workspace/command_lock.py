@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 
+from activities.system_errors import may_pass, reason_of
 from activities.workspace.skill_base import SkillFailure
 
 _PAUSE = 0.05
@@ -40,7 +41,9 @@ async def alone(folder: Path, name: str) -> AsyncGenerator[int]:
             await asyncio.sleep(_PAUSE)
     except OSError as error:
         raise SkillFailure(
-            f"it cannot be kept that a command runs alone: {error.strerror}: {folder.name!r}"
+            f"the lock by which a command runs alone cannot be written in {folder.name!r}: "
+            f"{reason_of(error)}",
+            may_pass=may_pass(error),
         ) from None
     try:
         yield descriptor

@@ -116,19 +116,27 @@ def replace_file(
     with parent_of(root, relative, make=True) as (handle, name):
         with suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=handle)
-        file = os.open(draft, _CREATE, _NEW_FILE, dir_fd=handle)
-        with os.fdopen(file, "wb") as opened:
-            opened.write(content)
-            opened.flush()
-            bits = stat.S_IMODE(os.fstat(file).st_mode) if mode is None else mode
-            if executable is True:
-                bits |= (bits & 0o444) >> 2  # whoever may read it may run it
-            elif executable is False:
-                bits &= ~0o111
-            os.fchmod(file, bits)
-            os.fsync(file)
-        os.replace(draft, name, src_dir_fd=handle, dst_dir_fd=handle)
+        try:
+            file = os.open(draft, _CREATE, _NEW_FILE, dir_fd=handle)
+            with os.fdopen(file, "wb") as opened:
+                opened.write(content)
+                opened.flush()
+                os.fchmod(file, _bits(file, mode, executable))
+                os.fsync(file)
+            os.replace(draft, name, src_dir_fd=handle, dst_dir_fd=handle)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=handle)
+            raise
         os.fsync(handle)
+
+
+def _bits(file: int, mode: int | None, executable: bool | None) -> int:
+    """The permission bits that a file is to have."""
+    bits = stat.S_IMODE(os.fstat(file).st_mode) if mode is None else mode
+    if executable is True:
+        return bits | (bits & 0o444) >> 2  # whoever may read it may run it
+    return bits & ~0o111 if executable is False else bits
 
 
 def remove_file(root: Path, relative: str) -> None:

@@ -1,7 +1,9 @@
 """A new project: a team, its test and a `coterie.yml`, copied from what comes with Coterie."""
 
+from contextlib import suppress
 from pathlib import Path
 
+from activities.system_errors import reason_of
 from coterie.documents.catalog import shipped_root
 from coterie.failures import CommandError
 from dsl.errors import listed
@@ -31,5 +33,8 @@ def create_project(folder: Path) -> list[Path]:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes((template / name).read_bytes())
     except OSError as error:
-        raise CommandError(f"{folder} cannot be written: {error.strerror}") from None
+        for name in names:  # half a project would be in the way of the next try
+            with suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
+        raise CommandError(f"{folder} cannot be written: {reason_of(error)}") from None
     return names

@@ -8,6 +8,7 @@ import itertools
 import mmap
 import os
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -44,8 +45,11 @@ class TaskBoard:
     def __init__(self) -> None:
         descriptor, name = tempfile.mkstemp(prefix="coterie-tasks-")
         try:
-            os.ftruncate(descriptor, _SLOTS * _SIZE)
+            _allocate(descriptor, _SLOTS * _SIZE)
             self._memory = mmap.mmap(descriptor, _SLOTS * _SIZE)
+        except OSError as error:
+            os.unlink(name)
+            raise OSError(error.errno, error.strerror, name) from None
         finally:
             os.close(descriptor)
         self.path = Path(name)
@@ -75,6 +79,17 @@ class TaskBoard:
     def close(self) -> None:
         """Remove the file; a process that reads it keeps what it has mapped."""
         self.path.unlink(missing_ok=True)
+
+
+def _allocate(descriptor: int, size: int) -> None:
+    """Give the file its size, and the disk's room for it where the system can.
+
+    Without the room, a full disk would end the process by SIGBUS in the middle of a task.
+    """
+    if sys.platform == "darwin":
+        os.ftruncate(descriptor, size)
+    else:
+        os.posix_fallocate(descriptor, 0, size)
 
 
 def run_name(workflow_id: str, run_id: str) -> bytes:

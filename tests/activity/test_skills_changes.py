@@ -261,7 +261,8 @@ async def test_without_a_place_for_the_originals_nothing_is_changed(workspace: W
     error = await refusal(workspace, APPLY, [MODIFY])
     assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, False)
     assert error.message == (
-        "nothing was changed, for the backup of the originals cannot be written: Not a directory"
+        "nothing was changed, for the backup of the originals cannot be written: "
+        "a part of the path is no folder (Not a directory)"
     )
     assert files(workspace.root) == before
 

@@ -156,7 +156,8 @@ async def test_a_file_that_cannot_be_written_leaves_all_as_it_was(
     assert caught.value.type == FailureType.SKILL_FAILED
     assert not caught.value.non_retryable, "the disk may have space later"
     assert caught.value.message == (
-        f"nothing was changed, for {victim} cannot be written: No space left on device"
+        f"nothing was changed, for {victim} cannot be written: "
+        "the disk is full (No space left on device)"
     )
     assert files(root) == BEFORE
     assert not (root / "new").exists()

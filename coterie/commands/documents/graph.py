@@ -8,6 +8,7 @@ from coterie.arguments import add_model
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.failures import CommandError, ExitCode
+from coterie.output_files import write_output
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.errors import InvalidDocument
@@ -45,10 +46,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if output is None:
         say(text.rstrip("\n"))
         return ExitCode.DONE
-    try:
-        (settings.cwd / output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"{output} cannot be written: {error.strerror}") from None
+    write_output(settings.cwd, output, text)
     note(f"{output} written")
     return ExitCode.DONE
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from coterie.arguments import add_run
 from coterie.documents.catalog import Catalog, is_test
 from coterie.failures import CommandError, ExitCode
+from coterie.output_files import write_output
 from coterie.settings import Settings
 from coterie.terminal import note, say
 
@@ -67,11 +68,7 @@ def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun")
     document = recorded(seen, team=team, workspace=workspace)
     played = "skills run on a copy of it" if workspace else "what skills came to is played too"
     head = f"Recorded from the run {args.run} of {seen.plan.name}; {played}."
-    try:
-        file.write_text(yaml_of(document, head), encoding="utf-8")
-    except OSError as error:
-        file.unlink(missing_ok=True)  # half a file would be in the way of the next try
-        raise CommandError(f"{args.output} cannot be written: {error.strerror}") from None
+    write_output(settings.cwd, args.output, yaml_of(document, head))
     tests = read_tests(settings, file)
     decisions = tests.cases[0].document.decisions
     say(f"{args.output}: {counted(len(document.answers), 'answer')}, "

@@ -3,7 +3,8 @@
 import json
 from argparse import ArgumentParser, Namespace
 
-from coterie.failures import CommandError, ExitCode
+from coterie.failures import ExitCode
+from coterie.output_files import write_output
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from dsl.values import Json
@@ -27,11 +28,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if args.output is None:
         say(text)
         return ExitCode.DONE
-    file = settings.cwd / args.output
-    try:
-        file.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"{args.output} cannot be written: {error.strerror}") from None
+    write_output(settings.cwd, args.output, f"{text}\n")
     note(f"{args.output} says what a {args.of} file may have")
     return ExitCode.DONE
 

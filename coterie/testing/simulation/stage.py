@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,8 +16,10 @@ from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
 from activities.skills.skill_registry import SKILLS
 from activities.storage.blobs import MemoryBlobs
+from activities.system_errors import reason_of
 from activities.user_code.child_pool import UserCode
 from coterie.documents.worker_trust import provider_settings, user_code_of, workspace_of
+from coterie.failures import CommandError
 from coterie.settings import STATE_FOLDER
 from coterie.testing.files.test_reader import Case, TestFile
 from coterie.testing.simulation.gate import Gate
@@ -100,7 +102,7 @@ async def staged(client: Client, file: TestFile, case: Case, queue: str) -> Asyn
     """The stage of a case, with nobody on it yet; nothing of it is left afterwards."""
     with TemporaryDirectory(prefix="coterie-case-") as temporary:
         folder = Path(temporary) / "workspace"
-        _furnish(folder, file.workspace, case)
+        furnish(folder, file.workspace, case.files)
         trusted = file.team.trusted.model_copy(update={"workspace": str(folder)})
         sandbox, _ = command_sandbox(trusted, file.settings)
         stage = Stage(
@@ -119,12 +121,35 @@ async def staged(client: Client, file: TestFile, case: Case, queue: str) -> Asyn
             await stage.user_code.close()
 
 
-def _furnish(folder: Path, source: Path | None, case: Case) -> None:
-    if source is None:
-        folder.mkdir()
-    else:
-        shutil.copytree(source, folder, ignore=shutil.ignore_patterns(*_LEFT_BEHIND))
-    for name, text in case.files.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None:
+    """Make the workspace of a case: a copy of the source, and the case's own files.
+
+    Raises:
+        CommandError: the system refuses a file; says which, and why.
+    """
+    try:
+        if source is None:
+            folder.mkdir()
+        else:
+            left = shutil.ignore_patterns(*_LEFT_BEHIND)
+            shutil.copytree(source, folder, ignore=left, copy_function=_copied)
+        for name, text in files.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    except shutil.Error as error:  # of folders: one entry for each, as text
+        raise CommandError(f"{source} cannot be copied for a test: {error.args[0][0][2]}") from None
+    except OSError as error:
+        raise CommandError(
+            f"the workspace of a test in {folder.parent} cannot be written: {reason_of(error)}"
+        ) from None
+
+
+def _copied(source: str, target: str) -> str:
+    """Copy one file; `copytree` keeps an OSError to itself until it has tried all of them."""
+    try:
+        return shutil.copy2(source, target)
+    except OSError as error:
+        raise CommandError(
+            f"{source} cannot be copied to {target} for a test: {reason_of(error)}"
+        ) from None

@@ -22,8 +22,10 @@ _LONGEST_NAME = 200
 
 def _unknown(what: str, name: str, known: Sequence[str]) -> ApplicationError:
     short = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
-    told = f"a run knows no {what} {short!r}; known are {listed(known)}; {nearest(short, known)}"
-    return ApplicationError(told.removesuffix("; "), type=MALFORMED, non_retryable=True)
+    told = f"a run knows no {what} {short!r}; known are {listed(known)}"
+    hint = nearest(short, known)
+    message = f"{told}; {hint}" if hint else told
+    return ApplicationError(message, type=MALFORMED, non_retryable=True)
 
 
 class UnknownMessages:

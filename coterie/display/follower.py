@@ -84,9 +84,9 @@ class Watch:
             self._view.say(f"the run {self._run.id!r} answers again")
         self._unanswered = 0
         self.trail += news
-        self._view.progress(status, news, pending, cost=cost, retries=retries)
-        for line in await self._found.lines(news):
+        for line in await self._found.lines(news):  # before what the calls after it came to
             self._view.say(line)
+        self._view.progress(status, news, pending, cost=cost, retries=retries)
         await self._decider.consider(pending)
 
     def _note_silence(self, error: Unanswered) -> None:

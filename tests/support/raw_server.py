@@ -32,12 +32,16 @@ class RawServer:
 
 @asynccontextmanager
 async def raw_server(
-    answer: bytes, *, hang: bool = False, drip: bytes = b""
+    *answers: bytes,
+    hang: bool = False,
+    drip: bytes = b"",
+    once: asyncio.Event | None = None,
 ) -> AsyncGenerator[RawServer]:
-    """Serve one answer to every request, on a free port of this machine.
+    """Serve answers in their order, the last one again and again, on a free port of this machine.
 
     Args:
-        answer: All of it, status line and headers too; see `http`.
+        answers: All of each, status line and headers too; see `http`.
+        once: Answer nothing before this has happened.
         hang: Keep the connection open after it, and send no more.
         drip: Send this after it, again and again.
     """
@@ -47,7 +51,10 @@ async def raw_server(
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             server.requests.append(await _receive(reader))
+            answer = answers[min(len(server.requests), len(answers)) - 1]
             server.asked.set()
+            if once is not None:
+                await once.wait()
             writer.write(answer)
             await writer.drain()
             while drip:

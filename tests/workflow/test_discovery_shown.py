@@ -94,3 +94,20 @@ async def test_files_and_tokens_are_shown_and_warned_of_before_the_first_call_is
     assert lines[size].startswith("work/look/collect: 2 files, about 5,0")
     assert " of the context of scripted/gpt-4 (8,192 tokens)" in lines[warning]
     assert size < warning < next(n for n, line in enumerate(lines) if "write" in line)
+
+
+async def test_what_was_found_stands_before_what_came_of_it_when_both_are_news(
+    skipping_client: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("word")
+    env = WorkflowEnvironment.from_client(skipping_client)
+    view = KeptLines(asyncio.Event())
+    async with engine(env, tmp_path, [{"task": "write", "answer": "Short"}]) as running:
+        handle = await running.start(TEAM)
+        await handle.result()
+        await Watch(Run(running.client, handle.id), view, Nobody()).until_end()
+    found, written = (
+        next(number for number, line in enumerate(view.lines) if words in line)
+        for words in ("work/look/collect: 1 file", "✓ write")
+    )
+    assert found < written

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from temporalio.client import Client
@@ -16,7 +16,7 @@ from coterie.runs.run_client import Run
 from coterie.testing.case_differences import Difference, differences
 from coterie.testing.files.test_reader import Case, TestFile
 from coterie.testing.simulation.case_outcome import outcome_of
-from coterie.testing.simulation.clock import Clock
+from coterie.testing.simulation.clock import Clock, Overshot
 from coterie.testing.simulation.crashes import crashes
 from coterie.testing.simulation.driver import Driver
 from coterie.testing.simulation.gate import Gate
@@ -28,6 +28,9 @@ from workflows.core.views import TrailEntry
 
 AT_ONCE = 4
 """Cases that run at the same time; each waits for others' processes most of its time."""
+
+_TRIES = 3
+"""Of a case on a machine so busy that the server puts a run's clock too far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,26 @@ async def run_cases(
 
 
 async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
-    """Run one case to its end and compare."""
+    """Run one case to its end and compare; again from its beginning where the clock failed."""
     began = time.monotonic()
+    told = ""
+    for _ in range(_TRIES):
+        try:
+            result = await _played(client, file, case, limit)
+        except Overshot as error:
+            told = str(error)
+        else:
+            return replace(result, seconds=time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return CaseResult(file.shown, case.name, (Difference("run", told),), seconds)
+
+
+async def _played(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
+    """One try.
+
+    Raises:
+        Overshot: the run's clock went too far.
+    """
     name = f"test-{uuid4().hex}"
     async with staged(client, file, case, name) as stage:
         play = _Play(client, file, case, stage, Run(client, name))
@@ -88,10 +109,10 @@ async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> 
         except TimeoutError:
             told = f"the case was given up after {limit:g} s of the machine's time"
             play.found.append(Difference("run", told))
-        with suppress(RPCError):  # it has ended, as it should
-            await play.run.handle.terminate("the test is over")
-    seconds = time.monotonic() - began
-    return CaseResult(file.shown, case.name, tuple(play.found), seconds, play.trail, name)
+        finally:
+            with suppress(RPCError):  # it has ended, as it should
+                await play.run.handle.terminate("the test is over")
+    return CaseResult(file.shown, case.name, tuple(play.found), 0, play.trail, name)
 
 
 @dataclass

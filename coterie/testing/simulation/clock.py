@@ -6,10 +6,11 @@ whoever acts at a given moment of a run acts exactly then, and days cost millise
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from time import monotonic
+from typing import Protocol, TypeVar
 from uuid import uuid4
 
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -24,14 +25,24 @@ from temporalio.api.workflowservice.v1 import (
     UpdateWorkflowExecutionOptionsRequest,
 )
 from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+T = TypeVar("T")
 
 _ENOUGH_FAILURES = 4
 """So often has the interpreter failed on the same task when it is told."""
 
 
 _NOT_WORTH_IT = timedelta(milliseconds=50)
-"""What passes by itself sooner than it is skipped. (A server that is told to put a clock to a
-moment that has passed meanwhile puts it to the next timer, days ahead.)"""
+"""What passes by itself sooner than it is skipped."""
+
+_ROUND_TRIPS = 5
+"""So much longer than the slowest answer of the server a skip must be. If the run goes on by itself
+before the server hears of the skip, the server may find its moment passed when the run rests again,
+and then puts the clock to the next timer, days ahead."""
+
+_FADES = 0.9
+"""What is left of the slowest answer's time with each further answer."""
 
 _TOO_FAR = timedelta(minutes=1)
 """More than the machine's own slowness adds to a run's clock."""
@@ -50,6 +61,10 @@ class HistoryOfRun(Protocol):
 
 class Broken(Exception):
     """The run does not come on, for a reason that is no part of any team."""
+
+
+class Overshot(Broken):
+    """The server put the run's clock further than it was asked to: what follows means nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +90,23 @@ class Clock:
     def __init__(self, client: Client, run: str) -> None:
         self._client = client
         self._run = run
+        self._asked = datetime.min.replace(tzinfo=UTC)
+        """The latest moment that the clock was to be put to."""
+        self._slowest = timedelta()
+        """How long the server took for the slowest of its latest answers."""
 
     async def look(self) -> Sight:
         """What the run is at now.
 
         Raises:
             Broken: the interpreter fails on it, again and again.
+            Overshot: the clock went further than it was asked to.
         """
         told = await self._described()
         info = told.workflow_execution_info
         now, events = _now(told), info.history_length
         if info.status != WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING:
+            await self._timers()
             return Sight(now, events, ended=True)
         if told.HasField("pending_workflow_task"):
             if told.pending_workflow_task.attempt >= _ENOUGH_FAILURES:
@@ -105,46 +126,79 @@ class Clock:
     async def skip_to(self, moment: datetime) -> None:
         """Put the run's clock to a moment ahead; what is due by then happens.
 
+        Returns early when the run goes on before that.
+
         Raises:
-            Broken: the clock went further.
+            Overshot: the clock went further.
         """
-        ahead = moment - (await self.look()).now
-        if ahead > _NOT_WORTH_IT:
-            await self._forward(ahead)
-        while True:
-            sight = await self.look()
-            if sight.now > moment + _TOO_FAR:
-                raise Broken(f"the server put the run's clock to {sight.now}, not to {moment}")
-            if sight.ended or sight.now >= moment:
+        sight = await self.look()
+        self._asked = max(self._asked, moment)
+        ahead = moment - sight.now
+        if ahead > max(_NOT_WORTH_IT, _ROUND_TRIPS * self._slowest):
+            if sight.busy or sight.ended:
                 return
+            await self._forward(ahead)
+        while not sight.ended and sight.now < moment:
             await asyncio.sleep(_LOOK_AGAIN)
+            sight = await self.look()
 
     async def _forward(self, ahead: timedelta) -> None:
-        """Let the server put the clock on once, by so much at most."""
+        """Let the server put the clock on once, by so much at most.
+
+        It does so at once when the run rests. Else nothing may be left of it for later.
+        """
         forward = FastForwardConfig(id=str(uuid4()))
         forward.duration.FromTimedelta(ahead)
-        skipping = TimeSkippingConfig(
+        once = TimeSkippingConfig(
             enabled=True, fast_forward_config=forward, max_session_skip_count=1
         )
-        await self._client.workflow_service.update_workflow_execution_options(
-            UpdateWorkflowExecutionOptionsRequest(
-                namespace=self._client.namespace,
-                workflow_execution=WorkflowExecution(workflow_id=self._run),
-                workflow_execution_options=WorkflowExecutionOptions(time_skipping_config=skipping),
-                update_mask=FieldMask(paths=["time_skipping_config"]),
+        try:
+            await self._skip(once)
+            told = (await self._described()).workflow_extended_info.time_skipping_info
+            if told.effective_config.enabled:
+                await self._skip(TimeSkippingConfig(enabled=False))
+        except RPCError as error:
+            if error.status != RPCStatusCode.NOT_FOUND:  # it has ended meanwhile
+                raise
+
+    async def _skip(self, skipping: TimeSkippingConfig) -> None:
+        await self._timed(
+            self._client.workflow_service.update_workflow_execution_options(
+                UpdateWorkflowExecutionOptionsRequest(
+                    namespace=self._client.namespace,
+                    workflow_execution=WorkflowExecution(workflow_id=self._run),
+                    workflow_execution_options=WorkflowExecutionOptions(
+                        time_skipping_config=skipping
+                    ),
+                    update_mask=FieldMask(paths=["time_skipping_config"]),
+                )
             )
         )
 
     async def _described(self) -> DescribeWorkflowExecutionResponse:
-        return await self._client.workflow_service.describe_workflow_execution(
-            DescribeWorkflowExecutionRequest(
-                namespace=self._client.namespace,
-                execution=WorkflowExecution(workflow_id=self._run),
+        return await self._timed(
+            self._client.workflow_service.describe_workflow_execution(
+                DescribeWorkflowExecutionRequest(
+                    namespace=self._client.namespace,
+                    execution=WorkflowExecution(workflow_id=self._run),
+                )
             )
         )
 
+    async def _timed(self, answer: Awaitable[T]) -> T:
+        """An answer of the server; how long it takes says how busy the machine is."""
+        asked = monotonic()
+        try:
+            return await answer
+        finally:
+            self._slowest = max(_FADES * self._slowest, timedelta(seconds=monotonic() - asked))
+
     async def _timers(self) -> tuple[list[datetime], int]:
-        """When each open timer fires, and how many events there are."""
+        """When each open timer fires, and how many events there are.
+
+        Raises:
+            Overshot: the clock went further than it was asked to.
+        """
         timers: dict[str, datetime] = {}
         count = 0
         handle: HistoryOfRun = self._client.get_workflow_handle(self._run)
@@ -159,9 +213,16 @@ class Clock:
                     timers.pop(event.timer_fired_event_attributes.timer_id, None)
                 case EventType.EVENT_TYPE_TIMER_CANCELED:
                     timers.pop(event.timer_canceled_event_attributes.timer_id, None)
+                case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIME_SKIPPING_TRANSITIONED:
+                    skip = event.workflow_execution_time_skipping_transitioned_event_attributes
+                    self._check(_moment(skip.target_time))
                 case _:
                     pass
         return list(timers.values()), count
+
+    def _check(self, skipped_to: datetime) -> None:
+        if skipped_to > self._asked + _TOO_FAR:
+            raise Overshot(f"the server put the run's clock to {skipped_to}, not to {self._asked}")
 
     async def _why(self) -> str:
         last = ""

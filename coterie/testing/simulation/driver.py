@@ -7,7 +7,7 @@ from datetime import datetime
 
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
-from coterie.testing.simulation.clock import Broken, Clock, Sight
+from coterie.testing.simulation.clock import Broken, Clock, Overshot, Sight
 from coterie.testing.simulation.crashes import Crash
 from coterie.testing.simulation.gate import Gate
 from coterie.testing.simulation.scheduled_events import Happening, Scene
@@ -32,9 +32,15 @@ class Driver:
     began: datetime | None = None
 
     async def drive(self) -> None:
-        """Until the run is over, or nothing can bring it on any more."""
+        """Until the run is over, or nothing can bring it on any more.
+
+        Raises:
+            Overshot: the run's clock went too far, so what came of the run means nothing.
+        """
         try:
             await self._drive()
+        except Overshot:
+            raise
         except (Broken, CommandError) as error:
             self.troubles.append(str(error))
 

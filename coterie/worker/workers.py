@@ -2,14 +2,14 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.worker import Interceptor, Worker
 
 from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
@@ -169,7 +169,34 @@ def build_workers(
 ) -> tuple[Worker, ...]:
     """The SDK's workers: one with our workflow and activities, one for each provider's queue."""
     skills = SkillActivities(workspace_of(trusted, settings, commands_in))
-    agents = AgentActivities(
+    agents = _agents(settings, trusted, providers, queues, pricing, user_code, skills)
+    compiler = CompileActivities(settings, trusted, queues, marks)
+    forks = ForkActivities(client, accept_plans=accept_plans)
+    notices = _notices(settings, trusted)
+    clean = _redaction(settings, trusted)
+    activities = (agents.run_agent, skills.call_skill, compiler.compile_team, forks.fork_run)
+    serving = _serving_worker(
+        client, task_queue, [*activities, notices.notify], board,
+        [clean, PlanPolicy(accept_plans=accept_plans)], grace=grace, sticky=sticky,
+    )  # fmt: skip
+    served = {queue.name: queue for queue in queues.values()}.values()
+    calling = (
+        queue_worker(client, queue, agents, clean, grace=grace, most=MOST_ACTIVITIES)
+        for queue in served
+    )
+    return (serving, *calling)
+
+
+def _agents(
+    settings: Settings,
+    trusted: TrustedConfig,
+    providers: Providers,
+    queues: Mapping[str, ProviderQueue],
+    pricing: Pricing,
+    user_code: UserCode,
+    skills: SkillActivities,
+) -> AgentActivities:
+    return AgentActivities(
         providers,
         agent_packages=trusted.agent_packages,
         call_skill=skills.call_skill,
@@ -179,26 +206,36 @@ def build_workers(
         pricing=pricing,
         user_code=user_code,
     )
-    compiler = CompileActivities(settings, trusted, queues, marks)
-    forks = ForkActivities(client, accept_plans=accept_plans)
-    notices = NoticeActivities(
-        channels_of(trusted, settings), settings.environment, Path(trusted.workspace)
-    )
+
+
+def _notices(settings: Settings, trusted: TrustedConfig) -> NoticeActivities:
+    channels = channels_of(trusted, settings)
+    return NoticeActivities(channels, settings.environment, Path(trusted.workspace))
+
+
+def _redaction(settings: Settings, trusted: TrustedConfig) -> SecretsInterceptor:
+    """Hide the secrets that this worker knows, in logs too."""
     known = KnownSecrets(_secret_values(trusted, settings))
     hide(known)
-    clean = SecretsInterceptor(known)
-    serving = Worker(
+    return SecretsInterceptor(known)
+
+
+def _serving_worker(
+    client: Client,
+    task_queue: str,
+    activities: Sequence[Callable[..., object]],
+    board: TaskBoard | None,
+    interceptors: Sequence[Interceptor],
+    *,
+    grace: timedelta,
+    sticky: timedelta,
+) -> Worker:
+    return Worker(
         client,
-        interceptors=[clean, PlanPolicy(accept_plans=accept_plans)],
+        interceptors=interceptors,
         task_queue=task_queue,
         workflows=[TeamWorkflow],
-        activities=[
-            agents.run_agent,
-            skills.call_skill,
-            compiler.compile_team,
-            forks.fork_run,
-            notices.notify,
-        ],
+        activities=activities,
         workflow_runner=sandbox(board=board),
         # The default is a hash over every loaded module: seconds of CPU for nothing.
         build_id=own_version(),
@@ -209,12 +246,6 @@ def build_workers(
         graceful_shutdown_timeout=grace,
         sticky_queue_schedule_to_start_timeout=sticky,
     )
-    served = {queue.name: queue for queue in queues.values()}.values()
-    calling = (
-        queue_worker(client, queue, agents, clean, grace=grace, most=MOST_ACTIVITIES)
-        for queue in served
-    )
-    return (serving, *calling)
 
 
 def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:

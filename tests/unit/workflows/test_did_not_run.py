@@ -8,36 +8,15 @@ from pydantic import JsonValue
 from activities.contracts import AgentRequest, SkillRequest
 from dsl.model.plan import Plan
 from dsl.values import Json
-from tests.support.compiling import plan_of
+from tests.support.one_team import agent, work
 from tests.support.stopping import stopped_everywhere, undisturbed
 
-HEAD = """
-llm_config:
-  default_provider: scripted
-  default_model: demo
-  personas:
-    writer: {prompts: {user: "Write {{ input }}."}}
-orchestration:
-  entry_team: work
-  teams:
-    work:
-      tasks:
-"""
-AGENT = "{name: %s, agent_type: generic_single_shot, persona_key: writer, input: '%s'}"
 LOOP = """
 - name: rounds
   iterate_on: [1, 2]
   loop_variable: n
   body:
 """
-
-
-def work(tasks: str) -> Plan:
-    return plan_of(HEAD + indent(tasks, " " * 8))
-
-
-def agent(name: str, given: str = "x") -> str:
-    return AGENT % (name, given)
 
 
 def answer(request: AgentRequest | SkillRequest) -> Json:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from textwrap import indent
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +21,7 @@ from coterie.storage.wire import data_converter
 from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.compiling import plan_of
+from tests.support.one_team import agent, work
 from tests.support.stopping import StoppingScope, World, carried, fresh, undisturbed
 from workflows.core.results import RunFailed
 from workflows.core.scope import Call, Interrupted
@@ -30,30 +30,6 @@ from workflows.interpreter import run
 from workflows.steps.team_call import MOST_NESTED
 from workflows.temporal.activity_calls import Calls
 from workflows.temporal.pacer import Pacer
-
-HEAD = """
-llm_config:
-  default_provider: scripted
-  default_model: demo
-  personas:
-    writer: {prompts: {user: "Write {{ input }}."}}
-orchestration:
-  entry_team: work
-  max_total_teams: 100
-  max_recursion_depth: 100
-  teams:
-    work:
-      tasks:
-"""
-AGENT = "{name: %s, agent_type: generic_single_shot, persona_key: writer, input: '%s'}"
-
-
-def work(tasks: str, more: str = "") -> Plan:
-    return plan_of(HEAD + indent(tasks, " " * 8) + indent(more, " " * 4))
-
-
-def agent(name: str, given: str = "x") -> str:
-    return AGENT % (name, given)
 
 
 class PartingScope(StoppingScope):

@@ -1,7 +1,5 @@
 """`retry` repeats what can end otherwise, and nothing else."""
 
-from textwrap import indent
-
 import pytest
 
 from activities.contracts import AgentRequest, SkillRequest
@@ -9,29 +7,13 @@ from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.model.retryability import NON_RETRYABLE
 from dsl.values import Json
-from tests.support.compiling import plan_of
+from tests.support.one_team import document, work
 from tests.support.stopping import StoppingScope, World, fresh, stopped_everywhere
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult
 from workflows.interpreter import run
 
-HEAD = """
-llm_config:
-  default_provider: scripted
-  default_model: demo
-  personas:
-    writer: {prompts: {user: "Write {{ input }}."}}
-orchestration:
-  entry_team: work
-  teams:
-    work:
-      tasks:
-"""
 RETRY = "retry: {retries: 2}, on_failure: continue"
-
-
-def work(tasks: str) -> Plan:
-    return plan_of(HEAD + indent(tasks, " " * 8))
 
 
 async def ran(plan: Plan, fails: str = "") -> tuple[TeamResult, World, RunState]:
@@ -113,13 +95,12 @@ async def test_block_in_which_nothing_can_ever_pass_is_not_retried() -> None:
 @pytest.mark.parametrize(("kind", "named"), [("AgentRefused", True), ("Timeout", False)])
 def test_retry_that_names_what_cannot_pass_is_a_problem(kind: str, named: bool) -> None:
     task = AGENT.replace("retries: 2", f"retries: 2, errors: [{kind}]")
-    text = HEAD + indent(task, " " * 8)
     if not named:
-        assert plan_of(text)
+        assert work(task)
         return
     with pytest.raises(InvalidDocument) as caught:
-        plan_of(text)
+        work(task)
     [problem] = caught.value.problems
-    assert (problem.code, problem.line) == ("E105", text.count("\n"))
+    assert (problem.code, problem.line) == ("E105", document(task).count("\n"))
     assert problem.path.endswith("tasks[0].retry.errors[0]")
     assert "'bad' would retry after 'AgentRefused'" in problem.message

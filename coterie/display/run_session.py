@@ -8,6 +8,7 @@ from pathlib import Path
 from coterie.display.decider import Decider
 from coterie.display.discovery_notes import FoundTeller
 from coterie.display.follower import Watch
+from coterie.display.live import LiveView
 from coterie.display.plain_view import PlainView, View
 from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError, ExitCode
@@ -130,8 +131,6 @@ def _view(
 ) -> View:
     if not interactive:
         return PlainView(verbose=verbose, workspace=Path(record.trusted.workspace))
-    from coterie.display.live import LiveView
-
     return LiveView(
         run.id, color=settings.color, verbose=verbose, workspace=Path(record.trusted.workspace)
     )

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 
 from coterie.display.follower import Watch
+from coterie.display.live import LiveView
 from coterie.display.plain_view import PlainView, View
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.trace import traced
@@ -74,8 +75,6 @@ async def _view(
 ) -> View:
     if not live:
         return PlainView(say, verbose=verbose)
-    from coterie.display.live import LiveView
-
     seconds = (datetime.now(UTC) - await run.began(description)).total_seconds()
     return LiveView(run.id, color=settings.color, seconds=seconds, asks=False, verbose=verbose)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from activities.skills.skill_contracts import known_contracts
 from coterie.documents.sound_schemas import certainly_sound
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import CommandSection, ProviderSection
@@ -35,8 +36,6 @@ def capabilities(
         agent_packages: the packages of agent classes that it allows, beside those that the
             document itself says; None when they are not known.
     """
-    from activities.skills.skill_contracts import known_contracts
-
     return Capabilities(
         agent_types=AGENT_TYPES,
         skills=known_contracts(),

@@ -4,18 +4,15 @@ Paths are absolute here, secrets are still names. This much tells one worker fro
 with the same digest may serve the same runs.
 """
 
-import sys
 from collections.abc import Sequence
 from hashlib import sha256
-from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from coterie.documents.catalog import shipped_root
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS, KEY_NAMES
-from coterie.documents.trusted_paths import documents_of, hidden_paths, protected_paths
+from coterie.documents.trusted_paths import documents_of
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.model.document import (
@@ -29,13 +26,6 @@ from dsl.model.document import (
 from dsl.model.plan import Plan
 from dsl.source.yaml_reader import Node
 from dsl.values import Frozen
-
-if TYPE_CHECKING:  # these load Temporal's library, which checking a document does not need
-    from activities.notifications import Channel
-    from activities.processes.bubblewrap import Bubblewrap
-    from activities.providers.provider import ProviderSettings
-    from activities.user_code.child_pool import UserCode
-    from activities.workspace.skill_base import Workspace
 
 
 class TrustedConfig(Frozen):
@@ -159,32 +149,13 @@ def _beside(tree: Node, place: Sequence[str | int], path: str, settings: Setting
     return folder / path
 
 
-def provider_settings(trusted: TrustedConfig, settings: Settings) -> "dict[str, ProviderSettings]":
-    """The providers with their keys, for the worker alone."""
-    from activities.providers.provider import ProviderSettings
-
-    return {
-        name: ProviderSettings(
-            name=name,
-            kind=_kind(name, section),
-            api_base=section.api_base,
-            api_key=settings.secret(key) if (key := _key_name(name, section)) else None,
-            api_key_env=key,
-            answers=section.answers,
-            log=section.log,
-            prices=section.prices,
-        )
-        for name, section in (trusted.providers | trusted.scoped).items()
-    }
-
-
 def key_names(plan: Plan, trusted: TrustedConfig) -> dict[str, str]:
     """`{provider: name of the variable with its key}` for each provider of the plan."""
     used = dict.fromkeys(persona.provider for persona in plan.personas.values())
     return {
         name: key
         for name in used
-        if (section := trusted.providers.get(name)) and (key := _key_name(name, section))
+        if (section := trusted.providers.get(name)) and (key := key_name(name, section))
     }
 
 
@@ -198,78 +169,13 @@ def missing_keys(keys: dict[str, str], settings: Settings) -> list[str]:
     ]
 
 
-def channels_of(trusted: TrustedConfig, settings: Settings) -> "dict[str, Channel]":
-    """The channels to people, with their secrets, for the worker alone."""
-    return {name: _channel(section, settings) for name, section in trusted.notify.items()}
-
-
-def _channel(section: ChannelSection, settings: Settings) -> "Channel":
-    from activities.notifications import NoticeCommand, Webhook
-
-    if section.run:
-        # Coterie's own: the project's may be changed by what commands do, and this one has secrets.
-        run = tuple(part.replace("{python}", sys.executable) for part in section.run)
-        return NoticeCommand(run, section.timeout, section.env)
-    names = (section.url_env, section.secret_env)
-    address, secret = (settings.secret(name) if name is not None else None for name in names)
-    missing = (name for name in names if name is not None and settings.secret(name) is None)
-    return Webhook(section.url or address, secret, section.timeout, next(missing, None))
-
-
-def workspace_of(
-    trusted: TrustedConfig, settings: Settings, sandbox: "Bubblewrap | None" = None
-) -> "Workspace":
-    """The project that skills work on.
-
-    Args:
-        trusted: what the worker's configuration says.
-        settings: the environment.
-        sandbox: what commands run in.
-    """
-    from activities.processes.process_group import Limits
-    from activities.workspace.skill_base import Command, Workspace
-
-    limits = trusted.sandbox
-    return Workspace(
-        root=Path(trusted.workspace),
-        commands={
-            name: Command(name, one.run, one.timeout, one.cwd, one.env, one.once, one.network)
-            for name, one in trusted.commands.items()
-        },
-        environment=settings.environment,
-        protected=protected_paths(trusted, settings),
-        sandbox=sandbox,
-        readable=tuple(map(Path, trusted.sandbox.read)),
-        hidden=hidden_paths(settings),
-        limits=Limits(
-            cpu=ceil(limits.max_cpu),
-            memory=limits.max_memory_mb << 20,
-            processes=limits.max_processes,
-            output=limits.max_output_mb << 20,
-        ),
-    )
-
-
-def user_code_of(trusted: TrustedConfig, settings: Settings) -> "UserCode":
-    """Where classes of the user's packages run: they see what a command sees, and what is named."""
-    from activities.user_code.child_pool import UserCode
-    from activities.workspace.command_start import PASSED_ON
-
-    names = {*PASSED_ON, *trusted.agent_env}
-    environment = {
-        key: value
-        for key, value in settings.environment.items()
-        if key in names or key.startswith("LC_")
-    }
-    return UserCode(settings.project, environment, (str(settings.project),))
-
-
-def _kind(name: str, section: ProviderSection) -> str:
+def provider_kind(name: str, section: ProviderSection) -> str:
+    """The API that a provider speaks, by default its name."""
     return section.kind or name.partition("@")[0]
 
 
-def _key_name(name: str, section: ProviderSection) -> str | None:
+def key_name(name: str, section: ProviderSection) -> str | None:
     """Where the key is; a server at an `api_base` of its own gets only a key named for it."""
     if section.api_key_env is not None:
         return section.api_key_env
-    return KEY_NAMES.get(_kind(name, section)) if section.api_base is None else None
+    return KEY_NAMES.get(provider_kind(name, section)) if section.api_base is None else None

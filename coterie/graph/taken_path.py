@@ -3,14 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from coterie.graph.picture import START, Picture, Route, RouteKey
 from dsl.evaluate.because import route_because
 from dsl.model.causes import DefaultTaken, NotDecided, RuleMatched
-
-if TYPE_CHECKING:  # this loads Temporal's library, which the picture of a file does not need
-    from workflows.core.views import RunStatus, TrailEntry
+from workflows.core.views import RunStatus, TrailEntry
 
 Mark = Literal["success", "failure", "skipped", "doing", "waiting"]
 Standing = Literal["now", "waiting", "failed", "stopped"]

@@ -1,13 +1,9 @@
 """Which sandbox the commands of a worker run in."""
 
-from typing import TYPE_CHECKING
-
+from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
 from coterie.settings import Settings
-
-if TYPE_CHECKING:
-    from activities.processes.bubblewrap import Bubblewrap
 
 
 def command_sandbox(
@@ -21,8 +17,6 @@ def command_sandbox(
     mode = trusted.sandbox.mode
     if mode == "none" or (mode == "auto" and not trusted.commands):
         return None, None
-    from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
-
     found = find_bubblewrap(settings.environment)
     if isinstance(found, Bubblewrap):
         return found, None

@@ -21,13 +21,7 @@ from activities.providers.provider_registry import Providers
 from activities.skills.skill_activity import SkillActivities
 from activities.skills.skill_registry import SKILLS
 from activities.user_code.child_pool import UserCode
-from coterie.documents.worker_trust import (
-    TrustedConfig,
-    channels_of,
-    provider_settings,
-    user_code_of,
-    workspace_of,
-)
+from coterie.documents.worker_trust import TrustedConfig
 from coterie.logs import hide
 from coterie.settings import Settings
 from coterie.storage.large_values import storage_of
@@ -39,6 +33,7 @@ from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
 from coterie.worker.process_privacy import keep_to_itself
 from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
+from coterie.worker.surroundings import channels_of, provider_settings, user_code_of, workspace_of
 from coterie.worker.task_board import TaskBoard
 from coterie.worker.visibility import marks_of
 from coterie.worker.watchdog_process import watched

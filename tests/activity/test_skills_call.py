@@ -95,7 +95,7 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
 
 
 def test_the_contracts_that_documents_are_checked_against_are_those_of_the_skills() -> None:
-    assert known_contracts() == contracts(), "run `python -m activities.skills.skill_contracts`"
+    assert known_contracts() == contracts(), "run `python -m activities.skills.write_contracts`"
 
 
 async def test_an_unknown_skill_is_refused_with_the_known_ones_and_the_nearest(

@@ -3,7 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_run, add_who_and_why, login_name, read_updates
+from coterie.control.control_commands import amend
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
 
 
@@ -19,8 +21,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Ask the run, and say whether it takes it."""
-    from coterie.control.control_commands import amend
-    from coterie.interrupts import run_async
-
     updates = read_updates(args.settings)
     return run_async(amend(settings, args.run, updates, args.by or login_name(), args.why))

@@ -3,7 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_run, add_who_and_why, login_name
+from coterie.control.control_commands import cancel
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
 
 
@@ -15,7 +17,4 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Ask for it, and wait for the end."""
-    from coterie.control.control_commands import cancel
-    from coterie.interrupts import run_async
-
     return run_async(cancel(settings, args.run, args.by or login_name(), args.why))

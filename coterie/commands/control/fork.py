@@ -3,8 +3,11 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_fork, add_run, add_who_and_why, login_name, read_updates
+from coterie.control.forks import fork
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
+from workflows.core.messages import ForkInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -20,10 +23,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Start it, and tell where it began."""
-    from coterie.control.forks import fork
-    from coterie.interrupts import run_async
-    from workflows.core.messages import ForkInput
-
     asked = ForkInput(
         run=args.run, at=args.at, updates=read_updates(args.settings),
         by=args.by or login_name(), why=args.why,

@@ -3,7 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_run, add_who_and_why, login_name, name_given
+from coterie.control.control_commands import redirect
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
 
 
@@ -16,7 +18,4 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Ask the run, and say whether it takes it."""
-    from coterie.control.control_commands import redirect
-    from coterie.interrupts import run_async
-
     return run_async(redirect(settings, args.run, args.team, args.by or login_name(), args.why))

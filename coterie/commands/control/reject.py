@@ -3,8 +3,11 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_decision, login_name
+from coterie.display.short_commands import decide
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
+from workflows.core.messages import DecideInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -14,10 +17,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Decide, and say what was recorded."""
-    from coterie.display.short_commands import decide
-    from coterie.interrupts import run_async
-    from workflows.core.messages import DecideInput
-
     asked = DecideInput(
         id="", decision="reject", by=args.by or login_name(), comment=args.comment,
         digest=args.digest,

@@ -10,8 +10,11 @@ from coterie.arguments import (
     name_given,
     read_updates,
 )
+from coterie.control.forks import retry
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
+from workflows.core.messages import RetryInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,9 +33,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Ask the run, and say whether it takes it."""
-    from coterie.control.forks import retry
-    from coterie.interrupts import run_async
-    from workflows.core.messages import RetryInput
-
     asked = RetryInput(task=args.task, by=args.by or login_name(), why=args.why)
     return run_async(retry(settings, args.run, asked, read_updates(args.settings), args.id))

@@ -3,8 +3,11 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_run, add_who_and_why, login_name, name_given, read_value
+from coterie.control.control_commands import skip
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
+from workflows.core.messages import SkipInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -21,10 +24,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Ask the run, and say whether it takes it."""
-    from coterie.control.control_commands import skip
-    from coterie.interrupts import run_async
-    from workflows.core.messages import SkipInput
-
     value = None if args.value is None else read_value(settings, "--value", args.value)
     asked = SkipInput(task=args.task, value=value, by=args.by or login_name(), why=args.why)
     return run_async(skip(settings, args.run, asked))

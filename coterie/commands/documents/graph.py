@@ -2,22 +2,27 @@
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from coterie.arguments import add_model
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.failures import CommandError, ExitCode
+from coterie.graph.drawing.svg import svg_of
+from coterie.graph.mermaid import mermaid_of
+from coterie.graph.picture import picture
+from coterie.graph.run_graph import SeenRun, seen_history, seen_run
+from coterie.graph.taken_path import Walk
+from coterie.interrupts import run_async
 from coterie.output_files import write_output
+from coterie.replay.rebuilt_run import NotFollowed
+from coterie.server.connection import open_connection
 from coterie.settings import Settings
+from coterie.storage.histories import history_in
 from coterie.terminal import note, say
 from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.visible import visible
-
-if TYPE_CHECKING:  # these load Temporal's library, which the picture of a file does not need
-    from coterie.graph.run_graph import SeenRun
-    from coterie.graph.taken_path import Walk
 
 Format = Literal["mermaid", "svg"]
 _SUFFIXES: dict[str, Format] = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
@@ -81,11 +86,6 @@ def _drawn(target: str, model: str | None, settings: Settings) -> "tuple[Plan, W
 
 
 def _recorded(target: str, settings: Settings) -> "SeenRun":
-    from coterie.graph.run_graph import seen_history
-    from coterie.interrupts import run_async
-    from coterie.replay.rebuilt_run import NotFollowed
-    from coterie.storage.histories import history_in
-
     async def rebuilt() -> "SeenRun | NotFollowed":
         return await seen_history(await history_in(settings.cwd / target, settings))
 
@@ -99,9 +99,6 @@ def _recorded(target: str, settings: Settings) -> "SeenRun":
 
 def _seen(target: str, settings: Settings, unknown: InvalidDocument) -> "SeenRun":
     """The run of this id; `unknown` tells why it is no team and no file."""
-    from coterie.graph.run_graph import seen_run
-    from coterie.interrupts import run_async
-    from coterie.server.connection import open_connection
 
     async def seen() -> "SeenRun":
         connection = await open_connection(settings)
@@ -116,12 +113,6 @@ def _seen(target: str, settings: Settings, unknown: InvalidDocument) -> "SeenRun
 
 
 def _text(plan: Plan, walk: "Walk | None", chosen: Format) -> str:
-    from coterie.graph.picture import picture
-
     if chosen == "svg":
-        from coterie.graph.drawing.svg import svg_of
-
         return svg_of(picture(plan), walk)
-    from coterie.graph.mermaid import mermaid_of
-
     return mermaid_of(picture(plan), walk)

@@ -3,17 +3,20 @@
 import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from coterie.arguments import add_run
 from coterie.documents.catalog import Catalog, is_test
 from coterie.failures import CommandError, ExitCode
+from coterie.interrupts import run_async
+from coterie.logs import quietly
 from coterie.output_files import write_output
+from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
-
-if TYPE_CHECKING:
-    from coterie.testing.recording.recorder import RecordedRun
+from coterie.testing.files.test_reader import read_tests
+from coterie.testing.files.test_writer import yaml_of
+from coterie.testing.recording.recorder import RecordedRun, recorded, recorded_run
+from coterie.text.problems import counted
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,8 +35,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Read the run, write the file, and check that it can be run."""
-    from coterie.interrupts import run_async
-
     file = settings.cwd / args.output
     if not is_test(file):
         raise CommandError(f"{args.output} has not the name of a file of tests: NAME.test.yml")
@@ -47,20 +48,11 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 
 async def _seen(id: str, settings: Settings) -> "RecordedRun":
-    from coterie.logs import quietly
-    from coterie.server.connection import open_connection
-    from coterie.testing.recording.recorder import recorded_run
-
     quietly(settings)
     return await recorded_run((await open_connection(settings)).client, id)
 
 
 def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun") -> None:
-    from coterie.testing.files.test_reader import read_tests
-    from coterie.testing.files.test_writer import yaml_of
-    from coterie.testing.recording.recorder import recorded
-    from coterie.text.problems import counted
-
     team = _team(args.team or seen.plan.name, settings, file)
     workspace = None
     if args.workspace is not None:

@@ -7,6 +7,13 @@ from coterie.failures import ExitCode
 from coterie.output_files import write_output
 from coterie.settings import Settings
 from coterie.terminal import note, say
+from coterie.testing.files.test_document import TestDocument
+from dsl.editor_schema.editor_schema import (
+    document_schema,
+    model_schema,
+    override_schema,
+    persona_schema,
+)
 from dsl.values import Json
 
 OF = ("document", "override", "persona", "test")
@@ -35,16 +42,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 def schema_of(of: str) -> Json:
     """The schema by the name that the command line gives it."""
-    from dsl.editor_schema.editor_schema import (
-        document_schema,
-        model_schema,
-        override_schema,
-        persona_schema,
-    )
-
     if of == "test":
-        from coterie.testing.files.test_document import TestDocument
-
         return model_schema(TestDocument, "A file of tests beside a team of Coterie")
     made = {"document": document_schema, "override": override_schema, "persona": persona_schema}
     return made[of]()

@@ -5,17 +5,21 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
 from coterie.failures import CommandError, ExitCode
+from coterie.interrupts import run_async
+from coterie.logs import to_file
 from coterie.settings import Settings
 from coterie.terminal import note, say
+from coterie.testing.files.test_discovery import find_tests
+from coterie.testing.files.test_reader import Case, TestFile, read_tests
+from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.testing.test_report import result_json, result_text, summary_text
+from coterie.testing.test_runner import CaseResult, run_cases
 from coterie.text.problems import lines_of_file, problems_text
 from dsl.errors import InvalidDocument, Problem
 from dsl.values import seconds
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from coterie.testing.files.test_reader import Case, TestFile
-    from coterie.testing.test_runner import CaseResult
 
 _LIMIT = "5m"
 
@@ -40,9 +44,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Read every file before the first case runs; then run them all."""
-    from coterie.interrupts import run_async
-    from coterie.testing.files.test_discovery import find_tests
-
     chosen = _chosen(_read(settings, find_tests(settings, args.targets)), args.only)
     if not chosen:
         raise CommandError(f"no case has {args.only!r} in its file's or its own name")
@@ -62,8 +63,6 @@ def _length(text: str) -> float:
 
 def _read(settings: Settings, files: "list[Path]") -> "list[TestFile]":
     """Every file, or the problems of all of them at once."""
-    from coterie.testing.files.test_reader import read_tests
-
     found: list[TestFile] = []
     problems: list[Problem] = []
     for file in files:
@@ -97,11 +96,6 @@ async def _results(
     as_json: bool,
     trail: bool,
 ) -> "list[CaseResult]":
-    from coterie.logs import to_file
-    from coterie.testing.simulation.test_server import time_skipping_server
-    from coterie.testing.test_report import result_json, result_text, summary_text
-    from coterie.testing.test_runner import run_cases
-
     to_file(settings)
     results: list[CaseResult] = []
     async with time_skipping_server(settings) as client:

@@ -4,6 +4,9 @@ from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+import shtab
+
+from coterie.commands.parser import whole_parser
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
@@ -19,10 +22,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Print the script."""
-    import shtab
-
-    from coterie.cli import whole_parser
-
     parser = whole_parser()
     for action in _actions(parser):
         if action.metavar in _FILES:

@@ -4,6 +4,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.server.embedded_server import EmbeddedServer, ServerMoved, supervise
 from coterie.server.server_process import ServerRecord
 from coterie.settings import Settings
@@ -60,8 +61,6 @@ def _show(record: ServerRecord | None, *, running: bool, as_json: bool) -> None:
 
 
 def _stay(server: EmbeddedServer, record: ServerRecord) -> ExitCode:
-    from coterie.interrupts import run_async
-
     note("Ctrl-C stops it")
     try:
         run_async(_supervised(server, record))

@@ -4,8 +4,10 @@ import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from activities.storage.blobs import DirectoryBlobs
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
+from coterie.storage.large_values import storage_of
 from coterie.terminal import say
 
 _DAY = 86_400
@@ -24,9 +26,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Show the storage; delete what is old when asked to."""
-    from activities.storage.blobs import DirectoryBlobs
-    from coterie.storage.large_values import storage_of
-
     storage = storage_of(settings)
     if not isinstance(storage.blobs, DirectoryBlobs):
         if args.clean is not None:

@@ -6,7 +6,9 @@ from coterie.arguments import duration_given
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
+from coterie.worker.worker_service import serve
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -21,9 +23,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """What it may touch comes from the project's configuration alone."""
-    from coterie.interrupts import run_async
-    from coterie.worker.worker_service import serve
-
     trusted = trusted_catalog(settings, Catalog(settings), args.workspace)
     try:
         return run_async(serve(settings, trusted, args.grace))

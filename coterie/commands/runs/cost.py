@@ -4,6 +4,8 @@ from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_run
 from coterie.failures import ExitCode
+from coterie.inspection.run_costs import show_cost
+from coterie.interrupts import run_async
 from coterie.settings import Settings
 
 
@@ -15,7 +17,4 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Ask the run, or read it out of the history of one that has ended."""
-    from coterie.inspection.run_costs import show_cost
-    from coterie.interrupts import run_async
-
     return run_async(show_cost(settings, args.run, as_json=args.json))

@@ -2,7 +2,9 @@
 
 from argparse import ArgumentParser, Namespace
 
+from coterie.display.short_commands import show_pending
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
 
 
@@ -14,7 +16,4 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Ask the runs."""
-    from coterie.display.short_commands import show_pending
-    from coterie.interrupts import run_async
-
     return run_async(show_pending(settings, args.run, as_json=args.json))

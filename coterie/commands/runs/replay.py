@@ -1,14 +1,17 @@
 """`coterie replay`: whether this code decides recorded runs as they were decided."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from typing import TYPE_CHECKING
 
 from coterie.failures import CommandError, ExitCode
+from coterie.interrupts import run_async
+from coterie.logs import quietly
+from coterie.replay.report import differences_text, row, same_text, total
+from coterie.replay.server_replay import Comparison, RunReplayed, replayed_file
+from coterie.runs.open_runs import open_executions
+from coterie.server.connection import open_connection
 from coterie.settings import Settings
+from coterie.storage.histories import history_in
 from coterie.terminal import note, say
-
-if TYPE_CHECKING:
-    from coterie.replay.server_replay import RunReplayed
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -31,8 +34,6 @@ def _count(text: str) -> int:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Replay and compare."""
-    from coterie.interrupts import run_async
-
     if args.open == bool(args.sources):
         raise CommandError("name a history's file or a run, or replay all open runs with --open")
     if not args.open and (args.query is not None or args.limit is not None):
@@ -43,9 +44,6 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 
 async def _replay(sources: list[str], settings: Settings) -> ExitCode:
-    from coterie.logs import quietly
-    from coterie.replay.report import differences_text, same_text
-
     quietly(settings)
     code = ExitCode.DONE
     for source in sources:
@@ -61,10 +59,6 @@ async def _replay(sources: list[str], settings: Settings) -> ExitCode:
 
 
 async def _replayed(source: str, settings: Settings) -> "RunReplayed":
-    from coterie.replay.server_replay import Comparison, replayed_file
-    from coterie.server.connection import open_connection
-    from coterie.storage.histories import history_in
-
     if (settings.cwd / source).is_file() or source.endswith(".json"):
         return await replayed_file(await history_in(settings.cwd / source, settings))
     connection = await open_connection(settings)
@@ -72,12 +66,6 @@ async def _replayed(source: str, settings: Settings) -> "RunReplayed":
 
 
 async def _replay_open(query: str | None, limit: int | None, settings: Settings) -> ExitCode:
-    from coterie.logs import quietly
-    from coterie.replay.report import row, total
-    from coterie.replay.server_replay import Comparison
-    from coterie.runs.open_runs import open_executions
-    from coterie.server.connection import open_connection
-
     quietly(settings)
     client = (await open_connection(settings)).client
     seen: list[RunReplayed] = []

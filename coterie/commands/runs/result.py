@@ -3,7 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_run
+from coterie.display.short_commands import show_result
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
 
 
@@ -15,7 +17,4 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Wait and tell."""
-    from coterie.display.short_commands import show_result
-    from coterie.interrupts import run_async
-
     return run_async(show_result(settings, args.run, as_json=args.json))

@@ -5,10 +5,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from coterie.arguments import add_context, add_model, read_context, tell_warnings
+from coterie.display.run_session import serve_and_watch
 from coterie.display.written_decisions import WrittenDecision, read_decisions
 from coterie.documents.compilation import compile_target, startable
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError, ExitCode
+from coterie.interrupts import run_async
 from coterie.runs.records import RunRecord, find, new_record
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
@@ -86,9 +88,6 @@ def _serve(
     *,
     verbose: bool,
 ) -> ExitCode:
-    from coterie.display.run_session import serve_and_watch
-    from coterie.interrupts import run_async
-
     interactive = is_interactive()
     if not interactive and sys.stdin is not None and not written:
         note("no terminal: approvals wait until `coterie approve` or `coterie reject` decides them")

@@ -5,7 +5,10 @@ from argparse import ArgumentParser, Namespace
 from datetime import timedelta
 
 from coterie.arguments import duration_given
+from coterie.display.short_commands import show_runs
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
+from coterie.runs.run_list import RunFilter
 from coterie.settings import Settings
 
 _STATES = (
@@ -33,10 +36,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """List them."""
-    from coterie.display.short_commands import show_runs
-    from coterie.interrupts import run_async
-    from coterie.runs.run_list import RunFilter
-
     wanted = RunFilter(args.state, args.team, args.newer_than, args.older_than)
     return run_async(show_runs(settings, wanted, args.limit, as_json=args.json))
 

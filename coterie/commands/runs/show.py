@@ -3,7 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_run
+from coterie.display.short_commands import show_request
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
 
 
@@ -20,7 +22,4 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Ask the run."""
-    from coterie.display.short_commands import show_request
-    from coterie.interrupts import run_async
-
     return run_async(show_request(settings, args.run, args.request, as_json=args.json))

@@ -1,14 +1,19 @@
 """`coterie start`: begin a run that workers elsewhere serve, and print its id."""
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from coterie.arguments import add_context, add_model, add_target, read_context, tell_warnings
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located, startable
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.failures import CommandError, ExitCode
+from coterie.interrupts import run_async
+from coterie.runs.starter import start
 from coterie.settings import Settings
-from dsl.values import Json
+
+if TYPE_CHECKING:
+    from dsl.values import Json
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -23,9 +28,6 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
     The document is sent where the workers run no plans that they did not compile.
     """
-    from coterie.interrupts import run_async
-    from coterie.runs.starter import start
-
     context: Json = read_context(settings, args.context, args.settings)
     target: str = args.target
     catalog = Catalog(settings)

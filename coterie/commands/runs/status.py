@@ -3,7 +3,9 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_run
+from coterie.display.short_commands import show_status
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
 
 
@@ -16,7 +18,4 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Ask the run, or tell how it ended."""
-    from coterie.display.short_commands import show_status
-    from coterie.interrupts import run_async
-
     return run_async(show_status(settings, args.run, trail=args.trail, as_json=args.json))

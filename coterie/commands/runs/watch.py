@@ -4,7 +4,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_run
+from coterie.display.watch_command import watch_run
 from coterie.failures import ExitCode
+from coterie.interrupts import run_async
 from coterie.settings import Settings
 
 
@@ -21,8 +23,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Follow the run to its end."""
-    from coterie.display.watch_command import watch_run
-    from coterie.interrupts import run_async
-
     live = sys.stdout.isatty() and sys.stderr.isatty() and not args.plain
     return run_async(watch_run(settings, args.run, live=live, verbose=args.verbose))

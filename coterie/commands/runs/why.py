@@ -3,6 +3,10 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.failures import ExitCode
+from coterie.inspection.trace import traced
+from coterie.inspection.why_text import json_text, run_text, visits_text
+from coterie.interrupts import run_async
+from coterie.logs import quietly
 from coterie.settings import Settings
 from coterie.terminal import note, say
 
@@ -20,16 +24,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Replay the run's history, and tell what was asked and found."""
-    from coterie.interrupts import run_async
-
     return run_async(_why(args.run, args.visit, settings, as_json=args.json))
 
 
 async def _why(source: str, asked: str | None, settings: Settings, *, as_json: bool) -> ExitCode:
-    from coterie.inspection.trace import traced
-    from coterie.inspection.why_text import json_text, run_text, visits_text
-    from coterie.logs import quietly
-
     quietly(settings)
     trace = await traced(settings, source)
     if not trace.visits:

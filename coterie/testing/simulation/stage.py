@@ -18,7 +18,6 @@ from activities.skills.skill_registry import SKILLS
 from activities.storage.blobs import MemoryBlobs
 from activities.system_errors import reason_of
 from activities.user_code.child_pool import UserCode
-from coterie.documents.worker_trust import provider_settings, user_code_of, workspace_of
 from coterie.failures import CommandError
 from coterie.settings import STATE_FOLDER
 from coterie.testing.files.test_reader import Case, TestFile
@@ -28,6 +27,7 @@ from coterie.testing.simulation.stub_notifications import PlayedNotices
 from coterie.testing.simulation.stub_skills import PlayedSkills
 from coterie.version import own_version
 from coterie.worker.command_sandbox import command_sandbox
+from coterie.worker.surroundings import provider_settings, user_code_of, workspace_of
 from coterie.worker.workers import MOST_ACTIVITIES
 from coterie.worker.workflow_runner import ContextFreeRunner
 from workflows.team import TeamWorkflow

@@ -5,8 +5,9 @@ import subprocess
 
 import pytest
 
-from coterie.cli import VERBS, main
+from coterie.cli import main
 from coterie.commands.operations.completion import SHELLS
+from coterie.commands.table import VERBS
 from coterie.failures import ExitCode
 
 

@@ -7,15 +7,10 @@ import pytest
 from coterie.documents.catalog import Catalog, shipped_root
 from coterie.documents.compilation import compile_target
 from coterie.documents.trusted_catalog import scope_providers, trusted_catalog
-from coterie.documents.worker_trust import (
-    key_names,
-    missing_keys,
-    provider_settings,
-    user_code_of,
-    workspace_of,
-)
+from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.failures import CommandError
 from coterie.settings import Settings, load
+from coterie.worker.surroundings import provider_settings, user_code_of, workspace_of
 
 TEAM = """
 llm_config:

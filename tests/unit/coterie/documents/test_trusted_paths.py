@@ -7,8 +7,8 @@ import pytest
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_target
 from coterie.documents.trusted_catalog import trusted_catalog
-from coterie.documents.worker_trust import workspace_of
 from coterie.settings import load
+from coterie.worker.surroundings import workspace_of
 
 TEAM = """
 worker:

@@ -8,10 +8,11 @@ import pytest
 from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
-from coterie.documents.worker_trust import TrustedConfig, workspace_of
+from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
 from coterie.settings import Settings, load
 from coterie.worker.command_sandbox import command_sandbox
+from coterie.worker.surroundings import workspace_of
 from dsl.errors import InvalidDocument
 
 COMMANDS = "worker: {commands: {test: {run: [make], network: true}}, sandbox: SANDBOX}\n"

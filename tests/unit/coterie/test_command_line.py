@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.cli import _parsed  # pyright: ignore[reportPrivateUsage]
+from coterie.commands.parser import parsed
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from coterie.cli import _parsed  # pyright: ignore[reportPrivateUsage]
     ],
 )
 def test_options_stand_before_between_or_after_names(words: list[str]) -> None:
-    verb, given = _parsed(words)
+    verb, given = parsed(words)
     assert (verb, given.run, given.request, given.by) == ("approve", "run", "team/sign#1", "ada")
 
 
@@ -30,5 +30,5 @@ def test_what_is_missing_or_unknown_is_told(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        _parsed(words)
+        parsed(words)
     assert told in capsys.readouterr().err

@@ -1,0 +1,16 @@
+"""`python -m activities.skills.write_contracts`: needed whenever a skill's contract changes."""
+
+import json
+
+from activities.skills.skill_contracts import CONTRACTS
+from activities.skills.skill_registry import contracts
+
+
+def main() -> None:
+    """Write the contracts of all skills as data."""
+    found = [contract.model_dump(mode="json") for contract in contracts().values()]
+    CONTRACTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

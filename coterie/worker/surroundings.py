@@ -1,0 +1,96 @@
+"""What a worker's agents, skills and notifications are handed: by its trusted configuration.
+
+Here the names of secrets become their values, which no file, history or log ever holds.
+"""
+
+import sys
+from math import ceil
+from pathlib import Path
+
+from activities.notifications import Channel, NoticeCommand, Webhook
+from activities.processes.bubblewrap import Bubblewrap
+from activities.processes.process_group import Limits
+from activities.providers.provider import ProviderSettings
+from activities.user_code.child_pool import UserCode
+from activities.workspace.command_start import PASSED_ON
+from activities.workspace.skill_base import Command, Workspace
+from coterie.documents.trusted_paths import hidden_paths, protected_paths
+from coterie.documents.worker_trust import TrustedConfig, key_name, provider_kind
+from coterie.settings import Settings
+from dsl.model.document import ChannelSection
+
+
+def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, ProviderSettings]:
+    """The providers with their keys, for the worker alone."""
+    return {
+        name: ProviderSettings(
+            name=name,
+            kind=provider_kind(name, section),
+            api_base=section.api_base,
+            api_key=settings.secret(key) if (key := key_name(name, section)) else None,
+            api_key_env=key,
+            answers=section.answers,
+            log=section.log,
+            prices=section.prices,
+        )
+        for name, section in (trusted.providers | trusted.scoped).items()
+    }
+
+
+def channels_of(trusted: TrustedConfig, settings: Settings) -> dict[str, Channel]:
+    """The channels to people, with their secrets, for the worker alone."""
+    return {name: _channel(section, settings) for name, section in trusted.notify.items()}
+
+
+def _channel(section: ChannelSection, settings: Settings) -> Channel:
+
+    if section.run:
+        # Coterie's own: the project's may be changed by what commands do, and this one has secrets.
+        run = tuple(part.replace("{python}", sys.executable) for part in section.run)
+        return NoticeCommand(run, section.timeout, section.env)
+    names = (section.url_env, section.secret_env)
+    address, secret = (settings.secret(name) if name is not None else None for name in names)
+    missing = (name for name in names if name is not None and settings.secret(name) is None)
+    return Webhook(section.url or address, secret, section.timeout, next(missing, None))
+
+
+def workspace_of(
+    trusted: TrustedConfig, settings: Settings, sandbox: Bubblewrap | None = None
+) -> Workspace:
+    """The project that skills work on.
+
+    Args:
+        trusted: what the worker's configuration says.
+        settings: the environment.
+        sandbox: what commands run in.
+    """
+    limits = trusted.sandbox
+    return Workspace(
+        root=Path(trusted.workspace),
+        commands={
+            name: Command(name, one.run, one.timeout, one.cwd, one.env, one.once, one.network)
+            for name, one in trusted.commands.items()
+        },
+        environment=settings.environment,
+        protected=protected_paths(trusted, settings),
+        sandbox=sandbox,
+        readable=tuple(map(Path, trusted.sandbox.read)),
+        hidden=hidden_paths(settings),
+        limits=Limits(
+            cpu=ceil(limits.max_cpu),
+            memory=limits.max_memory_mb << 20,
+            processes=limits.max_processes,
+            output=limits.max_output_mb << 20,
+        ),
+    )
+
+
+def user_code_of(trusted: TrustedConfig, settings: Settings) -> UserCode:
+    """Where classes of the user's packages run: they see what a command sees, and what is named."""
+    names = {*PASSED_ON, *trusted.agent_env}
+    environment = {
+        key: value
+        for key, value in settings.environment.items()
+        if key in names or key.startswith("LC_")
+    }
+    return UserCode(settings.project, environment, (str(settings.project),))

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from coterie.documents.catalog import shipped_root
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS, KEY_NAMES
-from coterie.documents.trusted_paths import documents_of
+from coterie.documents.source_files import documents_of
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.model.document import (

@@ -14,9 +14,9 @@ from activities.providers.provider import ProviderSettings
 from activities.user_code.child_pool import UserCode
 from activities.workspace.command_start import PASSED_ON
 from activities.workspace.skill_base import Command, Workspace
-from coterie.documents.trusted_paths import hidden_paths, protected_paths
 from coterie.documents.worker_trust import TrustedConfig, key_name, provider_kind
 from coterie.settings import Settings
+from coterie.worker.protected_paths import hidden_paths, protected_paths
 from dsl.model.document import ChannelSection
 
 

@@ -2,7 +2,7 @@
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
@@ -17,9 +17,6 @@ from coterie.testing.test_runner import CaseResult, run_cases
 from coterie.text.problems import lines_of_file, problems_text
 from dsl.errors import InvalidDocument, Problem
 from dsl.values import seconds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LIMIT = "5m"
 

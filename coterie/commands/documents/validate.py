@@ -3,7 +3,7 @@
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located
@@ -14,9 +14,6 @@ from coterie.terminal import note, say
 from coterie.text.problems import counted, lines_of_file, problems_text, summary
 from dsl.analysis.findings import analysed, warnings
 from dsl.errors import InvalidDocument, Problem
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGE = "docs/errors.md"
 """Has a section for each code."""

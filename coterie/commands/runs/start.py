@@ -1,7 +1,6 @@
 """`coterie start`: begin a run that workers elsewhere serve, and print its id."""
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
 
 from coterie.arguments import add_context, add_model, add_target, read_context, tell_warnings
 from coterie.documents.catalog import Catalog
@@ -11,9 +10,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.runs.starter import start
 from coterie.settings import Settings
-
-if TYPE_CHECKING:
-    from dsl.values import Json
+from dsl.values import Json
 
 
 def add_arguments(parser: ArgumentParser) -> None:

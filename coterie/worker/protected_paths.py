@@ -1,4 +1,4 @@
-"""What a worker believes of the files around it, so that no plan may change them.
+"""Paths that no skill may change, because the worker trusts them; and that no command sees.
 
 Configuration, the documents that a run was begun with, packages that the worker imports, programs
 that it runs as itself, and its own environment.
@@ -7,36 +7,19 @@ that it runs as itself, and its own environment.
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import activities
 import config
 import coterie
 import dsl
 import workflows
+from coterie.documents.worker_trust import TrustedConfig
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
-from dsl.source.nodes import Node
-
-if TYPE_CHECKING:
-    from coterie.documents.worker_trust import TrustedConfig
 
 _ROOMS = (activities, config, coterie, dsl, workflows)
 
 
-def documents_of(tree: Node, settings: Settings) -> tuple[str, ...]:
-    """The files that a merged document was read from, absolute and sorted."""
-    named = {settings.cwd / file for file in _files(tree)}
-    return tuple(sorted(str(file) for file in named if file.is_file()))
-
-
-def _files(tree: Node) -> set[str]:
-    found = {tree.mark.file}
-    for below in (*tree.entries().values(), *tree.items()):
-        found |= _files(below)
-    return found
-
-
-def protected_paths(trusted: "TrustedConfig", settings: Settings) -> tuple[Path, ...]:
+def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, ...]:
     """Files and folders that no skill of this worker may change.
 
     Those outside of the workspace are left out, since no skill reaches them.
@@ -89,7 +72,7 @@ def _packages(packages: Iterable[str], settings: Settings) -> Iterator[Path]:
                 yield place.joinpath(*parts[:depth], "__init__.py")
 
 
-def _programs(trusted: "TrustedConfig", workspace: Path) -> Iterator[Path]:
+def _programs(trusted: TrustedConfig, workspace: Path) -> Iterator[Path]:
     """Commands that notify people run with their secrets; answers of scripted models."""
     for channel in trusted.notify.values():
         yield from (workspace / part for part in channel.run if (workspace / part).is_file())

@@ -1,0 +1,67 @@
+"""Rooms have shelves: few files beside each other, unique names, imports at the top."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from coterie.commands.table import VERBS
+from tests.law.sources import ROOMS, ROOT, modules, tops
+
+MAX_FILES = 20
+"""Beside each other in one folder."""
+
+LOADERS = {
+    ("activities.call_prices", "activities.contracts"),
+    ("activities.call_prices", "activities.providers.provider"),
+    ("activities.providers.provider_registry", "activities.providers.anthropic"),
+    ("activities.providers.provider_registry", "activities.providers.openai"),
+    ("activities.providers.provider_registry", "activities.providers.scripted"),
+    ("coterie.documents.product_capabilities", "activities.answer_schema"),
+    ("coterie.storage.large_values", "coterie.storage.bucket"),
+}
+"""Who imports what only when it is needed: an SDK, or a library that takes long to load, is behind
+it, or only its types are wanted. Commands are loaded by `coterie.commands.table`."""
+
+
+def sources() -> Iterator[tuple[str, Path]]:
+    for room in ROOMS:
+        yield from modules(room)
+
+
+def deferred(name: str, file: Path) -> Iterator[tuple[str, str]]:
+    """Imports of our own rooms that wait until a function runs or a type is checked."""
+    tree = ast.parse(file.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node not in tree.body:
+            yield from ((name, one) for one in {node.module or ""} if tops({one}) & set(ROOMS))
+
+
+def test_no_folder_holds_more_files_than_a_person_can_survey() -> None:
+    counted = Counter(file.parent for _, file in sources() if file.name != "__init__.py")
+    assert {folder for folder, count in counted.items() if count > MAX_FILES} == set()
+
+
+def test_no_two_modules_have_the_same_name() -> None:
+    names = Counter(
+        file.stem
+        for name, file in sources()
+        if file.name != "__init__.py" and not name.startswith("coterie.commands.")
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_the_rooms_import_each_other_at_the_top() -> None:
+    found = {one for name, file in sources() for one in deferred(name, file)}
+    assert found == LOADERS, "import at the top, or name the loader and why it waits"
+
+
+def test_every_command_has_one_module_in_the_table() -> None:
+    listed = {verb.module for verb in VERBS.values()}
+    folder = ROOT / "coterie" / "commands"
+    files = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        for file in folder.rglob("*.py")
+        if file.parent != folder and file.name != "__init__.py"
+    }
+    assert listed == files

@@ -25,9 +25,9 @@ class System:
     converter: DataConverter
     given: Callable[[int], object]
     """The input of a run of so many rounds."""
-    runner: str = "ContextFreeRunner of coterie/worker/workflow_runner.py"
+    runner: str = "ContextFreeRunner of coterie/runtime/workflow_runner.py"
     """Who runs the workflow, as results name it; `bench.worker` has it."""
-    sandbox: str = "restrictions() of coterie/worker/workflow_sandbox.py"
+    sandbox: str = "restrictions() of coterie/runtime/workflow_sandbox.py"
 
 
 def _team_input(rounds: int) -> TeamInput:

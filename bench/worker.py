@@ -30,9 +30,9 @@ from bench import loop
 from bench.asking import Asking
 from bench.handwritten import OutlineLoop
 from bench.handwritten_approval import DraftAndFinish
+from coterie.runtime.workflow_sandbox import restrictions, sandbox
 from coterie.storage.large_values import Storage, directory_storage
 from coterie.storage.wire import data_converter
-from coterie.worker.workflow_sandbox import restrictions, sandbox
 from workflows.team import TeamWorkflow
 
 IDENTITY = "bench"

@@ -13,7 +13,7 @@ from temporalio.runtime import (
     TelemetryFilter,
 )
 
-from activities.system_errors import reason_of
+from activities.os_errors import reason_of
 from activities.workspace.project_files import private_opener
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from activities.system_errors import reason_of
+from activities.os_errors import reason_of
 from activities.workspace.project_files import private_folder, write_private
 from coterie.failures import CommandError
 

@@ -1,6 +1,6 @@
 """Errors of the system that are nobody's bug, as one sentence for a terminal."""
 
-from activities.system_errors import REASONS, reason_of
+from activities.os_errors import REASONS, reason_of
 
 
 def system_error(error: OSError) -> str | None:

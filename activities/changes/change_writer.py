@@ -19,7 +19,7 @@ from activities.changes.journal import (
     begin,
     digest_of,
 )
-from activities.system_errors import reason_of
+from activities.os_errors import reason_of
 from activities.workspace.project_files import (
     NotRegular,
     read_file,

@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from activities.contracts import FailureType, TokenUsage
+from activities.os_errors import may_pass, reason_of
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.script import ScriptedAnswer, read_script
-from activities.system_errors import may_pass, reason_of
 from dsl.values import JsonValue
 
 

@@ -12,8 +12,8 @@ from activities.attempts import confirm_attempt
 from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from activities.heartbeats import heartbeating
 from activities.metering import Meter
+from activities.os_errors import reason_of, shown_path
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
-from activities.system_errors import reason_of, shown_path
 from activities.workspace.skill_base import (
     OutcomeLost,
     SkillContext,

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from activities.system_errors import reason_of
+from activities.os_errors import reason_of
 
 _LOG = logging.getLogger(__name__)
 

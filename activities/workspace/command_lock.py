@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from activities.system_errors import may_pass, reason_of
+from activities.os_errors import may_pass, reason_of
 from activities.workspace.skill_base import SkillFailure
 
 _PAUSE = 0.05

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
-from activities.system_errors import reason_of
+from activities.os_errors import reason_of
 from coterie.documents.catalog import shipped_root
 from coterie.failures import CommandError
 from dsl.errors import listed

@@ -29,9 +29,9 @@ from temporalio.worker import (
     WorkflowInterceptorClassInput,
 )
 
+from coterie.runtime.activation_order import activate_in_order
 from coterie.storage.wire import data_converter
 from coterie.version import own_version
-from coterie.worker.activation_order import activate_in_order
 from dsl.errors import RunRefused
 from workflows.core.encoding import plain
 from workflows.core.requests import Pending

@@ -8,8 +8,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from coterie.runtime.task_board import TaskBoard
 from coterie.settings import Settings
-from coterie.worker.task_board import TaskBoard
 from coterie.worker.watchdog import MAX_TASK_CPU
 
 _NAMES = ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")

@@ -23,6 +23,8 @@ from activities.skills.skill_registry import SKILLS
 from activities.user_code.child_pool import UserCode
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.logs import hide
+from coterie.runtime.task_board import TaskBoard
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import Settings
 from coterie.storage.large_values import storage_of
 from coterie.terminal import note
@@ -34,10 +36,8 @@ from coterie.worker.plan_policy import PlanPolicy
 from coterie.worker.process_privacy import keep_to_itself
 from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
 from coterie.worker.surroundings import channels_of, provider_settings, user_code_of, workspace_of
-from coterie.worker.task_board import TaskBoard
 from coterie.worker.visibility import marks_of
 from coterie.worker.watchdog_process import watched
-from coterie.worker.workflow_sandbox import sandbox
 from dsl.known_secrets import KnownSecrets, secrets_of
 from workflows.team import TeamWorkflow
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from temporalio.converter import WorkflowSerializationContext
 
+from coterie.runtime.workflow_sandbox import ACTING, ANSWERING, DATA, DECIDING, LANGUAGE, LIBRARIES
 from coterie.storage.wire import data_converter
-from coterie.worker.workflow_sandbox import ACTING, ANSWERING, DATA, DECIDING, LANGUAGE, LIBRARIES
 from tests.law.sources import ROOMS, imports, modules, tops
 
 HARMLESS = {

@@ -8,8 +8,8 @@ import pytest
 from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
-from coterie.worker.workflow_sandbox import sandbox
 from tests.support.engine import engine, time_skipping
 from tests.support.runs import Handle, asked
 from workflows.team import TeamWorkflow

@@ -10,8 +10,8 @@ from temporalio.worker import Replayer
 
 import workflows.interpreter
 from coterie.replay.replay import replay
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
-from coterie.worker.workflow_sandbox import sandbox
 from dsl.evaluate.routing import Route, choose
 from dsl.model.facts import Facts
 from dsl.model.plan import Team

@@ -10,11 +10,11 @@ import time
 from temporalio import workflow
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from coterie.runtime.task_board import TaskBoard, run_name
+from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
-from coterie.worker.task_board import TaskBoard, run_name
 from coterie.worker.watchdog_process import watched
-from coterie.worker.workflow_runner import ContextFreeRunner
 
 MAX_CPU = 0.5
 QUEUE = "blocking"

@@ -27,9 +27,9 @@ from activities.skills.skill_registry import SKILLS, contracts
 from activities.storage.blobs import Blobs, MemoryBlobs
 from activities.user_code.child_pool import UserCode
 from activities.workspace.skill_base import Command, Workspace
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
-from coterie.worker.workflow_sandbox import sandbox
 from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan

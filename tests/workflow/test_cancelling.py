@@ -15,10 +15,10 @@ from temporalio.worker import Replayer
 
 from activities.providers.provider import ProviderSettings
 from activities.workspace.skill_base import Command
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.testing.simulation.test_server import time_skipping_server
-from coterie.worker.workflow_sandbox import sandbox
 from dsl.values import Json
 from tests.support.engine import Engine, engine, trail
 from tests.support.raw_server import raw_server

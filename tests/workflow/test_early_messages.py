@@ -25,9 +25,9 @@ from activities.contracts import (
     ForkResult,
 )
 from coterie.runs.run_client import Run, updated
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
-from coterie.worker.workflow_sandbox import sandbox
 from tests.chaos import early
 from tests.support.engine import plan_of, trail
 from tests.support.runs import asked

@@ -20,7 +20,7 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
-from coterie.worker.workflow_sandbox import sandbox
+from coterie.runtime.workflow_sandbox import sandbox
 from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.values import Json

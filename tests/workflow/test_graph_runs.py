@@ -21,10 +21,10 @@ from coterie.graph.picture import picture
 from coterie.graph.run_graph import SeenRun, seen_history, seen_run
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt, recorded_plan
 from coterie.runs import run_client as runs
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
-from coterie.worker.workflow_sandbox import sandbox
 from dsl.model.document import CommandSection
 from tests.support.engine import Engine, engine, plan_of, trail
 from tests.support.project import BIN

@@ -17,11 +17,11 @@ from temporalio.worker import Worker
 
 from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.visibility import marks_of
-from coterie.worker.workflow_sandbox import sandbox
 from dsl.model.plan import Plan
 from tests.support.engine import DEFECTS, plan_of
 from tests.support.project import BIN

@@ -19,10 +19,10 @@ from temporalio.worker._workflow_instance import (
     _WorkflowLogicFlag as Flag,  # pyright: ignore[reportPrivateUsage]
 )
 
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.testing.simulation.test_server import time_skipping_server
-from coterie.worker.workflow_sandbox import sandbox
 from tests.support.engine import plan_of, trail
 from tests.support.runs import asked
 from tests.workflow.test_continue_as_new import suggesting_after

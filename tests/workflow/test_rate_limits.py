@@ -28,11 +28,11 @@ from activities.providers.provider_registry import Providers
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.replay.replay import replay
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import Settings, load
 from coterie.storage.wire import data_converter
 from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues
 from coterie.worker.workers import working
-from coterie.worker.workflow_sandbox import sandbox
 from dsl.model.document import RateLimitPolicy
 from dsl.values import Json
 from tests.support.engine import DEFECTS, plan_of

@@ -17,12 +17,12 @@ from temporalio.worker import Replayer, Worker
 
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
+from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
-from coterie.worker.workflow_sandbox import sandbox
 from tests.support.engine import HEAD, plan_of
 from tests.support.runs import asked
 from workflows.core.messages import ForkInput, TeamInput

@@ -14,11 +14,12 @@ from temporalio.worker import FixedSizeSlotSupplier, UnsandboxedWorkflowRunner, 
 
 from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
+from activities.os_errors import reason_of
 from activities.skills.skill_registry import SKILLS
 from activities.storage.blobs import MemoryBlobs
-from activities.system_errors import reason_of
 from activities.user_code.child_pool import UserCode
 from coterie.failures import CommandError
+from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.settings import STATE_FOLDER
 from coterie.testing.files.test_reader import Case, TestFile
 from coterie.testing.simulation.gate import Gate
@@ -29,7 +30,6 @@ from coterie.version import own_version
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import provider_settings, user_code_of, workspace_of
 from coterie.worker.workers import MOST_ACTIVITIES
-from coterie.worker.workflow_runner import ContextFreeRunner
 from workflows.team import TeamWorkflow
 
 _LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")

@@ -19,9 +19,9 @@ from coterie import bugs
 from coterie.cli import main
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import PrivateLogFile
+from coterie.runtime.task_board import TaskBoard
 from coterie.settings import load, state_folder
 from coterie.testing.simulation.stage import furnish
-from coterie.worker.task_board import TaskBoard
 from tests.support.full_disk import NAMED, PAGE, fill, small_disk
 
 FULL = "/dev/full"

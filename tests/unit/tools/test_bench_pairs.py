@@ -30,7 +30,9 @@ def test_a_comparison_names_its_baseline_and_holds_runs_of_one_pair_together() -
     assert told["baseline"] == "handwritten"
     assert told["runner"] == "SandboxedWorkflowRunner of the SDK"
     assert (
-        told["sandbox"] == COTERIE.sandbox == "restrictions() of coterie/worker/workflow_sandbox.py"
+        told["sandbox"]
+        == COTERIE.sandbox
+        == "restrictions() of coterie/runtime/workflow_sandbox.py"
     )
     assert told["pairs"] == 3
     assert told["worker_cpu_ms_per_step"] == 1.0

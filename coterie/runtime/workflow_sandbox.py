@@ -8,8 +8,8 @@ nothing that a sandbox would have to catch, and the tests run it inside as well 
 from temporalio.worker import WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
-from coterie.worker.task_board import TaskBoard
-from coterie.worker.workflow_runner import ContextFreeRunner
+from coterie.runtime.task_board import TaskBoard
+from coterie.runtime.workflow_runner import ContextFreeRunner
 
 LIBRARIES = (
     "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "jinja2", "markupsafe",

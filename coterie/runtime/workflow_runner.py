@@ -15,8 +15,8 @@ from temporalio.converter import StorageDriverStoreContext, StorageDriverWorkflo
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.workflow import Info
 
-from coterie.worker.activation_order import activate_in_order
-from coterie.worker.task_board import TaskBoard, run_name
+from coterie.runtime.activation_order import activate_in_order
+from coterie.runtime.task_board import TaskBoard, run_name
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation, WorkflowActivationJob
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 
-from coterie.worker.activation_order import Activate, activate_in_order
+from coterie.runtime.activation_order import Activate, activate_in_order
 from workflows.core.activation import SIGNALS_FOLLOW
 
 STARTED = 20

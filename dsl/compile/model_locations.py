@@ -2,11 +2,12 @@
 
 import types
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, Union, get_args, get_origin
+from typing import Annotated, ForwardRef, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Tag
 
 from dsl.model import conditions, steps
+from dsl.values import NodePath
 
 TAGGED: dict[str, type[BaseModel]] = {
     **{f"condition:{model.__name__}": model for model in (
@@ -14,14 +15,6 @@ TAGGED: dict[str, type[BaseModel]] = {
         conditions.AnyOf, conditions.Not, conditions.TeamOutcome, conditions.Expression)},
     **{f"step:{kind}": model for kind, model in steps.STEP_MODELS.items()},
 }  # fmt: skip
-
-
-def is_tag(part: int | str) -> bool:
-    """Whether pydantic put it into a location to name a member of a union."""
-    return isinstance(part, str) and (
-        part.startswith(("step:", "condition:", "literal[", "constrained-", "tuple["))
-        or part in ("bool", "str", "int", "float")
-    )
 
 
 def keys(model: type[BaseModel]) -> Iterator[str]:
@@ -32,15 +25,20 @@ def keys(model: type[BaseModel]) -> Iterator[str]:
             yield "type" if of_step and name == "kind" else info.alias or name
 
 
+def path_at(location: Sequence[int | str], root: type[BaseModel]) -> NodePath:
+    """The keys and indexes of an error's location, without pydantic's names of union members."""
+    return _followed(location, root)[0]
+
+
 def model_at(location: Sequence[int | str], root: type[BaseModel]) -> type[BaseModel] | None:
     """The document model whose fields stand at an error's location."""
-    here = _unwrapped(_annotation_at(location, root))
+    here = _unwrapped(_followed(location, root)[1])
     return here if isinstance(here, type) and issubclass(here, BaseModel) else None
 
 
 def words_at(location: Sequence[int | str], root: type[BaseModel]) -> tuple[str, ...]:
     """The closed set of words that the value at an error's location may be one of."""
-    return tuple(_words(_annotation_at(location, root)))
+    return tuple(_words(_followed(location, root)[1]))
 
 
 def _words(annotation: object) -> Iterator[str]:
@@ -54,14 +52,47 @@ def _words(annotation: object) -> Iterator[str]:
             yield from _words(member)
 
 
-def _annotation_at(location: Sequence[int | str], root: type[BaseModel]) -> object:
+def _followed(location: Sequence[int | str], root: type[BaseModel]) -> tuple[NodePath, object]:
+    """The path, and the type of what stands there.
+
+    Only the types tell pydantic's names of union members from keys: a team may be called `str`.
+    """
     here: object = root
+    path: list[int | str] = []
+    entered = False
     for part in location:
-        if isinstance(part, str) and part in TAGGED:
-            here = TAGGED[part]
-        elif not is_tag(part):
+        members = _members(here)
+        if isinstance(here, str | ForwardRef) and part in TAGGED:  # itself, within
+            here = TAGGED[str(part)]
+        elif isinstance(part, str) and len(members) > 1 and not entered:
+            named = TAGGED.get(part) or _named(members, part)
+            entered = named is None
+            here = here if named is None else named
+        else:
             here = _next(_unwrapped(here), part)
-    return here
+            path.append(part)
+            entered = False
+    return tuple(path), here
+
+
+def _members(annotation: object) -> list[object]:
+    """Those of a union but None; else none."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _members(get_args(annotation)[0])
+    if origin not in (Union, types.UnionType):
+        return []
+    members = [arg for arg in get_args(annotation) if arg is not type(None)]
+    return members if len(members) > 1 else _members(members[0])
+
+
+def _named(members: Sequence[object], tag: str) -> object | None:
+    """The member of a union that has the tag."""
+    for member in members:
+        metadata = get_args(member)[1:] if get_origin(member) is Annotated else ()
+        if any(isinstance(one, Tag) and one.tag == tag for one in metadata):
+            return member
+    return None
 
 
 def _next(here: object, part: int | str) -> object:

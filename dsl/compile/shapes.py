@@ -11,7 +11,7 @@ from typing import TypeVar, cast, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from dsl.compile.model_locations import is_tag, keys, model_at, words_at
+from dsl.compile.model_locations import keys, model_at, path_at, words_at
 from dsl.errors import Code, closest
 from dsl.evaluate.operators import SHORT_NAMES
 from dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
@@ -92,8 +92,7 @@ class Misfit:
         self.details = details
         self.context: Mapping[str, object] = details.get("ctx", {})
         location = details["loc"]
-        self.tags = [part for part in location if is_tag(part)]
-        self.path: NodePath = tuple(part for part in location if not is_tag(part))
+        self.path = path_at(location, root)
         self.words = words_at(location, root) if self.kind == "literal_error" else ()
         at_key = self.kind in ("extra_forbidden", "missing")
         self.model = model_at(location[:-1] if at_key else location, root)

@@ -217,3 +217,16 @@ def test_a_form_of_our_own_is_refused_by_its_code(text: str, form: str, found: s
     assert isinstance(problem.details, WrongForm)
     assert problem.details.form == form
     assert problem.details.found == Found("scalar", found)
+
+
+@pytest.mark.parametrize("name", ["str", "int", "bool", "literal[x", "step:agent"])
+def test_a_name_that_pydantic_gives_to_types_is_a_key_like_any_other(name: str) -> None:
+    """Such a segment was left out of the path, so that the wrong part of the tree was judged."""
+    (problem,) = found(
+        f"orchestration: {{entry_team: '{name}', teams: {{'{name}': "
+        "{tasks: [{name: w, type: wait, duration: 1s, notes: 1}]}}}"
+    )
+    assert (problem.code, problem.location) == (
+        "E101",
+        ("orchestration", "teams", name, "tasks", 0, "notes"),
+    )

@@ -9,8 +9,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from activities.contracts import FailureType
+from activities.processes.process_group import NotStarted
 from activities.processes.python_interpreter import project_interpreter
 from activities.skills.command_runner import CommandResult
+from activities.workspace.command_start import prepare
 from activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, refusal
 
@@ -57,6 +59,17 @@ async def test_the_first_on_path_counts_else_and_never_coteries_own(tmp_path: Pa
     assert error.type == FailureType.SKILL_FAILED
     assert "the project has no Python" in error.message
     assert "python3 -m venv .venv" in error.message
+
+
+def test_a_command_needs_a_python_when_it_names_one_and_only_then(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path, environment={"PATH": str(Path(sys.executable).parent)})
+    plain = prepare(Command("it", ("sh", "-c", "true")), workspace, tmp_path)
+    assert (plain.argv, plain.python) == (("sh", "-c", "true"), None)
+    with pytest.raises(NotStarted, match="the project has no Python"):
+        prepare(Command("it", ("{python}",)), workspace, tmp_path)
+    own = made(tmp_path / ".venv") / "bin" / "python"
+    named = prepare(Command("it", ("env", "P={python}")), workspace, tmp_path)
+    assert (named.argv, named.python) == (("env", f"P={own}"), str(own))
 
 
 async def test_a_script_on_path_that_chooses_a_python_is_asked_which(tmp_path: Path) -> None:

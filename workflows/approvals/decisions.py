@@ -100,9 +100,7 @@ def _given(request: Pending, asked: DecideInput) -> bool:
 
 def _edits(request: Pending, asked: DecideInput) -> bool:
     """Whether it makes something else of what is shown; to give the same back changes nothing."""
-    if not _given(request, asked):
-        return False
-    return digest_of("", asked.payload) != digest_of("", request.show)
+    return _given(request, asked) and (digest_of("", asked.payload) != digest_of("", request.show))
 
 
 def _wrong_payload(request: Pending, asked: DecideInput) -> str | None:

@@ -22,7 +22,14 @@ from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent, work
-from tests.support.stopping import StoppingScope, World, carried, fresh, undisturbed
+from tests.support.stopping import (
+    StoppingScope,
+    World,
+    carried,
+    fresh,
+    stopped_everywhere,
+    undisturbed,
+)
 from workflows.core.results import RunFailed
 from workflows.core.scope import Call, Interrupted
 from workflows.core.state import RunState
@@ -168,6 +175,21 @@ async def test_a_concurrent_loop_within_a_loop_runs_anew_in_each_round() -> None
 
     await undisturbed(work(LOOPS), {}, answer)
     assert asked == ["1a", "1b", "2a", "2b"]
+
+
+BRANCHES = f"""
+- {{name: begin, type: set, values: {{list: [1]}}}}
+- name: both
+  type: parallel
+  branches: {{left: [{agent("l")}], right: [{agent("r")}]}}
+- {{name: end, type: set, values: {{seen: "{{{{ list }}}}"}}}}
+"""
+
+
+async def test_a_variable_that_no_branch_set_is_not_taken_for_set_after_continue_as_new() -> None:
+    result, world = await stopped_everywhere(work(BRANCHES), {}, lambda _: {"n": 1})
+    assert len(world.calls) == 2
+    assert result.output["end"] == {"seen": [1]}
 
 
 class CutWorld:

@@ -12,9 +12,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+INTERRUPTED_AFTER = 2.0
+"""Seconds after which the SDK fails a workflow task and interrupts its thread (TMPRL1101)."""
+
+MIN_CPU = 1.0
+"""CPU seconds of an interrupted task that blocked its thread, rather than waited for its turn."""
 
 _SLOTS = 600
 """More than an SDK worker has threads for workflow tasks."""
@@ -42,7 +48,18 @@ class WorkflowTask:
 class TaskBoard:
     """The workflow tasks of one worker process."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, overran: Callable[[bytes, float], None] | None = None, *, min_cpu: float = MIN_CPU
+    ) -> None:
+        """A board with no task on it.
+
+        Args:
+            overran: is called by a task's own thread with its run and its CPU seconds, when the
+                SDK has interrupted it.
+            min_cpu: so many CPU seconds at least, so that a slow machine condemns nobody.
+        """
+        self._overran = overran
+        self._min_cpu = min_cpu
         descriptor, name = tempfile.mkstemp(prefix="coterie-tasks-")
         try:
             _allocate(descriptor, _SLOTS * _SIZE)
@@ -69,12 +86,19 @@ class TaskBoard:
         thread = threading.get_native_id()
         _HEAD.pack_into(self._memory, at, number + 1, thread, 0.0, 0)
         self._memory[at + _HEAD.size : at + _HEAD.size + len(run)] = run
-        _HEAD.pack_into(self._memory, at, number + 2, thread, time.thread_time(), len(run))
+        cpu = time.thread_time()
+        own["run"], own["cpu"], own["began"] = run, cpu, time.monotonic()
+        _HEAD.pack_into(self._memory, at, number + 2, thread, cpu, len(run))
         return slot
 
     def end(self, slot: int) -> None:
         """Say that the task has ended."""
         _HEAD.pack_into(self._memory, slot * _SIZE, 1, _IDLE, 0.0, 0)
+        own = self._own.__dict__
+        if self._overran is not None and time.monotonic() - own["began"] >= INTERRUPTED_AFTER:
+            cpu = time.thread_time() - own["cpu"]
+            if cpu >= self._min_cpu:
+                self._overran(own["run"], cpu)
 
     def close(self) -> None:
         """Remove the file; a process that reads it keeps what it has mapped."""

@@ -5,19 +5,92 @@ first one signals the run, the second one terminates it.
 """
 
 import asyncio
+import logging
+import os
+import socket
 import sys
+from collections.abc import Iterable
+from typing import cast
 
+from temporalio.api.common.v1 import Payload
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
+from temporalio.service import RPCError
 
 from coterie.failures import CommandError
 from coterie.server.connection import open_connection
 from coterie.settings import load
 from workflows.core.messages import WORKER_BLOCKED
 
+_LOG = logging.getLogger(__name__)
 
-async def report(client: Client, workflow_id: str, run_id: str, worker: str, seconds: float) -> str:
+
+def worker_name() -> str:
+    """This process, as the trail of a run calls it."""
+    return f"{os.getpid()}@{socket.gethostname()}"
+
+
+class BlockedRuns:
+    """Reports the runs whose workflow tasks the SDK interrupted, while this worker goes on."""
+
+    def __init__(self, client: Client, worker: str) -> None:
+        """For the loop that runs now.
+
+        Args:
+            client: of the runs' server.
+            worker: the name of this worker.
+        """
+        self._client = client
+        self._worker = worker
+        self._loop = asyncio.get_running_loop()
+        self._reports: set[asyncio.Task[None]] = set()
+        self._runs: set[str] = set()
+        self.said: list[str] = []
+        """What was done about each, for people."""
+
+    def __call__(self, run: bytes, seconds: float) -> None:
+        """Report it soon; from any thread."""
+        run_id, _, workflow_id = run.decode(errors="replace").partition("/")
+        self._loop.call_soon_threadsafe(self._begin, workflow_id, run_id, seconds)
+
+    def _begin(self, workflow_id: str, run_id: str, seconds: float) -> None:
+        task = self._loop.create_task(self._report(workflow_id, run_id, seconds))
+        self._reports.add(task)
+        task.add_done_callback(self._reports.discard)
+
+    async def _report(self, workflow_id: str, run_id: str, seconds: float) -> None:
+        again = run_id in self._runs
+        self._runs.add(run_id)
+        try:
+            said = await report(
+                self._client, workflow_id, run_id, self._worker, seconds, ended=False, again=again
+            )
+        except RPCError as error:
+            said = f"the server could not be told of the run {workflow_id}: {error}"
+        self.said.append(said)
+        _LOG.warning("a workflow task took %.1f s of CPU: %s", seconds, said)
+
+    async def close(self) -> None:
+        """Give up what is under way."""
+        for task in self._reports:
+            task.cancel()
+        await asyncio.gather(*self._reports, return_exceptions=True)
+
+
+async def report(
+    client: Client, workflow_id: str, run_id: str, worker: str, seconds: float, *,
+    ended: bool = True, again: bool = False,
+) -> str:  # fmt: skip
     """Record that the run blocked a worker, or terminate it when it has blocked another before.
+
+    Args:
+        client: of the run's server.
+        workflow_id: of the run.
+        run_id: of the run.
+        worker: which it blocked.
+        seconds: CPU of the workflow task.
+        ended: the worker is ended; else the task was interrupted, and the same worker counts once.
+        again: this process has reported the run before.
 
     Returns:
         What was done, for people.
@@ -25,16 +98,29 @@ async def report(client: Client, workflow_id: str, run_id: str, worker: str, sec
     handle = client.get_workflow_handle(workflow_id, run_id=run_id)
     because = f"one workflow task took more than {seconds:g} s of CPU"
     signalled = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
-    blocked = 0
+    blocked = {worker} if again else set[str]()  # a signal of ours may not be in the history yet
     async for event in handle.fetch_history_events():
         if event.event_type == signalled:
-            name = event.workflow_execution_signaled_event_attributes.signal_name
-            blocked += name == WORKER_BLOCKED
+            signal = event.workflow_execution_signaled_event_attributes
+            if signal.signal_name == WORKER_BLOCKED:
+                blocked.add(_by(client, signal.input.payloads))
     if not blocked:
-        await handle.signal(WORKER_BLOCKED, {"by": worker, "why": because})
+        why = because if ended else f"{because} and was interrupted"
+        await handle.signal(WORKER_BLOCKED, {"by": worker, "why": why})
         return f"the run {workflow_id} goes on elsewhere; the next worker that it blocks ends it"
+    if not ended and blocked == {worker}:
+        return f"the run {workflow_id} has blocked this worker before"
     await handle.terminate(reason=f"it blocked a second worker, {worker}: {because}")
     return f"the run {workflow_id} is terminated: it blocked a second worker"
+
+
+def _by(client: Client, payloads: Iterable[Payload]) -> str:
+    """Which worker a signal names."""
+    for payload in payloads:
+        value: object = client.data_converter.payload_converter.from_payload(payload)
+        if isinstance(value, dict):
+            return str(cast("dict[str, object]", value).get("by", ""))
+    return ""
 
 
 async def _main(workflow_id: str, run_id: str, worker: str, seconds: str) -> str:

@@ -1,7 +1,6 @@
 """Starts the watchdog of a worker, and ends it with the worker."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Generator, Mapping
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from coterie.runtime.task_board import TaskBoard
 from coterie.settings import Settings
+from coterie.worker.blocked_run import worker_name
 from coterie.worker.watchdog import MAX_TASK_CPU
 
 _NAMES = ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -24,8 +24,7 @@ def watched(
     if not Path("/proc/self/task").is_dir():
         yield
         return
-    worker = f"{os.getpid()}@{socket.gethostname()}"
-    arguments = (str(os.getpid()), worker, str(board.path), str(max_cpu))
+    arguments = (str(os.getpid()), worker_name(), str(board.path), str(max_cpu))
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "coterie.worker.watchdog", *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,

@@ -29,6 +29,7 @@ from coterie.settings import Settings
 from coterie.storage.large_values import storage_of
 from coterie.terminal import note
 from coterie.version import own_version
+from coterie.worker.blocked_run import BlockedRuns, worker_name
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
@@ -87,7 +88,8 @@ async def working(
     providers = Providers(reached)
     queues = provider_queues(trusted, task_queue)
     marks = await marks_of(client, trusted)
-    board = TaskBoard()
+    blocked = BlockedRuns(client, worker_name())
+    board = TaskBoard(blocked)
     workers = build_workers(
         client, settings, trusted, providers, queues, Pricing(reached), user_code, marks, sandbox,
         board,
@@ -99,6 +101,7 @@ async def working(
             async with _serving(workers, grace):
                 yield workers[0]
     finally:
+        await blocked.close()
         await user_code.close()
         await providers.close()
 

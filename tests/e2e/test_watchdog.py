@@ -44,6 +44,11 @@ def worker(what: str, folder: Path, address: str) -> subprocess.CompletedProcess
     )  # fmt: skip
 
 
+def said(ended: subprocess.CompletedProcess[str]) -> list[str]:
+    """What it printed, without the log of Temporal's library."""
+    return [line for line in ended.stdout.splitlines() if line.startswith("the run ")]
+
+
 def test_a_worker_whose_workflow_task_only_takes_time_is_left_alone(tmp_path: Path) -> None:
     ended = worker("sleeps", tmp_path, "127.0.0.1:1")
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -73,6 +78,26 @@ async def test_a_run_that_blocks_a_second_worker_is_terminated_with_its_reason(
     assert "of CPU" in reason
 
 
+async def test_a_run_whose_tasks_the_sdk_interrupts_on_two_workers_is_terminated_with_its_reason(
+    server: Client, tmp_path: Path
+) -> None:
+    handle: Handle = await server.start_workflow(
+        "Loops", id=f"loops-{uuid.uuid4()}", task_queue=QUEUE
+    )
+    address = server.service_client.config.target_host
+    first = worker("loops", tmp_path, address)
+    assert (first.returncode, said(first)[:2]) == (0, [
+        f"the run {handle.id} goes on elsewhere; the next worker that it blocks ends it",
+        f"the run {handle.id} has blocked this worker before",
+    ])  # fmt: skip
+    assert (await handle.describe()).status == WorkflowExecutionStatus.RUNNING
+    second = worker("loops", tmp_path, address)
+    assert said(second)[-1] == f"the run {handle.id} is terminated: it blocked a second worker"
+    last = (await handle.fetch_history()).events[-1]
+    reason = last.workflow_execution_terminated_event_attributes.reason
+    assert reason.startswith("it blocked a second worker, ")
+
+
 async def test_the_trail_tells_which_worker_a_run_has_blocked(
     server: Client, tmp_path: Path
 ) -> None:
@@ -90,5 +115,5 @@ orchestration:
         await handle.result()
         told = [entry for entry in await trail(handle) if entry.kind == "control"]
         assert [(entry.status, entry.because) for entry in told] == [
-            ("blocked", "the worker 7@host was ended: it took 12 s of CPU")
+            ("blocked", "it blocked the worker 7@host: it took 12 s of CPU")
         ]

@@ -1,6 +1,7 @@
 """A worker under its watchdog, whose one workflow takes the interpreter's lock and keeps it.
 
-`blocks` does so in a workflow task of a real run; `sleeps` takes as much time and no CPU.
+`blocks` does so in a workflow task of a real run; `sleeps` takes as much time and no CPU; `loops`
+runs Python code, which the SDK interrupts, until two of its tasks are reported or the run is ended.
 """
 
 import asyncio
@@ -14,10 +15,15 @@ from coterie.runtime.task_board import TaskBoard, run_name
 from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
+from coterie.worker.blocked_run import BlockedRuns, worker_name
 from coterie.worker.watchdog_process import watched
 
 MAX_CPU = 0.5
+MIN_CPU = 0.1
+"""However busy the machine is."""
 QUEUE = "blocking"
+LAST = ("has blocked this worker before", "is terminated: it blocked a second worker")
+"""What is said when there is nothing more to see."""
 
 
 @workflow.defn(name="Blocks")
@@ -27,6 +33,32 @@ class Blocks:
     @workflow.run
     async def run(self) -> None:
         sum(range(10**15))  # one call in C: no other thread of the process runs meanwhile
+
+
+@workflow.defn(name="Loops")
+class Loops:
+    """Never gives the thread back, but for an interruption."""
+
+    @workflow.run
+    async def run(self) -> None:
+        while True:
+            pass
+
+
+async def interrupted(settings: Settings) -> list[str]:
+    """What was done about each interrupted task."""
+    client = (await open_connection(settings)).client
+    blocked = BlockedRuns(client, worker_name())
+    board = TaskBoard(blocked, min_cpu=MIN_CPU)
+    runner = ContextFreeRunner(UnsandboxedWorkflowRunner(), board)
+    async with Worker(
+        client, task_queue=QUEUE, workflows=[Loops], workflow_runner=runner, build_id="test"
+    ):
+        while not any(said.endswith(LAST) for said in blocked.said):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+        await blocked.close()
+    board.close()
+    return blocked.said
 
 
 async def serve(settings: Settings, board: TaskBoard) -> None:
@@ -39,6 +71,9 @@ async def serve(settings: Settings, board: TaskBoard) -> None:
 
 
 def main(what: str) -> None:
+    if what == "loops":
+        sys.stdout.write("".join(f"{said}\n" for said in asyncio.run(interrupted(load()))))
+        return
     settings, board = load(), TaskBoard()
     with watched(settings, board, max_cpu=MAX_CPU):
         if what == "blocks":

@@ -146,7 +146,7 @@ def _steered(
         case SkipAsked(task=task, by=by, why=why):
             return f"{task} is to be skipped, says {by}{f': {why}' if why else ''}"
         case WorkerBlocked(worker=worker, why=why):
-            return f"the worker {worker} was ended: {why}"
+            return f"it blocked the worker {worker}: {why}"
         case Forked(run=run, at=at, by=by, why=why):
             return act_because(f"forked from {run} at {at}", by, why)
 

@@ -5,6 +5,7 @@ runs Python code, which the SDK interrupts, until two of its tasks are reported 
 """
 
 import asyncio
+import os
 import sys
 import time
 
@@ -73,7 +74,8 @@ async def serve(settings: Settings, board: TaskBoard) -> None:
 def main(what: str) -> None:
     if what == "loops":
         sys.stdout.write("".join(f"{said}\n" for said in asyncio.run(interrupted(load()))))
-        return
+        sys.stdout.flush()
+        os._exit(0)  # as the product ends: threads of Temporal's library may abort the usual way
     settings, board = load(), TaskBoard()
     with watched(settings, board, max_cpu=MAX_CPU):
         if what == "blocks":

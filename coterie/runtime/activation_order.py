@@ -44,7 +44,7 @@ def activate_in_order(activate: Activate, act: WorkflowActivation) -> WorkflowAc
         SIGNALS_FOLLOW.reset(signals_follow)
     if completion.HasField("failed"):
         return completion
-    if any(_is_signal(job) for job in first) or _ends(completion):
+    if _is_order_open(first) or _ends(completion):
         refused = [job for job in second if job.do_update.run_validator]
         second = [job for job in second if not job.do_update.run_validator]
         _refuse(refused, completion)
@@ -81,6 +81,15 @@ def _latest_signals(act: WorkflowActivation) -> set[int]:
         latest.add(event)
         event -= 1
     return latest
+
+
+def _is_order_open(jobs: Iterable[WorkflowActivationJob]) -> bool:
+    """Whether there are signals that may belong to any of several joined workflow tasks.
+
+    Those that follow the run's start at once, as event 2 and on, belong to its first one.
+    """
+    ids = {job.signal_workflow.originating_event_id for job in jobs if _is_signal(job)}
+    return ids != set(range(2, 2 + len(ids)))
 
 
 def _is_signal(job: WorkflowActivationJob) -> bool:

@@ -98,6 +98,10 @@ def rejected(completion: WorkflowActivationCompletion) -> dict[str, str]:
         ([update("decide"), timer()], [["fire"], ["decide"]]),
         ([update("decide"), start()], [["initialize"], ["decide"]]),
         ([update("a"), update("b"), patch(), timer()], [["notify", "fire"], ["a", "b"]]),
+        (
+            [signal(2), signal(3), start(), update("a")],
+            [["signal 2", "signal 3", "initialize"], ["a"]],
+        ),
         ([signal(18), timer()], [["signal 18", "fire"]]),
         ([signal(19), timer()], [["fire"], ["signal 19"]]),
         ([signal(18), signal(19), timer()], [["fire"], ["signal 18", "signal 19"]]),

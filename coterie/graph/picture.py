@@ -14,7 +14,7 @@ from coterie.text.problems import counted
 from dsl.analysis.timeout_routes import silences
 from dsl.compile.routes import targets
 from dsl.evaluate.limits import depth_allowed
-from dsl.model.budgets import Budget
+from dsl.model.budgets import Budget, number, unit
 from dsl.model.plan import Collect, Plan, Routing, Rule, Team
 from dsl.model.steps import ApprovalStep, LoopStep
 
@@ -131,10 +131,10 @@ def _bound(budget: Budget) -> str:
     """`100 tokens, then wrap_up`; of a persona or a task, whose it is."""
     whose = f"{budget.owner}: " if budget.scope in ("persona", "task") else ""
     kind = {"model_calls": "model ", "tool_calls": "tool "}.get(budget.kind, "")
-    number, _, unit = budget.amount(budget.limit).partition(" ")
+    many, counted_in = number(budget.kind, budget.limit), unit(budget.kind, budget.limit)
     work = " of work" if budget.kind == "working_time" else ""
     then = budget.next_team or budget.on_exceeded
-    return f"{whose}{number} {kind}{unit}{work}, then {then}"
+    return f"{whose}{many} {kind}{counted_in}{work}, then {then}"
 
 
 def _type(team: Team) -> TeamType:

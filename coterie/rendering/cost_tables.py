@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from coterie.text.durations import duration
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.model.budgets import amount, kind_of
+from dsl.model.budgets import amount, kind_of, number
 from workflows.core.views import BudgetUse, CostReport, CostRow
 
 _HEAD = ("", "calls", "tokens in", "cached", "tokens out", "USD", "worked")
@@ -17,14 +17,14 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
     so_far = "" if over else " so far"
     lines = [f"{run}: {money_text(total.cost, unpriced=bool(total.unpriced))}{so_far}"]
     tables = {
-        "by team": report.teams, "by task": report.tasks, "by persona": report.personas,
-        "by model": report.models, "by tool": report.tools,
+        "team": report.teams, "task": report.tasks, "persona": report.personas,
+        "model": report.models, "tool": report.tools,
     }  # fmt: skip
     table: list[tuple[str, ...]] = [_HEAD]
-    for title, rows in tables.items():
+    for kind, rows in tables.items():
         if rows:
-            table += [(title, *[""] * 6), *map(_cells, rows)]
-            left_out = report.left_out.get(f"{title.partition(' ')[2]}s")
+            table += [(f"by {kind}", *[""] * 6), *map(_cells, rows)]
+            left_out = report.left_out.get(f"{kind}s")
             if left_out:
                 table.append((f"  and {left_out} more", *[""] * 6))
     table.append(_cells(total))
@@ -49,7 +49,7 @@ def budget_lines(budgets: Iterable[BudgetUse]) -> Iterator[str]:
     """A line for each budget: what is used of it, what is left, what happens then."""
     for use in budgets:
         kind = kind_of(use.id)
-        used = amount(kind, use.used).partition(" ")[0]
+        used = number(kind, use.used)
         more = f", extended by {amount(kind, use.extended)}" if use.extended else ""
         yield (
             f"  budget   {use.id}: {used} of {amount(kind, use.limit)} ({use.used / use.limit:.0%})"

@@ -219,13 +219,15 @@ def trail_text(entries: Iterable[TrailEntry]) -> str:
 
 def trail_line(entry: TrailEntry, *, because: bool = True) -> str:
     """One event: with its whole reason, or short and without it."""
-    line = one_entry(f"{entry.number:>4}  {clock(entry.at)}  {_event(entry, because)}")
+    event = trail_event(entry, because=because)
+    line = one_entry(f"{entry.number:>4}  {clock(entry.at)}  {event}")
     if because or len(line) <= _LONGEST_LINE:
         return line
     return f"{line[: _LONGEST_LINE - 3]}..."
 
 
-def _event(entry: TrailEntry, because: bool) -> str:
+def trail_event(entry: TrailEntry, *, because: bool = True) -> str:
+    """What happened, without its number and its time."""
     where = f"{entry.team}#{entry.visit}" if entry.team else "run"
     why = f", because {entry.because}" if entry.because and because else ""
     match entry.kind:

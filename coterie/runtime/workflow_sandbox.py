@@ -20,6 +20,7 @@ LANGUAGE = ("dsl", "activities", "activities.contracts")
 
 DATA = (
     "workflows.core.activation",
+    "workflows.core.cause_facts",
     "workflows.core.memory",
     "workflows.core.messages",
     "workflows.core.requests",

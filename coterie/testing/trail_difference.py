@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from coterie.rendering.run_text import trail_line
+from coterie.rendering.run_text import trail_event
 from coterie.testing.files.expectations import as_seconds, holds, shown, told
 from coterie.testing.files.test_document import TrailCheck
 from dsl.model.step_paths import without_rounds
@@ -91,5 +91,4 @@ def _nearest(check: TrailCheck, trail: Sequence[TrailEntry]) -> TrailEntry | Non
 
 def _line(entry: TrailEntry) -> str:
     """The entry without its clock, which a test does not know beforehand."""
-    number, _, rest = trail_line(entry).strip().split(maxsplit=2)
-    return f"{number} {rest.strip()}"
+    return f"{entry.number} {trail_event(entry).strip()}"

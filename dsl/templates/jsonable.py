@@ -166,6 +166,11 @@ def _collected(items: Iterable[object], meter: EvaluationMeter | None) -> Collec
 
 def beginning(value: JsonValue, most: int) -> JsonValue:
     """So much of the value that the first `most` characters of its JSON are the same."""
+    kind = type(value)
+    if kind is str:  # nearly all that conditions ask about
+        return cast("str", value)[: most + 1]
+    if kind is not list and kind is not dict:
+        return value
     left = most
 
     def cut(value: JsonValue) -> JsonValue:

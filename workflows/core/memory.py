@@ -17,8 +17,9 @@ from dsl.model.causes import RouteCause, Started
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.steps import MergePolicy
 from dsl.values import Json
+from workflows.core.cause_facts import without_wording
 from workflows.core.trail_because import trail_because
-from workflows.core.trail_causes import TrailCause, without_wording
+from workflows.core.trail_causes import TrailCause
 from workflows.core.views import Found, TrailEntry, TrailKind
 
 _STARTED = Started("started")

@@ -9,10 +9,10 @@ from pydantic import JsonValue, TypeAdapter
 
 from activities.contracts import Marks, OwnQueue, TokenUsage
 from dsl.values import Json
+from workflows.core.cause_facts import cause_facts
 from workflows.core.memory import Block, Frame, Noted, Pot, Tally, Telling, Track
 from workflows.core.messages import AmendInput, RedirectInput, SkipInput
 from workflows.core.requests import Decision, Pending
-from workflows.core.trail_causes import cause_facts
 from workflows.core.views import Paused
 
 MOST_DECISIONS = 500
@@ -111,7 +111,9 @@ class RunState:
             f"{self.trail_digest}|{entry.kind}|{entry.team}|{entry.visit}|{entry.step}|"
             f"{entry.status}|{entry.next_team}|{fingerprint}|"
         )
-        covered = line.encode("utf-8", "surrogatepass") + cause_facts(entry.cause)
+        covered = line.encode("utf-8", "surrogatepass")
+        if entry.kind != "team":  # which has the cause of what led there
+            covered += cause_facts(entry.cause)
         self.trail_digest = sha256(covered, usedforsecurity=False).hexdigest()[:16]
 
     def carried(self) -> Json:

@@ -5,11 +5,10 @@ Programs read these; `workflows.core.trail_because` renders them for people. As 
 wording that no digest covers.
 """
 
-import json
-from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Final, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from dsl.errors import LimitExceeded, TeamError
 from dsl.model.causes import (
@@ -286,49 +285,3 @@ def run_ended(error: TeamError) -> RunEnded:
     if isinstance(error, LimitExceeded):
         return RunEnded("run_failed", failure, error.limit, error.allowed)
     return RunEnded("run_failed", failure)
-
-
-_CAUSE: TypeAdapter[TrailCause] = TypeAdapter(TrailCause)
-_WORDING: Final = {"message": True, "failure": {"message"}}
-_MAX_TEXT = 300
-_MAX_ITEMS = 50
-
-
-def cause_facts(cause: TrailCause | None) -> bytes:
-    """The facts of a cause as JSON, without wording: the same bytes for the same facts."""
-    if cause is None:
-        return b""
-    try:
-        return _CAUSE.dump_json(cause, exclude=_WORDING, exclude_defaults=True)
-    except ValueError:  # half of a surrogate pair: only escaped JSON holds it
-        facts = _CAUSE.dump_python(cause, exclude=_WORDING, exclude_defaults=True)
-        return json.dumps(facts).encode()
-
-
-def without_wording(cause: TrailCause | None) -> TrailCause | None:
-    """The cause without its message, for whoever shows the words beside it."""
-    if isinstance(cause, Failed | RunEnded):
-        return replace(cause, failure=Failure(cause.failure.type, ""))
-    return _replaced(cause, {"message": ""}) if getattr(cause, "message", "") else cause
-
-
-def shortened(cause: TrailCause | None) -> TrailCause | None:
-    """The cause without what makes it long: conditions, long texts and lists."""
-    if cause is None:
-        return None
-    cut: dict[str, Any] = {}
-    for field in fields(cause):
-        match getattr(cause, field.name):
-            case str() as text:
-                cut[field.name] = text[:_MAX_TEXT]
-            case tuple() as items:  # pyright: ignore[reportUnknownVariableType]
-                cut[field.name] = items[:_MAX_ITEMS]
-            case _ if field.name == "condition":
-                cut[field.name] = None
-            case _:
-                pass
-    return _replaced(cause, cut)
-
-
-def _replaced(cause: Any, changes: dict[str, Any]) -> Any:
-    return replace(cause, **changes)

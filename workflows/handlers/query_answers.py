@@ -9,12 +9,12 @@ from dsl.errors import RunRefused, listed
 from dsl.model.outcomes import Outcome
 from dsl.paths import MISSING, get, parse
 from dsl.values import Json
+from workflows.core.cause_facts import cause_facts, shortened
 from workflows.core.extract import LARGEST_ANSWER, extract, written
 from workflows.core.memory import Frame, Track
 from workflows.core.messages import StateAsked
 from workflows.core.requests import Pending, RequestView
 from workflows.core.state import MAIN, RunState
-from workflows.core.trail_causes import cause_facts, shortened
 from workflows.core.views import StateView, TrailEntry, TrailPage
 
 _LONGEST_BECAUSE = 2_000

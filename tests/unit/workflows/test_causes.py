@@ -1,0 +1,96 @@
+"""Causes: a digest covers their facts and no wording, and an answer shows as much as fits."""
+
+from typing import get_args
+
+import pytest
+
+from dsl.errors import LimitExceeded
+from dsl.model.causes import DefaultTaken, FieldFound, RouteCause, RuleMatched, SentOn
+from dsl.model.outcomes import Failure
+from workflows.core.cause_facts import cause_facts, shortened, without_wording
+from workflows.core.memory import Noted
+from workflows.core.state import RunState
+from workflows.core.trail_because import trail_because
+from workflows.core.trail_causes import (
+    Amended,
+    AmendRefused,
+    Failed,
+    MessageRefused,
+    NotBegun,
+    TrailCause,
+    run_ended,
+)
+
+FOUND = FieldFound("field", "review.status", "equals", "FAIL", "FAIL")
+
+
+def digest(cause: TrailCause) -> str:
+    state = RunState()
+    state.note(Noted(1, 0.0, "route", "review", 1, cause=cause))
+    return state.trail_digest
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Failed("failed", Failure("Timeout", "slow")), Failed("failed", Failure("Timeout", "x"))),
+        (DefaultTaken("default", "a", "b", "E", "slow"), DefaultTaken("default", "a", "b", "E")),
+        (run_ended(LimitExceeded("much", limit="no_progress", allowed=1)),
+         run_ended(LimitExceeded("x", limit="no_progress", allowed=1))),
+        (MessageRefused("refused", "Malformed", "no JSON"), MessageRefused("refused", "Malformed")),
+    ],
+)  # fmt: skip
+def test_digest_is_the_same_when_only_words_differ(one: TrailCause, other: TrailCause) -> None:
+    assert one != other
+    assert digest(one) == digest(other)
+    assert without_wording(one) == without_wording(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (RuleMatched("rule", 1, FOUND), RuleMatched("rule", 2, FOUND)),
+        (RuleMatched("rule", 1, FOUND), RuleMatched("rule", 1)),
+        (Failed("failed", Failure("Timeout", "x")), Failed("failed", Failure("Refused", "x"))),
+        (run_ended(LimitExceeded("x", limit="no_progress", allowed=1)),
+         run_ended(LimitExceeded("x", limit="max_total_teams", allowed=1))),
+        (SentOn("redirected", "a", "ann"), SentOn("redirected", "a", "ben")),
+    ],
+)  # fmt: skip
+def test_digest_differs_when_a_fact_differs(one: TrailCause, other: TrailCause) -> None:
+    assert digest(one) != digest(other)
+
+
+def test_half_of_a_surrogate_pair_has_a_digest() -> None:
+    lone = FieldFound("field", "context.text", "equals", "\ud800", "\ud800")
+    assert cause_facts(RuleMatched("rule", 1, lone)).count(b"\\ud800") == 2
+
+
+def test_long_cause_is_cut_down_to_what_an_answer_can_show_and_keeps_its_code() -> None:
+    paths = tuple(f"{number}.{'x' * 300}" for number in range(100))
+    refused = AmendRefused("amend_refused", Amended("amended", paths, "ann", "y" * 2000), "no")
+    short = shortened(refused)
+    assert isinstance(short, AmendRefused)
+    assert len(cause_facts(short)) < 5_000
+    assert short.asked.paths[1] == paths[1][:200]
+    assert shortened(RuleMatched("rule", 7, FOUND)) == RuleMatched("rule", 7)
+    assert shortened(None) is None
+
+
+def test_every_cause_of_a_route_is_a_cause_of_the_trail() -> None:
+    routes, trail = (set(get_args(get_args(union)[0])) for union in (RouteCause, TrailCause))
+    assert routes < trail
+
+
+def test_codes_tell_causes_apart() -> None:
+    codes = [
+        code
+        for cause in get_args(get_args(TrailCause)[0])
+        for code in get_args(cause.__annotations__["code"])
+    ]
+    assert len(codes) == len(set(codes)) > 40
+
+
+def test_because_of_a_team_that_is_not_begun_names_the_team_and_who_led_elsewhere() -> None:
+    cause = NotBegun("not_begun", "b", SentOn("redirected", "c", "ann", "too dear"))
+    assert trail_because(cause) == "b is not begun: redirected to c by ann: too dear"

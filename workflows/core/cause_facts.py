@@ -1,0 +1,53 @@
+"""The facts of a cause: what a digest covers of it, and what of it fits into an answer."""
+
+import json
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final, cast
+
+from pydantic import TypeAdapter
+
+from dsl.model.outcomes import Failure
+from workflows.core.trail_causes import Failed, RunEnded, TrailCause
+
+_CAUSE: TypeAdapter[TrailCause] = TypeAdapter(TrailCause)
+_DUMPED: Final = _CAUSE.serializer.to_json
+_WORDING: Final = {"message": True, "failure": {"message"}}
+_MAX_TEXT = 200
+_MAX_ITEMS = 20
+
+
+def cause_facts(cause: TrailCause | None) -> bytes:
+    """The facts of a cause as JSON, without wording: the same bytes for the same facts."""
+    if cause is None:
+        return b""
+    try:
+        return _DUMPED(cause, exclude=_WORDING, exclude_defaults=True)
+    except ValueError:  # half of a surrogate pair: only escaped JSON holds it
+        facts = _CAUSE.dump_python(cause, exclude=_WORDING, exclude_defaults=True)
+        return json.dumps(facts).encode()
+
+
+def without_wording(cause: TrailCause | None) -> TrailCause | None:
+    """The cause without its message, for whoever shows the words beside it."""
+    if isinstance(cause, Failed | RunEnded):
+        return replace(cause, failure=Failure(cause.failure.type, ""))
+    if not getattr(cause, "message", ""):
+        return cause
+    return cast("TrailCause", replace(cast("Any", cause), message=""))
+
+
+def shortened(cause: TrailCause | None) -> TrailCause | None:
+    """The cause without what makes it long: conditions, and the ends of texts and of lists."""
+    return cast("TrailCause | None", _shortened(cause))
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:_MAX_TEXT]
+    if isinstance(value, tuple):
+        items = cast("tuple[Any, ...]", value)
+        return tuple(_shortened(item) for item in items[:_MAX_ITEMS])
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    cut = {one.name: _shortened(getattr(value, one.name)) for one in fields(value)}
+    return replace(value, **{**cut, "condition": None} if "condition" in cut else cut)

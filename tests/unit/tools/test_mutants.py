@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.execution_map import ExecutionMap, varied
+from tests.mutants.execution_map import ROOT, ExecutionMap, varied
 from tests.mutants.mutations import Mutant, mutants_of
-from tests.mutants.report import Equivalent, Tried, score
+from tests.mutants.report import Equivalent, Tried, equivalence, read_equivalents, score
 from tests.mutants.sample import at_lines, candidates, draw
 from tests.mutants.trial import Verdict
 
@@ -94,3 +94,10 @@ def test_an_equivalent_mutant_does_not_count_and_a_survivor_does() -> None:
         tried("constant", Verdict.KILLED),
     ]
     assert score(everything, [known]) == (1, 2)
+
+
+def test_what_is_listed_as_equivalent_is_one_mutant_each() -> None:
+    for entry in read_equivalents(ROOT / "tests" / "mutants" / "equivalent.yml"):
+        path = Path(entry.path)
+        found = mutants_of(path, (ROOT / path).read_text())
+        assert sum(equivalence(mutant, [entry]) is not None for mutant in found) == 1, entry

@@ -48,3 +48,18 @@ def test_a_branch_that_had_done_nothing_when_it_was_stopped_has_no_visit_that_en
     team: str | None, visit: int, frame: bool
 ) -> None:
     assert witnessed(team, visit, frame=frame) == {}
+
+
+def test_what_happened_between_two_visits_is_told_with_the_next_one_alone() -> None:
+    plan = plan_of(PLAN)
+    witness, state = Witness("run", lambda: plan), RunState()
+    entries = [
+        Noted(1, 5.0, "step", "start", 0, "met"),
+        Noted(2, 5.0, "team", "left", 1),
+        Noted(3, 5.0, "team", "right", 1),
+    ]
+    for noted in entries:
+        witness.note(state, noted)
+    told = {team: [one.entry.number for one in visit.happened]
+            for (team, _), visit in witness.visits.items()}  # fmt: skip
+    assert told == {"left": [1], "right": []}

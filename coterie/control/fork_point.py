@@ -227,9 +227,11 @@ class _Points:
 def _came_from(inner: _Failure, outer: _Failure, plan: Plan) -> bool:
     """Whether a failure is the other one, deeper, and the run can go on in the middle there."""
     path = f"{inner.entry.team}/{inner.path}"
+    failure = _failure(inner)
     return (
         inner.path.startswith(f"{outer.path}/")
-        and _failure(inner) is _failure(outer)
+        and failure is not None
+        and failure is _failure(outer)
         and not within_rounds(plan, without_rounds(path))
     )
 

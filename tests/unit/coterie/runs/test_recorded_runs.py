@@ -18,10 +18,13 @@ from coterie.control.fork_point import point_of_failure
 from coterie.failures import CommandError
 from coterie.replay.server_replay import Comparison, RunReplayed
 from coterie.storage.histories import read_history
+from dsl.model.outcomes import Failure, Outcome
 from tests.replay.record import HISTORIES
+from tests.support.compiling import plan_of
 from tests.support.recorded_client import Recorded, client_of
-from workflows.core.memory import Noted
+from workflows.core.memory import Frame, Noted
 from workflows.core.state import RunState
+from workflows.core.trail_causes import Failed
 
 
 def history(name: str, *, events: int | None = None) -> WorkflowHistory:
@@ -72,6 +75,37 @@ def test_of_what_a_replay_passes_by_only_failed_steps_are_where_a_run_can_have_f
         one_visit.pass_by(RunState(), one)
     assert [failure.path for failure in any_point.failures] == ["bad"]
     assert not one_visit.failures, "nobody asked where it failed"
+
+
+BLOCKS = """
+orchestration:
+  entry_team: t
+  teams:
+    t:
+      tasks:
+        - name: outer
+          type: try
+          steps: [{name: inner, type: fail, error: E, message: x}]
+          finally: [{name: last, type: set, values: {n: 1}}]
+"""
+
+
+@pytest.mark.parametrize(("same", "path"), [(True, "outer/inner"), (False, "outer")])
+def test_run_goes_on_at_the_step_whose_very_failure_ended_it_whatever_its_words(
+    same: bool, path: str
+) -> None:
+    inner = Failure("E", "x")
+    outer = inner if same else Failure("E", "x")
+    state = RunState()
+    state.main.team, state.main.visit = "t", 1
+    state.frames["main:t#1"] = Frame({"outer": Outcome("failure", error=outer)})
+    points = Points(None, plan_of(BLOCKS), state)
+    for step, failure in (("outer/inner", inner), ("outer", outer)):
+        cause = Failed("failed", failure)
+        points.pass_by(state, Noted(1, 0.0, "step", "t", 1, step, "failure", cause))
+    found = points.failed_step()
+    assert found is not None
+    assert found.path == path
 
 
 async def compared(known: Recorded) -> list[RunReplayed]:

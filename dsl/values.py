@@ -27,6 +27,12 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
+class Documented(Frozen):
+    """A value whose JSON Schema carries the docstrings of its fields."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
 Form = Literal[
     "duration", "rate", "fair_by", "environment_variable", "package", "program", "folder",
     "channel", "answer", "decision", "change",

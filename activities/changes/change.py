@@ -5,23 +5,24 @@ from typing import Literal, cast
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
-from dsl.values import Frozen, misfit
+from dsl.values import Documented, misfit
 
 ChangeType = Literal["create", "modify", "delete"]
 
 
-class Change(Frozen):
-    """One file to create, modify or delete."""
+class Change(Documented):
+    """One file to create, modify or delete. All but `delete` need `diff` or `content`."""
 
     file_path: str = Field(min_length=1, validation_alias=AliasChoices("file_path", "file", "path"))
-    """Relative to the project's root; also taken as `file` or `path`."""
+    """Relative to the workspace."""
     type: ChangeType = Field(validation_alias=AliasChoices("type", "change_type", "action"))
-    """Also taken as `change_type` or `action`."""
+    """What happens to the file."""
     description: str = ""
+    """For people; the skill does not use it."""
     diff: str | None = None
-    """A unified diff; line numbers and counts in it may be wrong or absent."""
+    """A unified diff. Line numbers and counts may be wrong or missing. Excludes `content`."""
     content: str | None = None
-    """The whole new file, instead of a diff."""
+    """The whole new file. Excludes `diff`."""
 
     @model_validator(mode="before")
     @classmethod

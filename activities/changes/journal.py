@@ -19,7 +19,7 @@ from activities.changes.change import ChangeType
 from activities.changes.file_edits import Edit
 from activities.workspace.project_files import private_folder, private_opener, write_private
 from activities.workspace.skill_base import SkillFailure, Workspace
-from dsl.values import Frozen
+from dsl.values import Documented, Frozen
 
 LOCK_WAIT = 30.0
 """Seconds to wait while another call changes files of the project."""
@@ -28,20 +28,23 @@ MAX_BACKUPS = 1_000_000
 """Of one set of changes by one call."""
 
 
-class AppliedChange(Frozen):
+class AppliedChange(Documented):
     """What became of one change."""
 
     file_path: str
+    """Relative to the workspace."""
     type: ChangeType
+    """What the change asked for."""
     status: Literal["applied", "already_applied"]
+    """`already_applied` if the file had the wanted content before."""
     added: int
-    """Lines."""
+    """Number of lines."""
     removed: int
-    """Lines."""
+    """Number of lines."""
     hunks_applied: int = 0
-    """Hunks of a diff that changed the file; none of a change by content."""
+    """Hunks of the diff that changed the file."""
     hunks_already_present: int = 0
-    """Hunks of a diff whose result stood at their place before."""
+    """Hunks of the diff whose result the file had before."""
 
 
 class JournalFile(Frozen):

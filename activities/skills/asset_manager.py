@@ -13,36 +13,39 @@ from activities.changes.change import Change
 from activities.changes.change_writer import finish, stands, undo, write
 from activities.changes.file_edits import Edit, plan_edits
 from activities.changes.journal import AppliedChange, Backup, backups, digest_of, locked
+from activities.contracts import FailureType
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
 from activities.workspace.threads import finished_in_thread
-from dsl.values import Frozen
+from dsl.values import Documented
 
 logger = logging.getLogger(__name__)
 
 
-class ChangeSet(Frozen):
+class ChangeSet(Documented):
     """Changes that belong together."""
 
     changes: list[Change]
+    """The changes, in order."""
 
 
-class ChangeSetResult(Frozen):
+class ChangeSetResult(Documented):
     """What became of a set of changes."""
 
     applied: list[AppliedChange]
-    """One for each change, in order."""
+    """One entry for each change, in order."""
     backup: str | None
-    """Where the originals are, relative to the root; None when nothing had to be done."""
+    """Folder of the original files, relative to the workspace; null if no file changed."""
     digest: str
-    """Of the set: equal sets, equal digests."""
+    """Hash of the set of changes."""
 
 
 class ProcessedChange(AppliedChange):
     """What became of a single change."""
 
     backup: str | None
-    """Where the original is, relative to the root; None when nothing had to be done."""
+    """Folder of the original file, relative to the workspace; null if it did not change."""
     digest: str
+    """Hash of the change."""
 
 
 async def apply_changes(value: list[Change] | ChangeSet, context: SkillContext) -> ChangeSetResult:
@@ -134,14 +137,21 @@ def _set_digest(changes: list[Change]) -> str:
     return digest_of(json.dumps(values, sort_keys=True, ensure_ascii=True).encode())
 
 
+_ERRORS = {
+    FailureType.SKILL_REFUSED: "a change names a file outside the workspace, or a protected file",
+    FailureType.SKILL_FAILED: "a change does not fit its file, or a file cannot be written; the "
+    "message says what is wrong, and whether the original files are back",
+}
+
 APPLY_CHANGES = Skill[list[Change] | ChangeSet, ChangeSetResult](
     name="AssetManager.apply_changes",
-    description="Applies a set of changes to the project's files, all of them or none.",
+    description="Applies a set of changes to the project's files: all of them, or none.",
     effect="idempotent",
     input=TypeAdapter(list[Change] | ChangeSet),
     output=TypeAdapter(ChangeSetResult),
     run=apply_changes,
     timeout=120.0,
+    errors=_ERRORS,
 )
 
 PROCESS_ACTION = Skill[Change, ProcessedChange](
@@ -152,4 +162,5 @@ PROCESS_ACTION = Skill[Change, ProcessedChange](
     output=TypeAdapter(ProcessedChange),
     run=process_action,
     timeout=120.0,
+    errors=_ERRORS,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
+from activities.contracts import FailureType
 from activities.processes.bounded_output import BoundedOutput
 from activities.processes.process_group import Ended, Limit, NotStarted, run_group
 from activities.workspace.command_lock import alone
@@ -24,41 +25,46 @@ from activities.workspace.skill_base import (
     Workspace,
 )
 from dsl.errors import listed, nearest
-from dsl.values import LONGEST_COMMAND, Frozen
+from dsl.values import LONGEST_COMMAND, Documented
 
 CALL = "COTERIE_CALL"
 """The environment variable that tells a command for which call it runs."""
 
 
-class CommandInput(Frozen):
+class CommandInput(Documented):
     """Which command to run; it takes no arguments."""
 
     command: str = Field(min_length=1)
-    """A name of the worker's configuration."""
+    """The name of a command from the worker's configuration (`worker.commands`)."""
     key: str | None = Field(default=None, pattern=r"^[\w.:/@+-]{1,200}$")
-    """What the command is about, within this run: whatever verifies or repeats it says the same.
-    The command finds it in COTERIE_CALL, after the run's id; without a key, the call's own name."""
+    """What the command works on, for example an order number. The command reads `RUN/KEY` from its
+    environment as `COTERIE_CALL`. Calls with the same key share this name and never overlap on one
+    machine. Without a key, the name of the call."""
 
 
-class CommandResult(Frozen):
+class CommandResult(Documented):
     """How it ended. A command that fails is a result, not a failure of the skill."""
 
     command: str
+    """Its name."""
     argv: list[str]
-    """As configured."""
+    """Program and arguments, as configured."""
     exit_code: int | None
-    """128 + N when signal N ended it; None when it had to be killed."""
+    """128 + N if signal N ended the command; null if the worker killed it."""
     passed: bool
-    """It ended by itself, with exit code 0."""
+    """Whether the command ended by itself with exit code 0."""
     seconds: float
+    """How long it ran."""
     timed_out: bool
+    """Whether it exceeded the `timeout` of its configuration; the worker then kills it."""
     limit: Limit | None = None
-    """What it used more of than it may; then it was ended."""
+    """The limit that it exceeded; the worker then kills it."""
     output: str
-    """Standard output and standard error in the order they were written, its middle cut."""
+    """Standard output and standard error, in the order written; long output lacks its middle."""
     output_bytes: int
-    """Of the whole output."""
+    """Size of the whole output."""
     cut: bool
+    """Whether `output` lacks its middle."""
 
 
 async def run(value: CommandInput, context: SkillContext) -> CommandResult:
@@ -169,24 +175,36 @@ def _command(workspace: Workspace, name: str) -> Command:
     return command
 
 
+_NOT_STARTED = "the command cannot start; a command that runs and fails is a result"
+
 RUN = Skill[CommandInput, CommandResult](
     name="CommandRunner.run",
-    description="Runs a command that the worker's configuration names, in the project.",
+    description="Runs a command that the worker's configuration names, in the workspace.",
     effect="idempotent",
     input=TypeAdapter(CommandInput),
     output=TypeAdapter(CommandResult),
     run=run,
     timeout=LONGEST_COMMAND + 60,
+    errors={
+        FailureType.SKILL_REFUSED: "the worker has no such command, or it is marked `once: true`",
+        FailureType.SKILL_FAILED: _NOT_STARTED,
+    },
 )
 
 RUN_ONCE = Skill[CommandInput, CommandResult](
     name="CommandRunner.run_once",
-    description="Runs a command that the worker's configuration names, in the project, and never "
-    "again: when it is lost on the way, the outcome is unknown.",
+    description="Runs a command that the worker's configuration names, in the workspace, at most "
+    "once. If the attempt is lost, the outcome is unknown.",
     effect="once",
     input=TypeAdapter(CommandInput),
     output=TypeAdapter(CommandResult),
     run=run_once,
     timeout=LONGEST_COMMAND + 60,
     retries=0,
+    errors={
+        FailureType.SKILL_REFUSED: "the worker has no such command",
+        FailureType.SKILL_FAILED: _NOT_STARTED,
+        FailureType.OUTCOME_UNKNOWN: "the attempt was lost, or the command was killed after its "
+        "timeout or at a limit; nobody knows what it did",
+    },
 )

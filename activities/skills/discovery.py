@@ -8,69 +8,76 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
+from activities.contracts import FailureType
 from activities.workspace.file_walk import Entry, walk
 from activities.workspace.globs import Globs
 from activities.workspace.project_files import read_file
 from activities.workspace.skill_base import Skill, SkillContext, SkillFailure
 from activities.workspace.threads import finished_in_thread
-from dsl.values import Frozen
+from dsl.values import Documented
 
 _BYTES_OF_A_TOKEN = 4
 """About, of English and of code; other scripts have fewer bytes for each token."""
 
 
-class DiscoveryInput(Frozen):
-    """What to collect."""
+class DiscoveryInput(Documented):
+    """What to collect; null collects the whole workspace."""
 
     path: str = "."
-    """A directory or file, relative to the root."""
+    """A folder or file, relative to the workspace."""
     include: tuple[str, ...] = ()
-    """Globs as in a .gitignore; empty for all files."""
+    """Globs as in a `.gitignore`; empty means all files."""
     exclude: tuple[str, ...] = ()
-    """Globs as in a .gitignore."""
+    """Globs as in a `.gitignore`."""
     max_bytes: int = Field(default=200_000, ge=1)
-    """Bytes of content altogether."""
+    """Total bytes of content."""
     max_file_bytes: int = Field(default=100_000, ge=1)
-    """Bytes of one file; bigger ones are left out."""
+    """Bytes of one file; larger files are left out."""
 
 
-class FoundFile(Frozen):
+class FoundFile(Documented):
     """A file of the project."""
 
     path: str
-    """Relative to the root."""
+    """Relative to the workspace."""
     bytes: int
+    """Size."""
     lines: int
-    """0 for a binary file."""
+    """Number of lines; 0 for a binary file."""
     sha256: str
+    """Hash of the content."""
     content: str | None = None
-    """None for a binary file, which is every file that is not UTF-8 text."""
+    """The text; null for a binary file (any file that is not UTF-8)."""
 
 
-class LeftOut(Frozen):
+class LeftOut(Documented):
     """A file that is not in `files`, and why."""
 
     path: str
+    """Relative to the workspace."""
     bytes: int
+    """Size."""
     why: str
+    """The reason, for people."""
 
 
-class DiscoveryResult(Frozen):
+class DiscoveryResult(Documented):
     """What was found."""
 
     root: str
-    """What was collected, relative to the project's root."""
+    """The collected folder or file, relative to the workspace."""
     files: list[FoundFile]
-    """By path."""
+    """Sorted by path."""
     manifest: str
-    """One line for each file, also for those left out."""
+    """One line for each file, including files that are left out."""
     included_bytes: int
-    """Of all contents in `files`."""
+    """Total bytes of the contents in `files`."""
     estimated_tokens: int
-    """That these contents make in a prompt: an estimate, a token for each 4 bytes."""
+    """Estimate for the contents in a prompt: one token for each 4 bytes."""
     left_out: list[LeftOut]
+    """Files that are not in `files`."""
     complete: bool
-    """No file was left out for its size, for the budget or for being unreadable."""
+    """False if a file was left out because of its size or `max_bytes`, or was unreadable."""
 
 
 async def collect(value: DiscoveryInput | None, context: SkillContext) -> DiscoveryResult:
@@ -190,4 +197,9 @@ COLLECT = Skill[DiscoveryInput | None, DiscoveryResult](
     output=TypeAdapter(DiscoveryResult),
     run=collect,
     timeout=120.0,
+    errors={
+        FailureType.SKILL_REFUSED: "the path leads out of the workspace, or a glob is malformed",
+        FailureType.SKILL_FAILED: "nothing exists at the path, or the result exceeds "
+        "1,500,000 bytes",
+    },
 )

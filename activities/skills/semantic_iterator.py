@@ -22,6 +22,7 @@ from activities.changes.change import Change, repeated
 from activities.changes.change_blocks import BEGIN, Found, has_blocks, parse_blocks
 from activities.changes.diff import parse_diff, parse_new_file
 from activities.changes.diff_header import DiffProblem
+from activities.contracts import FailureType
 from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal, faults
 
 Format = Literal["auto", "change_blocks", "json"]
@@ -32,17 +33,14 @@ _FENCED = re.compile(r"^```(?:json)?[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re
 
 
 class ModelOutput(BaseModel):
-    """A model's answer, or the data object of an agent that carries one.
+    """A model's answer, or the data of an agent that contains one. Other keys are ignored."""
 
-    Other keys of the object are its own affair and are not looked at.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
 
     content: JsonValue = Field(validation_alias=AliasChoices("content", "changes", "text"))
-    """Text in one of the formats, or changes as JSON; also taken as `changes` or `text`."""
+    """Text in one of the formats, or changes as JSON."""
     format: Format = "auto"
-    """`auto`: change blocks if there are any, else JSON."""
+    """How to read a text. `auto`: change blocks if it has any, else JSON."""
 
 
 IteratorInput = str | list[JsonValue] | Change | ModelOutput
@@ -175,4 +173,10 @@ INITIALIZE = Skill[IteratorInput, list[Change]](
     input=TypeAdapter(IteratorInput),
     output=TypeAdapter(list[Change]),
     run=initialize,
+    errors={
+        FailureType.SKILL_REFUSED: "a change names a file outside the workspace, or a protected "
+        "file",
+        FailureType.SKILL_FAILED: "the answer is not a list of changes; the message lists every "
+        "problem",
+    },
 )

@@ -202,6 +202,8 @@ class Skill(Generic[In, Out]):
     """Seconds for one attempt."""
     retries: int = 2
     """Additional attempts after the first."""
+    errors: Mapping[str, str] = field(default_factory=dict[str, str])
+    """`{failure type: when the skill fails with it}`."""
 
     def contract(self) -> SkillContract:
         """The promise as data, for documents, compilers and people."""
@@ -213,6 +215,7 @@ class Skill(Generic[In, Out]):
             output_schema=self.output.json_schema(mode="serialization"),
             timeout=self.timeout,
             retries=self.retries,
+            errors=dict(self.errors),
         )
 
     def _typed(self, value: JsonValue) -> In:

@@ -26,6 +26,8 @@ class SkillContract(Frozen):
     """Seconds for one attempt."""
     retries: int = 2
     """Additional attempts after the first."""
+    errors: dict[str, str] = Field(default_factory=dict[str, str])
+    """`{failure type: when this skill fails with it}`."""
 
 
 class Capabilities(Frozen):

@@ -1,0 +1,175 @@
+"""`python -m coterie.documents.skills_page > docs/skills.md`: every skill, from its contract."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+from activities.skills.skill_contracts import known_contracts
+from coterie.text.durations import duration
+from dsl.checks.contract_problems import ALSO
+from dsl.model.capabilities import Effect, SkillContract
+from dsl.values import Json
+
+_HEAD = """\
+# Skills
+
+After this page you can call every skill that Coterie ships: you know what each one takes, what it
+returns, and how it fails.
+
+Call a skill from an `execution_plan` with a [`skill` step](steps.md#skill), or let a model call it
+as a [tool](language.md#a-tool). `coterie validate` checks the input against the contract before
+a run starts. This page is generated from the contracts:
+`python -m coterie.documents.skills_page > docs/skills.md`.
+
+All paths are relative to the worker's `workspace`. Skills that read and change files never leave
+it, and never touch `.git` or `.coterie`. What a command may reach depends on
+[its sandbox](operating.md#commands).
+"""
+
+_ERRORS = """\
+## Errors of every skill
+
+A failed step carries the type in `tasks.NAME.error.type`; `catch` and `retry.errors` select by it.
+See [all failure types](steps.md#types-of-failure).
+"""
+
+_SHARED: dict[str, str] = {
+    "SkillRefused": "the input does not fit the contract; the same call is always refused",
+    "SkillFailed": "the skill could not do its work, the system reported an error, or the result "
+    "exceeds 1,500,000 bytes",
+    "Timeout": "no attempt ended within the timeout",
+    "StaleAttempt": "the server did not confirm that the attempt still counts; "
+    "the skill did nothing",
+    "RequestTooLarge": "the input exceeds "
+    "[what may travel in a run](operating.md#how-large-values-may-be)",
+    "RepeatedCall": "the same call returned the same result four times in one loop",
+    "Rejected": "the step has `requires_approval`, and a person rejected it",
+    "NotDecided": "the step has `requires_approval`, and nobody decided in time",
+}
+"""Errors that the activity and the interpreter add to those of a contract."""
+
+_EFFECTS: dict[Effect, str] = {
+    "read": "`read`: changes nothing. Coterie may repeat it.",
+    "idempotent": "`idempotent`: a repeated call has the same result. Coterie may repeat it.",
+    "once": "`once`: Coterie never repeats it. See "
+    "[what must not happen twice](steps.md#what-must-not-happen-twice).",
+}
+
+
+def skills_page(contracts: Mapping[str, SkillContract]) -> str:
+    """Render the reference of all skills as Markdown."""
+    ordered = [contracts[name] for name in sorted(contracts)]
+    taken = _objects(contract.input_schema for contract in ordered)
+    given = _objects(contract.output_schema for contract in ordered)
+    return "\n".join(
+        [
+            _HEAD,
+            *(_skill(contract) for contract in ordered),
+            _ERRORS,
+            _errors(_SHARED),
+            "## Objects\n\nValues that the tables above refer to.\n",
+            *(
+                f"### {name}\n\n{one['description']}\n\n{_table(one, is_input=name in taken)}"
+                for name, one in sorted({**given, **taken}.items())
+            ),
+        ]
+    )
+
+
+def _objects(schemas: Iterable[Json]) -> dict[str, Json]:
+    """`{name: schema}` of the objects that schemas define."""
+    return {
+        name: _mapping(one)
+        for schema in schemas
+        for name, one in _mapping(schema.get("$defs")).items()
+        if "properties" in _mapping(one)
+    }
+
+
+def _skill(contract: SkillContract) -> str:
+    attempts = contract.retries + 1
+    lines = [
+        f"## {contract.name}",
+        contract.description,
+        f"Effect {_EFFECTS[contract.effect]} "
+        f"Timeout of one attempt: {duration(contract.timeout)}. "
+        f"Attempts by default: {attempts}.",
+        _value("Input", contract.input_schema, is_input=True),
+        _value("Output", contract.output_schema, is_input=False),
+        "**Errors**",
+        _errors(contract.errors),
+    ]
+    return "\n\n".join(lines)
+
+
+def _errors(errors: Mapping[str, str]) -> str:
+    return _rows(("Type", "Meaning"), [(f"`{kind}`", when) for kind, when in errors.items()])
+
+
+def _value(title: str, schema: Json, *, is_input: bool) -> str:
+    """An input or an output: its table, or which values it may be."""
+    if "properties" in schema:
+        return f"**{title}**\n\n{_table(schema, is_input=is_input)}".rstrip("\n")
+    return f"**{title}**: {_type(schema)}."
+
+
+def _table(schema: Json, *, is_input: bool) -> str:
+    """The keys of an object; an output always has all of them, so it needs no defaults."""
+    rows = [
+        (f"`{name}`", _type(one), _meaning(one), _default(name, one, schema))
+        for name, one in _properties(schema)
+    ]
+    head = ("Key", "Type", "Meaning", "Default")
+    return _rows(head, rows) if is_input else _rows(head[:3], [row[:3] for row in rows])
+
+
+def _properties(schema: Json) -> Iterator[tuple[str, Json]]:
+    for name, one in _mapping(schema.get("properties")).items():
+        yield name, _mapping(one)
+
+
+def _meaning(schema: Json) -> str:
+    also = [f"`{name}`" for name in cast("list[str]", schema.get(ALSO, []))]
+    text = str(schema.get("description", ""))
+    return f"{text} Also accepted as {' or '.join(also)}.".strip() if also else text
+
+
+def _default(name: str, schema: Json, of: Json) -> str:
+    if name in cast("list[str]", of.get("required", [])):
+        return "required"
+    value = schema.get("default")
+    return "-" if value in (None, "", []) else f"`{value}`"
+
+
+def _type(schema: Json) -> str:
+    """A schema in a few words; objects by their names, linked to their tables."""
+    match schema:
+        case {"$ref": str(reference)}:
+            name = reference.rpartition("/")[2]
+            return "any JSON" if name == "JsonValue" else f"[{name}](#{name.lower()})"
+        case {"anyOf": list(options)}:
+            return " or ".join(_type(_mapping(one)) for one in options)
+        case {"enum": list(values)}:
+            return " or ".join(f"`{value}`" for value in values)
+        case {"type": "array", "items": items}:
+            return f"list of {_type(_mapping(items))}"
+        case {"type": str(kind)}:
+            return kind
+        case _:
+            return "any JSON"
+
+
+def _rows(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(
+        f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in line)} |\n"
+        for line in lines
+    )
+
+
+def _mapping(value: object) -> Json:
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(skills_page(known_contracts()))

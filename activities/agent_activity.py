@@ -26,7 +26,7 @@ from activities.contracts import (
 )
 from activities.factory import AgentFactory, AgentTypes
 from activities.heartbeats import heartbeating
-from activities.metering import Meter, Metered
+from activities.metering import Meter, MeteredProviders
 from activities.providers.provider_failures import ProviderFailure, to_application_error
 from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable
 from activities.storage.conversations import Conversations, OpenConversation
@@ -34,7 +34,7 @@ from activities.user_code.child_pool import UserCode, UserCodeTimeout
 from dsl.model.plan import Persona
 from dsl.values import Json
 
-LARGEST_RESPONSE = 1_500_000
+MAX_RESPONSE_SIZE = 1_500_000
 """Bytes of JSON. Temporal takes 2 MiB; a larger result would fail after the work is paid for."""
 
 
@@ -159,7 +159,7 @@ class AgentActivities:
             info = activity.info()
             key, limit = f"{info.workflow_run_id}/{info.activity_id}", info.start_to_close_timeout
         return AgentServices(
-            providers=Metered(self._providers, meter),
+            providers=MeteredProviders(self._providers, meter),
             call_skill=self._call_skill,
             label=label,
             key=key,
@@ -240,11 +240,11 @@ def _sendable(response: object, request: AgentRequest, meter: Meter) -> AgentRes
     except ValueError as error:
         return _instead(response, FailureType.AGENT_FAILED,
                         f"{where}: its agent's answer is not JSON: {error}")  # fmt: skip
-    if size > LARGEST_RESPONSE:
+    if size > MAX_RESPONSE_SIZE:
         return _instead(
             response,
             FailureType.ANSWER_TOO_LARGE,
-            f"{where}: the answer has {size:,} bytes, more than the {LARGEST_RESPONSE:,} that "
+            f"{where}: the answer has {size:,} bytes, more than the {MAX_RESPONSE_SIZE:,} that "
             "may travel in a run; ask for less, or let a skill write it to a file",
         )
     return response

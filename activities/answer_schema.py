@@ -25,12 +25,12 @@ from dsl.json_schema.patterns import schema_pattern
 from dsl.json_schema.schema_problems import static_fault, subschemas
 from dsl.values import Json
 
-MOST_ERRORS = 10
+MAX_ERRORS = 10
 """How many errors are told of one value."""
 
-_MOST_LOOKED_AT = 200
-_LONGEST_ERROR = 240
-_MOST_WORK = 100_000
+_MAX_CHECKED = 200
+_MAX_ERROR_LENGTH = 240
+_MAX_WORK = 100_000
 """Words that are looked at, and what the dear ones of them cost."""
 _OWN_REFERENCE = re.compile(r"#|#/(\$defs|definitions)/[^/%]+|#[A-Za-z_][\w.-]*")
 
@@ -47,9 +47,9 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
     """
     try:
         validator = _validator(json.dumps(schema))
-        _WORK.set([_MOST_WORK])
+        _WORK.set([_MAX_WORK])
         errors = cast("Iterator[ValidationError]", cast("Any", validator).iter_errors(value))
-        found = list(islice(errors, _MOST_LOOKED_AT))
+        found = list(islice(errors, _MAX_CHECKED))
     except Unresolvable as error:
         missing: str = getattr(error, "anchor", error.ref)
         raise SchemaFault(f"it refers to '#{missing}', which is not in it") from None
@@ -57,7 +57,7 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
         raise SchemaFault("it refers to itself without end") from None
     found.sort(key=lambda error: [str(part) for part in error.absolute_path])
     told = list(dict.fromkeys(map(_told, found)))
-    return [*told[:MOST_ERRORS], "and others"] if len(told) > MOST_ERRORS else told
+    return [*told[:MAX_ERRORS], "and others"] if len(told) > MAX_ERRORS else told
 
 
 def schema_fault(schema: Json) -> str | None:
@@ -195,7 +195,7 @@ def _told(error: ValidationError) -> str:
 
 def _short(message: str) -> str:
     """The message with its middle left out when it quotes a large value."""
-    if len(message) <= _LONGEST_ERROR:
+    if len(message) <= _MAX_ERROR_LENGTH:
         return message
-    half = _LONGEST_ERROR // 2
+    half = _MAX_ERROR_LENGTH // 2
     return f"{message[:half]} … {message[-half:]}"

@@ -15,13 +15,13 @@ from pydantic import JsonValue
 from activities.answer_schema import schema_errors
 from dsl.values import Json
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """How deep an answer may be nested; what is deeper breaks those who read it later."""
 
 _BRACKET = re.compile(r"[\[\]{}]")
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _FENCE = re.compile(r"^ {0,3}```[^`\n]*$", re.MULTILINE)
-_MOST_BRACKETS = 1000  # in prose; each costs a look at the whole text
+_MAX_BRACKETS = 1000  # in prose; each costs a look at the whole text
 _NO_CHARACTER = "the answer holds half of a surrogate pair, which is no character"
 
 
@@ -113,7 +113,7 @@ def _values_in(text: str) -> list[JsonValue]:
         except ValueError as error:
             broken.append(error)
             end = _balanced_end(text, bracket.start())
-            if end is None or len(broken) > _MOST_BRACKETS:
+            if end is None or len(broken) > _MAX_BRACKETS:
                 raise broken[0] from None
             position = end
     if broken and not found:
@@ -140,15 +140,15 @@ def _why(error: ValueError | RecursionError) -> str:
             near = error.doc[max(0, error.pos - 20) : error.pos + 20]
             return f"{error.msg} at line {error.lineno} column {error.colno}, near {near!r}"
         case RecursionError():
-            return f"it is nested deeper than {DEEPEST} levels"
+            return f"it is nested deeper than {MAX_DEPTH} levels"
         case _:
             return str(error)
 
 
 def _sound(value: JsonValue, text: str) -> JsonValue:
     """The value that was read from the text, if every reader of JSON can read it."""
-    if _depth(value) > DEEPEST:
-        raise _Unsound(f"the answer is nested deeper than {DEEPEST} levels")
+    if _depth(value) > MAX_DEPTH:
+        raise _Unsound(f"the answer is nested deeper than {MAX_DEPTH} levels")
     # Only an escape can make half a character; without one, the text itself tells.
     if not _is_unicode(json.dumps(value, ensure_ascii=False) if "\\u" in text else text):
         raise _Unsound(_NO_CHARACTER)

@@ -144,7 +144,7 @@ def _handed_on() -> Spent | None:
         return None  # of another version of this worker
 
 
-class Metered:
+class MeteredProviders:
     """Providers whose every call the meter sees."""
 
     def __init__(self, providers: ProviderAccess, meter: Meter) -> None:

@@ -25,7 +25,7 @@ from activities.providers.http_statuses import retry_after
 from activities.workspace.command_start import environment_of
 from dsl.errors import listed
 
-_LONGEST_WAIT = 60.0
+_MAX_WAIT = 60.0
 """Seconds: of a receiver's own wish to wait, no more is granted."""
 
 
@@ -42,7 +42,7 @@ class Webhook:
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeCommand:
+class NotificationCommand:
     """A command that reads JSON from its standard input."""
 
     run: tuple[str, ...]
@@ -50,10 +50,10 @@ class NoticeCommand:
     env: tuple[str, ...] = ()
 
 
-Channel = Webhook | NoticeCommand
+Channel = Webhook | NotificationCommand
 
 
-class NotTold(Exception):
+class NotificationFailed(Exception):
     """Nobody was told; the message names no address and no secret."""
 
     def __init__(self, message: str, *, may_pass: bool = True, wait: float | None = None) -> None:
@@ -62,7 +62,7 @@ class NotTold(Exception):
         super().__init__(message)
 
 
-class NoticeActivities:
+class NotificationActivities:
     """Tells people through the channels of one worker."""
 
     def __init__(
@@ -82,8 +82,8 @@ class NoticeActivities:
         try:
             async with heartbeating():
                 await self._told(notice)
-        except NotTold as error:
-            wait = None if error.wait is None else min(error.wait, _LONGEST_WAIT)
+        except NotificationFailed as error:
+            wait = None if error.wait is None else min(error.wait, _MAX_WAIT)
             raise ApplicationError(
                 str(error), type="NotTold", non_retryable=not error.may_pass,
                 next_retry_delay=None if wait is None else timedelta(seconds=wait),
@@ -95,16 +95,16 @@ class NoticeActivities:
         match channel:
             case None:
                 known = listed(self._channels) or "none"
-                raise NotTold(
+                raise NotificationFailed(
                     f"this worker has no channel {notice.channel!r}; it has: {known}",
                     may_pass=False,
                 )
             case Webhook():
                 await _post(channel, notice, body)
-            case NoticeCommand():
+            case NotificationCommand():
                 await self._run(channel, notice, body)
 
-    async def _run(self, command: NoticeCommand, notice: Notice, body: bytes) -> None:
+    async def _run(self, command: NotificationCommand, notice: Notice, body: bytes) -> None:
         seen = environment_of(command.env, self._environment)
         try:
             ended = await run_group(
@@ -112,20 +112,22 @@ class NoticeActivities:
                 seconds=command.timeout, output=BoundedOutput(), given=body,
             )  # fmt: skip
         except NotStarted as error:
-            raise NotTold(
+            raise NotificationFailed(
                 f"the command of {notice.channel!r} cannot be started: {error}", may_pass=False
             ) from None
         if ended.timed_out:
-            raise NotTold(
+            raise NotificationFailed(
                 f"the command of {notice.channel!r} did not end within {command.timeout:g} s"
             )
         if ended.exit_code != 0:
-            raise NotTold(f"the command of {notice.channel!r} ended with code {ended.exit_code}")
+            raise NotificationFailed(
+                f"the command of {notice.channel!r} ended with code {ended.exit_code}"
+            )
 
 
 async def _post(webhook: Webhook, notice: Notice, body: bytes) -> None:
     if webhook.url is None or webhook.missing is not None:
-        raise NotTold(
+        raise NotificationFailed(
             f"the channel {notice.channel!r} needs the environment variable {webhook.missing}, "
             "which is not set on this worker", may_pass=False,
         )  # fmt: skip
@@ -138,13 +140,13 @@ async def _post(webhook: Webhook, notice: Notice, body: bytes) -> None:
             answer = await client.post(webhook.url, content=body, headers=headers)
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         # its words may hold the address, and the address may hold a secret
-        raise NotTold(
+        raise NotificationFailed(
             f"the webhook of {notice.channel!r} cannot be reached: {type(error).__name__}"
         ) from None
     if answer.is_success:
         return
     status = answer.status_code
-    raise NotTold(
+    raise NotificationFailed(
         f"the webhook of {notice.channel!r} answered {status}",
         may_pass=status in (408, 409, 425, 429) or status >= 500,
         wait=retry_after({name.lower(): value for name, value in answer.headers.items()}),

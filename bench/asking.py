@@ -4,7 +4,7 @@ from pydantic import BaseModel, JsonValue
 from temporalio import activity
 
 from activities.heartbeats import heartbeating
-from activities.providers.provider import Message, ModelProvider, ModelRequest
+from activities.providers.provider import ModelMessage, ModelProvider, ModelRequest
 
 
 class Turn(BaseModel):
@@ -57,7 +57,7 @@ class Asking:
             completion = await self._provider.complete(
                 ModelRequest(
                     model=turn.model,
-                    messages=(Message("user", prompt),),
+                    messages=(ModelMessage("user", prompt),),
                     system=turn.system,
                     max_tokens=turn.max_tokens,
                     temperature=turn.temperature,

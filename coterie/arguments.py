@@ -17,7 +17,7 @@ from coterie.text.problems import counted
 from dsl.errors import InvalidDocument, Problem
 from dsl.finite import non_finite
 from dsl.paths import parse, put
-from dsl.sizes import LONGEST_BY, LONGEST_NAME, LONGEST_WHY
+from dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from dsl.source.yaml_reader import read
 from dsl.values import Json, seconds
 
@@ -35,9 +35,9 @@ def at_most(characters: int) -> Callable[[str], str]:
     return given
 
 
-who = at_most(LONGEST_BY)
-reason = at_most(LONGEST_WHY)
-name_given = at_most(LONGEST_NAME)
+who = at_most(MAX_BY_LENGTH)
+reason = at_most(MAX_WHY_LENGTH)
+name_given = at_most(MAX_NAME_LENGTH)
 
 
 def add_target(parser: ArgumentParser) -> None:
@@ -131,7 +131,7 @@ def duration_given(text: str) -> float:
     return float(given)
 
 
-def tell_warnings(target: str, warnings: Sequence[Problem]) -> None:
+def print_warnings(target: str, warnings: Sequence[Problem]) -> None:
     """That there are some; a run does not wait for them."""
     if warnings:
         note(f"{target}: {counted(len(warnings), 'warning')}, see `coterie validate {target}`")

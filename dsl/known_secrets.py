@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from dsl.redaction import HIDDEN, names_secret, without_shapes
 
-_SHORTEST = 8
+_MIN_LENGTH = 8
 """Characters of a value that is one; what is shorter stands in too many texts."""
 _WINDOW = 12
 """So many characters in a row of a longer value give it away."""
@@ -20,12 +20,12 @@ class KnownSecrets:
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._windows: dict[int, set[str]] = {}
         for value in values:
-            for part in _telling(value.strip()):
+            for part in _notification(value.strip()):
                 for form in (part, *_encoded(part)):
                     self._add(form)
 
     def _add(self, form: str) -> None:
-        if len(form) < _SHORTEST:
+        if len(form) < _MIN_LENGTH:
             return
         width = min(len(form), _WINDOW)
         windows = self._windows.setdefault(width, set())
@@ -65,7 +65,7 @@ def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(value for name, value in environment.items() if names_secret(name))
 
 
-def _telling(value: str) -> tuple[str, ...]:
+def _notification(value: str) -> tuple[str, ...]:
     """The parts of a value that nobody may see: of an address its password, path and query."""
     if "://" not in value:
         return (value,)

@@ -54,7 +54,7 @@ def names_secret(key: str) -> bool:
 
 def redacted(text: str) -> str:
     """A sentence without what looks like a secret in it."""
-    return _without(text, [*_shapes(text), *_told_values(text)])[0]
+    return _without(text, [*_shapes(text), *_values_text(text)])[0]
 
 
 def without_shapes(text: str) -> str:
@@ -83,7 +83,7 @@ def _shapes(text: str) -> Iterator[Span]:
     return (match.span() for match in _SHAPES.finditer(text))
 
 
-def _told_values(text: str) -> Iterator[Span]:
+def _values_text(text: str) -> Iterator[Span]:
     """Values in a sentence; what follows a quoted key there may also be the sentence itself."""
     for match in _KEY.finditer(text):
         if names_secret(match["key"]):

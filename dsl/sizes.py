@@ -7,7 +7,7 @@ from pydantic_core import to_json
 from dsl.errors import ValueTooLarge
 from dsl.values import JsonValue
 
-LARGEST = 2_000_000
+MAX_VALUE_SIZE = 2_000_000
 """Bytes of JSON of anything that travels: a request, an answer, a message, a result, the state of a
 run that continues as new. Temporal takes 2 MiB; one number for all is one to know."""
 
@@ -50,23 +50,23 @@ def exceeds(values: Iterable[JsonValue], most: int) -> bool:
     return False
 
 
-MOST_SHOWN = 500_000
+MAX_SHOWN = 500_000
 """Bytes of JSON of what a request shows to a person: several of them make one answer."""
 
-MOST_SIGNALLED = 1_000_000
+MAX_SIGNALLED = 1_000_000
 """Bytes of JSON of the signals of one name that nobody has taken yet."""
 
-LONGEST_BY = 200
+MAX_BY_LENGTH = 200
 """Characters of who says something to a run, which keeps it and tells it again."""
 
-LONGEST_WHY = 10_000
+MAX_WHY_LENGTH = 10_000
 """Of the reason."""
 
-LONGEST_NAME = 500
+MAX_NAME_LENGTH = 500
 """Of what it is about: a request, a task, a team."""
 
 
-def too_large(value: JsonValue, what: str, most: int = LARGEST) -> str | None:
+def too_large(value: JsonValue, what: str, most: int = MAX_VALUE_SIZE) -> str | None:
     """Why a value is too large to travel, or None."""
     if value is None or isinstance(value, int | float):
         return None
@@ -76,7 +76,7 @@ def too_large(value: JsonValue, what: str, most: int = LARGEST) -> str | None:
     return None if size <= most else f"{what} has {size:,} bytes, and {most:,} are allowed"
 
 
-def check_size(value: JsonValue, what: str, most: int = LARGEST) -> None:
+def check_size(value: JsonValue, what: str, most: int = MAX_VALUE_SIZE) -> None:
     """Refuse a value that could not travel.
 
     Raises:

@@ -7,8 +7,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from pydantic_core import PydanticCustomError
 
 __all__ = [
-    "LONGEST", "Form", "Frozen", "Json", "JsonValue", "NodePath", "Seconds", "Segment", "Timeout",
-    "misfit",
+    "MAX_DURATION", "Form", "Frozen", "Json", "JsonValue", "NodePath", "Seconds", "Segment",
+    "Timeout", "misfit",
 ]  # fmt: skip
 
 Json = dict[str, JsonValue]
@@ -58,14 +58,18 @@ def seconds(value: object) -> object:
     return sum(float(number) * _UNIT[unit] for number, unit in parts)
 
 
-LONGEST = 36_500 * 86_400.0
+MAX_DURATION = 36_500 * 86_400.0
 """A hundred years in seconds: more than any clock, timer or date of a run can take."""
 
-Seconds = Annotated[float, BeforeValidator(seconds), Field(ge=0, le=LONGEST, allow_inf_nan=False)]
+Seconds = Annotated[
+    float, BeforeValidator(seconds), Field(ge=0, le=MAX_DURATION, allow_inf_nan=False)
+]
 """A duration in seconds; in YAML also `90s`, `5m`, `1h30m`, `2d`."""
 
-LONGEST_COMMAND = 3600.0
+MAX_COMMAND_TIMEOUT = 3600.0
 """Seconds that a named command of a worker may take at most."""
 
-Timeout = Annotated[float, BeforeValidator(seconds), Field(gt=0, le=LONGEST, allow_inf_nan=False)]
+Timeout = Annotated[
+    float, BeforeValidator(seconds), Field(gt=0, le=MAX_DURATION, allow_inf_nan=False)
+]
 """A duration in which something has to happen, so more than none; written like Seconds."""

@@ -18,13 +18,13 @@ from dsl.model.outcomes import Failure
 from dsl.model.plan import Collect
 from dsl.paths import Path, parse
 from dsl.values import Json
-from workflows.core.location import Interpreter, Place, RunLeft
+from workflows.core.location import Interpreter, Location, RunLeft
 from workflows.core.memory import Fork, Routed, Track
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.trail_causes import Failed, TrailCause
 
 
-def fork(place: Place, track: Track, route: Route, scope: Scope) -> None:
+def fork(place: Location, track: Track, route: Route, scope: Scope) -> None:
     """Begin the branches of the visit at this place; the track waits for them."""
     branches = route.next_team if isinstance(route.next_team, tuple) else ()
     rule = route.rule
@@ -109,7 +109,7 @@ async def _follow(branch: str, parent: str, child: Track, interpreter: Interpret
 
 
 def _meet(name: str, track: Track, forked: Fork, children: dict[str, Track], scope: Scope) -> None:
-    place = Place(name, track.routed.from_team or "", 0, "", "")
+    place = Location(name, track.routed.from_team or "", 0, "", "")
     for branch, child in children.items():
         if child.end == "running":
             child.end = "cancelled"
@@ -163,7 +163,7 @@ def leave(name: str, track: Track, forked: Fork, away: RunLeft, scope: Scope) ->
     track.fork = None
     track.team = away.team
     track.routed = Routed("redirected", away.cause, left)
-    Place(name, left or "", forked.visit, "", "").note(
+    Location(name, left or "", forked.visit, "", "").note(
         scope, "route", away.cause, status="success", next_team=away.team
     )
 

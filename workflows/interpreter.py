@@ -19,7 +19,7 @@ from dsl.model.terms import AskTerms
 from dsl.sizes import check_size
 from workflows.approvals.approval_wait import ask
 from workflows.control.pause_and_amend import amend, give_up, note, sent_on
-from workflows.core.location import Place, Redirected, Returned, RunLeft
+from workflows.core.location import Location, Redirected, Returned, RunLeft
 from workflows.core.memory import Fork, Frame, Routed, Track
 from workflows.core.messages import RedirectInput
 from workflows.core.results import RunFailed, failed_result, result
@@ -30,7 +30,7 @@ from workflows.core.views import TeamResult
 from workflows.fan_out import fork, gathered, join, leave
 from workflows.sequence import run_steps
 
-_MOST_SEEN = 1000
+_MAX_SEEN = 1000
 """Contexts of a team's visits that are held against the next: no cycle is longer."""
 
 _SORTED = json.JSONEncoder(sort_keys=True)
@@ -47,7 +47,7 @@ async def run(scope: Scope) -> TeamResult:
         await TeamInterpreter(scope).follow(MAIN)
     except TeamError as error:
         give_up(scope.state, scope.now())
-        place = Place(MAIN, main.team or "", main.visit, "", "")
+        place = Location(MAIN, main.team or "", main.visit, "", "")
         place.note(scope, "route", run_ended(error), status=type(error).__name__)
         raise RunFailed(failed_result(scope, error), error) from error
     give_up(scope.state, scope.now())
@@ -62,7 +62,7 @@ class TeamInterpreter:
         self._personas: dict[tuple[str | None, str | None], Persona] = {}
 
     async def run_steps(
-        self, steps: Sequence[Step], place: Place, *, part: str = "", stop: bool = True
+        self, steps: Sequence[Step], place: Location, *, part: str = "", stop: bool = True
     ) -> Outcome:
         """Run the steps in order, from where the block stands."""
         return await run_steps(steps, place, self.scope, self, part=part, stop=stop)
@@ -115,7 +115,7 @@ class TeamInterpreter:
                     if self._sent_on(team, name, track):
                         return
             track.visit = _enter(team, name, track, scope)
-        place = Place(name, team.id, track.visit, f"{name}:{team.id}#{track.visit}", "")
+        place = Location(name, team.id, track.visit, f"{name}:{team.id}#{track.visit}", "")
         frame = place.frame(scope)
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
@@ -154,7 +154,7 @@ class TeamInterpreter:
         state.redirect = None
         return True
 
-    async def _worked(self, team: Team, place: Place, frame: Frame) -> Route | None:
+    async def _worked(self, team: Team, place: Location, frame: Frame) -> Route | None:
         """Run the team's steps; where to go, if they leave it otherwise than by its routing."""
         try:
             steps = run_steps(
@@ -229,7 +229,7 @@ def _enter(team: Team, name: str, track: Track, scope: Scope) -> int:
     state = scope.state
     visit = state.visits.get(team.id, 0) + 1
     # Before it counts: whoever looks on has the state in which the visit can begin again.
-    Place(name, team.id, visit, "", "").note(scope, "team", track.routed.cause)
+    Location(name, team.id, visit, "", "").note(scope, "team", track.routed.cause)
     state.teams_run += 1
     state.visits[team.id] = visit
     return visit
@@ -244,7 +244,7 @@ async def _progress(team: Team, name: str, track: Track, scope: Scope) -> None:
         problem: LimitExceeded = non_progressing(team)
         if scope.plan.limits.no_progress != "ask":
             raise problem
-        place = Place(name, team.id, state.visits[team.id], "", "no_progress")
+        place = Location(name, team.id, state.visits[team.id], "", "no_progress")
         terms = scope.plan.limits.no_progress_terms or AskTerms()
         question = terms.prompt or f"{problem}. Shall it run all the same?"
         try:
@@ -255,4 +255,4 @@ async def _progress(team: Team, name: str, track: Track, scope: Scope) -> None:
             raise problem
     else:
         seen.append(mark)
-        del seen[:-_MOST_SEEN]
+        del seen[:-_MAX_SEEN]

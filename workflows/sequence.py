@@ -8,12 +8,12 @@ from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.steps import AgentStep, Retry, SkillStep, Step, ToolStep
-from dsl.values import LONGEST
+from dsl.values import MAX_DURATION
 from workflows.agents.collected_files import found_by
 from workflows.approvals.failed_steps import accepted
 from workflows.control.cancellation import begin_to_stop
-from workflows.core.location import Interpreter, Place, Skipped
-from workflows.core.memory import Block
+from workflows.core.location import Interpreter, Location, Skipped
+from workflows.core.memory import StepProgress
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.trail_causes import Failed, StepStated, TrailCause, WhenAsked
 from workflows.skipped_steps import skip_within
@@ -27,7 +27,7 @@ _CANCELLED = StepStated("run_cancelled")
 
 async def run_steps(
     steps: Sequence[Step],
-    place: Place,
+    place: Location,
     scope: Scope,
     interpreter: Interpreter,
     *,
@@ -78,7 +78,7 @@ def _stops(step: Step, outcome: Outcome) -> bool:
 
 
 async def _run_step(
-    step: Step, place: Place, scope: Scope, interpreter: Interpreter, block: Block
+    step: Step, place: Location, scope: Scope, interpreter: Interpreter, block: StepProgress
 ) -> Outcome:
     """One step with its condition and its attempts; the trail tells how it ended.
 
@@ -133,7 +133,9 @@ async def _run_step(
     return outcome
 
 
-def _condition(step: Step, place: Place, scope: Scope) -> tuple[TrailCause | None, Outcome | None]:
+def _condition(
+    step: Step, place: Location, scope: Scope
+) -> tuple[TrailCause | None, Outcome | None]:
     """What the step's `when` found, and what the step comes to when it does not hold."""
     if step.when is None:
         return None, None
@@ -148,7 +150,7 @@ def _condition(step: Step, place: Place, scope: Scope) -> tuple[TrailCause | Non
         return Failed("when_failed", failure), Outcome("failure", error=failure)
 
 
-async def _tried(step: Step, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def _tried(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
     """The step with all the attempts that it says."""
     if step.retry is None:
         return await _attempt(step, place, scope, interpreter)
@@ -156,7 +158,7 @@ async def _tried(step: Step, place: Place, scope: Scope, interpreter: Interprete
 
 
 async def _attempts(
-    step: Step, retry: Retry, place: Place, scope: Scope, interpreter: Interpreter
+    step: Step, retry: Retry, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """The step, again as its `retry` says, while a further attempt can end otherwise."""
     block = place.block(scope, "attempts")
@@ -181,13 +183,13 @@ async def _attempts(
             place.close_block(scope, "attempts")
             return outcome
         place.note(scope, "step", Failed("failed", error), status="retried")
-        seconds = min(retry.interval * retry.backoff**block.next, LONGEST)
+        seconds = min(retry.interval * retry.backoff**block.next, MAX_DURATION)
         block.next += 1
         if seconds > 0:
             await _until_again(block, seconds, place, scope)
 
 
-async def _until_again(block: Block, seconds: float, place: Place, scope: Scope) -> None:
+async def _until_again(block: StepProgress, seconds: float, place: Location, scope: Scope) -> None:
     """Wait for the next attempt; what is left of it is kept when the run continues as new."""
     try:
         await scope.wait_until(
@@ -199,7 +201,7 @@ async def _until_again(block: Block, seconds: float, place: Place, scope: Scope)
     block.left = None
 
 
-async def _attempt(step: Step, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def _attempt(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
     """One attempt; what cannot be filled, or not be kept, is the step's own failure."""
     try:
         if step.timeout is None or _is_call(step):
@@ -227,7 +229,7 @@ def _is_call(step: Step) -> bool:
 
 
 async def _within(
-    seconds: float, step: Step, place: Place, scope: Scope, interpreter: Interpreter
+    seconds: float, step: Step, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """The step as a whole, stopped when its time is up."""
     ended: list[Outcome] = []

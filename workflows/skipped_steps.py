@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from dsl.model.outcomes import Outcome
 from dsl.model.step_walk import blocks, walk
 from dsl.model.steps import Step
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-def skip_steps(steps: Sequence[Step], place: Place, scope: Scope) -> None:
+def skip_steps(steps: Sequence[Step], place: Location, scope: Scope) -> None:
     """Let the steps, and all that they hold, read as skipped."""
     tasks = place.frame(scope).tasks
     for step, _ in walk(steps, ()):
         tasks[step.name] = Outcome.skipped()
 
 
-def skip_within(step: Step, place: Place, scope: Scope) -> None:
+def skip_within(step: Step, place: Location, scope: Scope) -> None:
     """Let all that a step holds read as skipped."""
     for steps, _ in blocks(step, ()):
         skip_steps(steps, place, scope)

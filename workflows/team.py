@@ -30,7 +30,7 @@ from dsl.errors import RunRefused, StateTooLarge, TeamError
 from dsl.finite import non_finite
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
-from dsl.sizes import LARGEST, exceeds
+from dsl.sizes import MAX_VALUE_SIZE, exceeds
 from dsl.values import Json
 from workflows import raw_plans
 from workflows.control.cancellation import stop
@@ -45,17 +45,17 @@ from workflows.core.state import RunState
 from workflows.core.views import TeamResult
 from workflows.handlers.board import LastBecause, board
 from workflows.handlers.early_messages import EarlySignals
-from workflows.handlers.message_handlers import People
-from workflows.handlers.query_handlers import Questions
+from workflows.handlers.message_handlers import MessageHandlers
+from workflows.handlers.query_handlers import QueryHandlers
 from workflows.handlers.start_checks import begin
 from workflows.interpreter import TeamInterpreter, run
 from workflows.temporal.durable_scope import DurableScope
 from workflows.unknown_messages import UnknownMessages
 
-MOST_EVENTS = 40_000
+MAX_EVENTS = 40_000
 """Of a history that could not be left; Temporal ends a run at 51,200."""
 
-MOST_BYTES = 40_000_000
+MAX_BYTES = 40_000_000
 """The same; Temporal ends a run at 50 MB."""
 
 HELD_EVENTS = 500
@@ -100,7 +100,7 @@ def _readable(text: str) -> str:
 
 
 @workflow.defn(name="TeamWorkflow", failure_exception_types=[TeamError])
-class TeamWorkflow(People, Questions, UnknownMessages):
+class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
     """One run of one plan."""
 
     @workflow.init
@@ -116,9 +116,9 @@ class TeamWorkflow(People, Questions, UnknownMessages):
         self._begun = False
         self._first_stretch: asyncio.Task[None] | None = None
         try:
-            if len(raw.payload.data) > LARGEST:
+            if len(raw.payload.data) > MAX_VALUE_SIZE:
                 raise RunRefused(
-                    f"the input has {len(raw.payload.data):,} bytes, and {LARGEST:,} are allowed"
+                    f"the input has {len(raw.payload.data):,} bytes; {MAX_VALUE_SIZE:,} are allowed"
                 )
             self.input = decoded(raw, TeamInput)
             self.plan = self.input.plan
@@ -151,7 +151,7 @@ class TeamWorkflow(People, Questions, UnknownMessages):
         last = LastBecause()
         scope = DurableScope(plan, self.state, lambda: board(plan, self.state, last))
         self.cut = scope.cut
-        scope.notifier.tell_again()
+        scope.notifier.notify_again()
         try:
             return await self._played(plan, scope)
         except asyncio.CancelledError:
@@ -237,14 +237,14 @@ class TeamWorkflow(People, Questions, UnknownMessages):
             RunFailed: this history is nearly at its end.
         """
         await _every_message_answered()
-        carried: RawValue | str = f"it has more than the {LARGEST:,} bytes that may travel"
-        if not exceeds(self.state.values(), 3 * LARGEST):  # else it takes seconds to encode
+        carried: RawValue | str = f"it has more than the {MAX_VALUE_SIZE:,} bytes that may travel"
+        if not exceeds(self.state.values(), 3 * MAX_VALUE_SIZE):  # else it takes seconds to encode
             carried = encoded(TeamInput(plan=plan, carried=self.state.carried()))
         if not isinstance(carried, str):
             workflow.continue_as_new(args=[carried])
         events = workflow.info().get_current_history_length()
         size = workflow.info().get_current_history_size()
-        if events > MOST_EVENTS or size > MOST_BYTES:
+        if events > MAX_EVENTS or size > MAX_BYTES:
             error = StateTooLarge(
                 f"this run has to continue with a new history (this one has {events:,} events and "
                 f"{size:,} bytes), and what it remembers cannot travel: {carried}"
@@ -259,7 +259,7 @@ class TeamWorkflow(People, Questions, UnknownMessages):
         """
         self.done = scope.done = True
         scope.show()
-        await scope.notifier.all_told()
+        await scope.notifier.all_reported()
         await _every_message_answered()
 
     async def _compiled(self) -> Plan:

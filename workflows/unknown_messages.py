@@ -17,11 +17,11 @@ from workflows.core.requests import MALFORMED
 UPDATES = ("amend", "decide", "redirect", "retry", "skip")
 QUERIES = ("cost", "events", "pending", "request", "result", "state", "status")
 
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 
 
 def _unknown(what: str, name: str, known: Sequence[str]) -> ApplicationError:
-    short = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+    short = name if len(name) <= _MAX_NAME_LENGTH else f"{name[:_MAX_NAME_LENGTH]}..."
     told = f"a run knows no {what} {short!r}; known are {listed(known)}"
     hint = nearest(short, known)
     message = f"{told}; {hint}" if hint else told

@@ -21,7 +21,7 @@ from activities.contracts import AgentError, AgentResponse, FailureType
 from activities.user_code.child_messages import (
     AgentCall,
     Answered,
-    Needs,
+    ConstructorNeeds,
     NoClass,
     NoSignature,
     NotAnAnswer,
@@ -112,7 +112,7 @@ class LegacyAgent(BaseAgent):
                 )
             case NoSignature():
                 raise AgentRefused(f"{self.path} does not say what its constructor takes")
-            case Needs(parameter=parameter):
+            case ConstructorNeeds(parameter=parameter):
                 offered = (*_WHOLE_CONFIG, "persona_config", "unique_name")
                 raise AgentRefused(
                     f"the constructor of {self.path} needs {parameter!r}; a legacy agent "

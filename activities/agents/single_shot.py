@@ -12,7 +12,7 @@ from activities.agents.refusals import AgentRefused
 from activities.answer_schema import schema_fault
 from activities.answers import AnswerProblem, parse_answer
 from activities.contracts import AgentError, AgentResponse, FailureType, Reask
-from activities.providers.provider import Completion, Message, ModelRequest
+from activities.providers.provider import Completion, ModelMessage, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
@@ -93,7 +93,7 @@ class GenericSingleShotAgent(BaseAgent):
             raise AgentRefused(f"output_schema of agent {self.unique_name!r}: {fault}")
         return self._get_prompt(inputs), self._get_system_message(inputs)
 
-    async def _earlier(self) -> tuple[Message, ...]:
+    async def _earlier(self) -> tuple[ModelMessage, ...]:
         conversation = self.services.conversation
         return () if conversation is None else await conversation.earlier()
 
@@ -111,7 +111,7 @@ class GenericSingleShotAgent(BaseAgent):
         return response.model_copy(update={"conversation": head})
 
     def _request(
-        self, persona: Persona, system: str | None, prompt: str, earlier: tuple[Message, ...]
+        self, persona: Persona, system: str | None, prompt: str, earlier: tuple[ModelMessage, ...]
     ) -> ModelRequest:
         return ModelRequest(
             model=self._resolve_model(),
@@ -160,9 +160,9 @@ class GenericSingleShotAgent(BaseAgent):
         return AgentResponse(success=True, data=result, usage=completion.usage, model=model)
 
 
-def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple[Message, ...]:
+def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple[ModelMessage, ...]:
     """The messages of a turn; of a re-ask, with the unusable answer and what is wrong with it."""
-    asked = Message("user", prompt)
+    asked = ModelMessage("user", prompt)
     if reask is None:
         return (asked,)
     again = [f"Your answer could not be used: {reask.problem}"]
@@ -171,8 +171,12 @@ def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple
     else:  # the provider tells the model the schema, in every call
         again.append("Answer again, in full, with one JSON value and nothing else.")
     if not reask.answer.strip():  # no provider takes an empty message
-        return (Message("user", "\n\n".join([prompt, *again])),)
-    return (asked, Message("assistant", reask.answer), Message("user", "\n\n".join(again)))
+        return (ModelMessage("user", "\n\n".join([prompt, *again])),)
+    return (
+        asked,
+        ModelMessage("assistant", reask.answer),
+        ModelMessage("user", "\n\n".join(again)),
+    )
 
 
 def _beginning(answer: str) -> str:

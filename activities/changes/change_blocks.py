@@ -29,7 +29,7 @@ _FIELD = re.compile(r"^\**(FILE|TYPE|DESCRIPTION|DIFF|CONTENT)\**:\**[ \t]*(.*)$
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ParsedBlocks:
     """What was read: the changes, and what is wrong with the others."""
 
     changes: list[tuple[str, Change]] = field(default_factory=list[tuple[str, Change]])
@@ -50,10 +50,10 @@ def has_blocks(text: str) -> bool:
     return any(line.rstrip() == BEGIN for line in text.split("\n"))
 
 
-def parse_blocks(text: str) -> Found:
+def parse_blocks(text: str) -> ParsedBlocks:
     """Every block of an answer, good or bad; nothing is left out silently."""
     blocks, problems = _split(text)
-    found = Found(problems=problems)
+    found = ParsedBlocks(problems=problems)
     for block in blocks:
         values, faults_here = _fields(block)
         name = _name(block, values)

@@ -32,11 +32,11 @@ _GUARDED = (".git/config", ".git/hooks")
 """What a person's own git would run later."""
 _EMPTY = Path(__file__).with_name("__init__.py")
 """A file without content; a device like /dev/null could not be opened there."""
-_LONGEST_TRIAL = 10.0
+_TRIAL_TIMEOUT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SandboxView:
     """What one command sees and may write, besides the system."""
 
     root: Path
@@ -59,12 +59,12 @@ class Bubblewrap:
 
     program: str
 
-    def wrapped(self, argv: Iterable[str], view: View) -> list[str]:
+    def wrapped(self, argv: Iterable[str], view: SandboxView) -> list[str]:
         """The command that runs a command so."""
         return [self.program, *_options(view), "--", *argv]
 
 
-def _options(view: View) -> Iterator[str]:
+def _options(view: SandboxView) -> Iterator[str]:
     yield from ("--unshare-all", "--die-with-parent", "--cap-drop", "ALL")
     if view.network:
         yield "--share-net"
@@ -96,7 +96,7 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", str(path), str(path))
 
 
-def _closed(view: View) -> Iterator[str]:
+def _closed(view: SandboxView) -> Iterator[str]:
     """What the worker trusts in the workspace.
 
     A folder above it becomes a mount as well: it could otherwise be renamed, and another put in
@@ -122,7 +122,7 @@ def _closed(view: View) -> Iterator[str]:
             yield from ("--ro-bind", str(_EMPTY), str(path))
 
 
-def _inside(view: View, paths: Iterable[Path]) -> set[Path]:
+def _inside(view: SandboxView, paths: Iterable[Path]) -> set[Path]:
     """Those that there are, below the root, as they really are."""
     real = {path.resolve() for path in paths if path.exists()}
     return {path for path in real if path != view.root and path.is_relative_to(view.root)}
@@ -170,12 +170,14 @@ def _problem(tried: Bubblewrap) -> str | None:
         root = Path(name).resolve()
         (root / "hidden").mkdir()
         (root / "kept").touch()
-        view = View(root, root, Path("/home/nobody"), (), (root / "kept",), (root / "hidden",))
+        view = SandboxView(
+            root, root, Path("/home/nobody"), (), (root / "kept",), (root / "hidden",)
+        )
         try:
             ended = subprocess.run(
                 tried.wrapped(["/bin/sh", "-c", "test ! -w kept && echo works"], view),
                 env={}, text=True, capture_output=True, stdin=subprocess.DEVNULL,
-                timeout=_LONGEST_TRIAL, check=False,
+                timeout=_TRIAL_TIMEOUT, check=False,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError) as error:
             return str(error)

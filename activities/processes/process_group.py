@@ -35,7 +35,7 @@ Limit = Literal["cpu", "memory", "processes", "output"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """What a command may use; it is ended when it uses more."""
 
     cpu: int = 3600
@@ -48,7 +48,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandEnd:
     """How a command ended."""
 
     exit_code: int | None
@@ -72,9 +72,9 @@ async def run_group(
     output: BoundedOutput,
     keeping: Sequence[int] = (),
     given: bytes | None = None,
-    limits: Limits | None = None,
+    limits: ProcessLimits | None = None,
     apart: bool = False,
-) -> Ended:
+) -> CommandEnd:
     """Run a command to its end, and end it when the time is over or the caller is cancelled.
 
     Args:
@@ -108,7 +108,7 @@ async def run_group(
         raise
 
 
-def _written(limits: Limits | None, *, apart: bool) -> str:
+def _written(limits: ProcessLimits | None, *, apart: bool) -> str:
     """The limits as `supervisor.py` reads them."""
     numbers = (
         (0, 0, 0, 0)
@@ -124,7 +124,7 @@ async def _run(
     output: BoundedOutput,
     most: int | None,
     stop: asyncio.Event,
-) -> Ended:
+) -> CommandEnd:
     begun = time.monotonic()
     process, status = await started
     flooded = asyncio.Event()
@@ -146,7 +146,7 @@ async def _run(
         await asyncio.wait(reasons)
         await _finish(process, reading)
         status.close()
-    return Ended(
+    return CommandEnd(
         exit_code=status.exit_code(),
         timed_out=timed_out,
         seconds=round(time.monotonic() - begun, 3),

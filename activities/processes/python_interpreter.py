@@ -14,14 +14,14 @@ from pathlib import Path
 _ENVIRONMENTS = (".venv", "venv")
 _NAMES = ("python3", "python")
 _PARTS = ("bin", "lib", "lib64", "include")
-_LONGEST_LOOK = 10.0
+_LOOK_TIMEOUT = 10.0
 _CHOOSERS = ("PATH", "HOME", "PYENV_", "ASDF_", "MISE_", "RYE_")
 """What scripts that choose a Python look at; no more of the worker's environment is theirs."""
 _WHERE = "import sys; print(sys.executable, sys.prefix, sys.base_prefix, sep='\\n')"
 
 
 @dataclass(frozen=True, slots=True)
-class Interpreter:
+class PythonInterpreter:
     """A Python and the folders that it needs to see."""
 
     program: Path
@@ -30,7 +30,7 @@ class Interpreter:
 
 def project_interpreter(
     root: Path, folder: Path, environment: Mapping[str, str]
-) -> Interpreter | None:
+) -> PythonInterpreter | None:
     """The interpreter of a project; None when there is none.
 
     The nearest virtual environment from the folder up to the root, else the active one
@@ -46,7 +46,7 @@ def project_interpreter(
     for place in (*own, *active):
         program = place / "bin" / "python"
         if (place / "pyvenv.cfg").is_file() and program.exists():
-            return Interpreter(program, (place, *_base_of(place)))
+            return PythonInterpreter(program, (place, *_base_of(place)))
     for program in _on_path(environment.get("PATH", os.defpath)):
         if program.is_relative_to(root) or _is_coteries(program):
             continue
@@ -115,7 +115,7 @@ def _parts(prefix: Path) -> tuple[Path, ...]:
     return tuple(prefix / part for part in _PARTS if (prefix / part).is_dir())
 
 
-def _asked(program: Path, folder: Path, environment: Mapping[str, str]) -> Interpreter:
+def _asked(program: Path, folder: Path, environment: Mapping[str, str]) -> PythonInterpreter:
     """The Python behind a name on PATH, which may be a script that chooses one."""
     seen = {name: value for name, value in environment.items() if name.startswith(_CHOOSERS)}
     try:
@@ -126,13 +126,13 @@ def _asked(program: Path, folder: Path, environment: Mapping[str, str]) -> Inter
             text=True,
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            timeout=_LONGEST_LOOK,
+            timeout=_LOOK_TIMEOUT,
             check=True,
         )
         executable, prefix, base = told.stdout.splitlines()
     except (OSError, subprocess.SubprocessError, ValueError):
-        return Interpreter(program)
+        return PythonInterpreter(program)
     found = Path(executable or program)
     place = Path(prefix)
     environment_of = (place,) if prefix != base else ()
-    return Interpreter(found, (*environment_of, *_parts(Path(base))))
+    return PythonInterpreter(found, (*environment_of, *_parts(Path(base))))

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from activities.contracts import StopReason, TokenUsage
 from activities.providers.http_statuses import from_status
-from activities.providers.provider import Completion, Message, ModelRequest, ProviderSettings
+from activities.providers.provider import Completion, ModelMessage, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import Endpoint, ProviderFailure, cut, malformed
 from activities.providers.schemas import in_words, strict_schema
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport
@@ -86,7 +86,7 @@ class AnthropicProvider:
                 answer.take(_Event.model_validate(event))
 
 
-def _turn(message: Message) -> MessageParam:
+def _turn(message: ModelMessage) -> MessageParam:
     match message.role:
         case "user":
             return {"role": "user", "content": message.text}

@@ -14,7 +14,7 @@ from pydantic import BaseModel, JsonValue
 
 from activities.contracts import StopReason, TokenUsage
 from activities.providers.http_statuses import from_status
-from activities.providers.provider import Completion, Message, ModelRequest, ProviderSettings
+from activities.providers.provider import Completion, ModelMessage, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import Endpoint, cut, malformed
 from activities.providers.schemas import in_words, requires_every_key, strict_schema
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport
@@ -89,13 +89,13 @@ class OpenAIProvider:
 
 
 def _messages(
-    system: str | None, messages: tuple[Message, ...]
+    system: str | None, messages: tuple[ModelMessage, ...]
 ) -> list[ChatCompletionMessageParam]:
     turns = [_turn(message) for message in messages]
     return turns if system is None else [{"role": "system", "content": system}, *turns]
 
 
-def _turn(message: Message) -> ChatCompletionMessageParam:
+def _turn(message: ModelMessage) -> ChatCompletionMessageParam:
     match message.role:
         case "user":
             return {"role": "user", "content": message.text}

@@ -17,7 +17,7 @@ Role = Literal["user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ModelMessage:
     """One turn of a conversation."""
 
     role: Role
@@ -29,7 +29,7 @@ class ModelRequest:
     """One model call."""
 
     model: str
-    messages: tuple[Message, ...]
+    messages: tuple[ModelMessage, ...]
     system: str | None = None
     max_tokens: int = 8192
     temperature: float | None = None

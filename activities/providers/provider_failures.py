@@ -19,7 +19,7 @@ from dsl.values import Json
 MAX_DELAY = timedelta(minutes=15)
 """The longest wait before a retry, whatever a server asks for: a run must not hang for a day."""
 
-_LONGEST_QUOTE = 300
+_MAX_QUOTE_LENGTH = 300
 _KEY_LIKE = re.compile(r"\bsk-[A-Za-z0-9*_.-]{4,}")
 
 
@@ -121,7 +121,7 @@ class Endpoint:
         if self.key:
             text = text.replace(self.key, "***")
         text = _KEY_LIKE.sub("***", text)
-        return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+        return text if len(text) <= _MAX_QUOTE_LENGTH else text[: _MAX_QUOTE_LENGTH - 1] + "…"
 
 
 def missing_key(env: str) -> ProviderFailure:

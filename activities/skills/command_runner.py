@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from activities.contracts import FailureType
 from activities.processes.bounded_output import BoundedOutput
-from activities.processes.process_group import Ended, Limit, NotStarted, run_group
+from activities.processes.process_group import CommandEnd, Limit, NotStarted, run_group
 from activities.workspace.command_lock import alone
 from activities.workspace.command_start import prepare, why_not_started
 from activities.workspace.skill_base import (
@@ -25,7 +25,7 @@ from activities.workspace.skill_base import (
     Workspace,
 )
 from dsl.errors import listed, nearest
-from dsl.values import LONGEST_COMMAND, Documented
+from dsl.values import MAX_COMMAND_TIMEOUT, Documented
 
 CALL = "COTERIE_CALL"
 """The environment variable that tells a command for which call it runs."""
@@ -140,7 +140,7 @@ async def _run(
     return _result(command, ended, output)
 
 
-def _result(command: Command, ended: Ended, output: BoundedOutput) -> CommandResult:
+def _result(command: Command, ended: CommandEnd, output: BoundedOutput) -> CommandResult:
     return CommandResult(
         command=command.name,
         argv=[part.replace("{python}", "python") for part in command.run],
@@ -184,7 +184,7 @@ RUN = Skill[CommandInput, CommandResult](
     input=TypeAdapter(CommandInput),
     output=TypeAdapter(CommandResult),
     run=run,
-    timeout=LONGEST_COMMAND + 60,
+    timeout=MAX_COMMAND_TIMEOUT + 60,
     errors={
         FailureType.SKILL_REFUSED: "the worker has no such command, or it is marked `once: true`",
         FailureType.SKILL_FAILED: _NOT_STARTED,
@@ -199,7 +199,7 @@ RUN_ONCE = Skill[CommandInput, CommandResult](
     input=TypeAdapter(CommandInput),
     output=TypeAdapter(CommandResult),
     run=run_once,
-    timeout=LONGEST_COMMAND + 60,
+    timeout=MAX_COMMAND_TIMEOUT + 60,
     retries=0,
     errors={
         FailureType.SKILL_REFUSED: "the worker has no such command",

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from activities.changes.change import Change, repeated
-from activities.changes.change_blocks import BEGIN, Found, has_blocks, parse_blocks
+from activities.changes.change_blocks import BEGIN, ParsedBlocks, has_blocks, parse_blocks
 from activities.changes.diff import parse_diff, parse_new_file
 from activities.changes.diff_header import DiffProblem
 from activities.contracts import FailureType
@@ -67,17 +67,17 @@ async def initialize(value: IteratorInput, context: SkillContext) -> list[Change
     return changes
 
 
-def _found(value: IteratorInput) -> Found:
+def _found(value: IteratorInput) -> ParsedBlocks:
     match value:
         case Change():
-            return Found(changes=[(f"the change ({value.file_path})", value)])
+            return ParsedBlocks(changes=[(f"the change ({value.file_path})", value)])
         case ModelOutput():
             return _read(value.content, value.format)
         case str() | list():
             return _read(value, "auto")
 
 
-def _read(content: JsonValue, format: Format) -> Found:
+def _read(content: JsonValue, format: Format) -> ParsedBlocks:
     match content:
         case str() if format != "json" and has_blocks(content):
             return parse_blocks(content)
@@ -127,8 +127,8 @@ def _json_in(text: str) -> list[JsonValue]:
             return [value]
 
 
-def _read_list(items: list[JsonValue]) -> Found:
-    found = Found()
+def _read_list(items: list[JsonValue]) -> ParsedBlocks:
+    found = ParsedBlocks()
     for number, item in enumerate(items, start=1):
         try:
             change = Change.model_validate(item)

@@ -22,7 +22,7 @@ from activities.workspace.skill_base import (
     Workspace,
 )
 
-LARGEST_RESULT = 1_500_000
+MAX_RESULT_SIZE = 1_500_000
 """Bytes of JSON; Temporal takes 2 MiB a payload."""
 
 
@@ -127,9 +127,9 @@ def _refuse_huge(skill: str, data: JsonValue) -> None:
             type=FailureType.SKILL_FAILED,
             non_retryable=True,
         ) from None
-    if size > LARGEST_RESULT:
+    if size > MAX_RESULT_SIZE:
         raise ApplicationError(
-            f"the result of {skill} has {size} bytes, and at most {LARGEST_RESULT} fit into a "
+            f"the result of {skill} has {size} bytes, and at most {MAX_RESULT_SIZE} fit into a "
             "run's history; narrow the input (fewer files, a smaller max_bytes)",
             type=FailureType.SKILL_FAILED,
             non_retryable=True,

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from pydantic import ValidationError
 
 from activities.contracts import Conversation
-from activities.providers.provider import Message
+from activities.providers.provider import ModelMessage
 from activities.storage.blobs import BlobMissing, Blobs
 from dsl.values import Frozen
 
@@ -92,7 +92,7 @@ class OpenConversation:
         self._asked = asked
         self._within = within
 
-    async def earlier(self) -> tuple[Message, ...]:
+    async def earlier(self) -> tuple[ModelMessage, ...]:
         """The turns before this one, oldest first: all, or the latest that are asked for."""
         turns: list[Turn] = []
         name = self._asked.head
@@ -103,7 +103,10 @@ class OpenConversation:
         return tuple(
             message
             for turn in reversed(turns)
-            for message in (Message("user", turn.prompt), Message("assistant", turn.answer))
+            for message in (
+                ModelMessage("user", turn.prompt),
+                ModelMessage("assistant", turn.answer),
+            )
         )
 
     async def add(self, prompt: str, answer: str) -> str:

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from activities.user_code.plain_values import NotJson, as_json
 
-_LONGEST_REASON = 500
+_MAX_REASON_LENGTH = 500
 
 
 def main() -> None:
@@ -140,7 +140,7 @@ def _error(error: object) -> dict[str, object]:
     type_, message = getattr(error, "type", None), getattr(error, "message", None)
     if isinstance(type_, str) and isinstance(message, str):
         return {"error_type": type_, "error": message}
-    return {"error": None if error is None else str(error)[:_LONGEST_REASON]}
+    return {"error": None if error is None else str(error)[:_MAX_REASON_LENGTH]}
 
 
 def _field(answer: object, name: str) -> object:
@@ -151,7 +151,7 @@ def _field(answer: object, name: str) -> object:
 
 def _reason(error: BaseException) -> str:
     try:
-        text = " ".join(str(error).split())[:_LONGEST_REASON]
+        text = " ".join(str(error).split())[:_MAX_REASON_LENGTH]
     except Exception:  # an exception whose own words fail
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

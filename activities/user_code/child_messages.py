@@ -42,7 +42,7 @@ class NoSignature(Frozen):
     kind: Literal["no_signature"]
 
 
-class Needs(Frozen):
+class ConstructorNeeds(Frozen):
     """The constructor needs what nobody offers."""
 
     kind: Literal["needs"]
@@ -81,7 +81,14 @@ class Answered(Frozen):
 
 
 Outcome = Annotated[
-    NotImported | NoClass | NoSignature | Needs | Raised | NotAnAnswer | NotJsonAnswer | Answered,
+    NotImported
+    | NoClass
+    | NoSignature
+    | ConstructorNeeds
+    | Raised
+    | NotAnAnswer
+    | NotJsonAnswer
+    | Answered,
     Field(discriminator="kind"),
 ]
 

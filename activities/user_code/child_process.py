@@ -154,7 +154,7 @@ class ChildProcess:
         while line := (await self._status.readline()).decode().strip():
             word, _, rest = line.partition(" ")
             if word == "exit":
-                return _told_exit(int(rest))
+                return _exit_text(int(rest))
             if word == "failed":
                 return f"could not be started ({rest})"
         return "was killed"
@@ -164,7 +164,7 @@ class ChildProcess:
         return f"; the last line of its output: {lines[-1].strip()[:300]}" if lines else ""
 
 
-def _told_exit(code: int) -> str:
+def _exit_text(code: int) -> str:
     """An exit code as a shell counts, with the signal's name."""
     with suppress(ValueError):
         if code > 128:

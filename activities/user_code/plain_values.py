@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-DEEPEST = 100
+MAX_DEPTH = 100
 
 
 class NotJson(Exception):
@@ -23,8 +23,8 @@ def as_json(value: object, where: str, depth: int = 0) -> "JsonValue":
     Raises:
         NotJson: a part of it is nothing that JSON has: `data.items[2].at is a datetime`.
     """
-    if depth > DEEPEST:
-        raise NotJson(f"{where[:60]}... is nested deeper than {DEEPEST} levels")
+    if depth > MAX_DEPTH:
+        raise NotJson(f"{where[:60]}... is nested deeper than {MAX_DEPTH} levels")
     match value:
         case None | bool() | int() if type(value) in (type(None), bool, int):
             return value

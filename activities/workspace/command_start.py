@@ -11,9 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from activities.processes.bubblewrap import View
-from activities.processes.process_group import Ended, NotStarted
-from activities.processes.python_interpreter import Interpreter, folders_of, project_interpreter
+from activities.processes.bubblewrap import SandboxView
+from activities.processes.process_group import CommandEnd, NotStarted
+from activities.processes.python_interpreter import (
+    PythonInterpreter,
+    folders_of,
+    project_interpreter,
+)
 from activities.workspace.protected_files import why_protected
 from activities.workspace.skill_base import Command, Workspace
 
@@ -72,7 +76,9 @@ def environment_of(names: tuple[str, ...], environment: Mapping[str, str]) -> di
     return {"PATH": os.defpath, **seen}
 
 
-def why_not_started(command: Command, prepared: Prepared, ended: Ended, output: str) -> str | None:
+def why_not_started(
+    command: Command, prepared: Prepared, ended: CommandEnd, output: str
+) -> str | None:
     """Why nothing of a command has run although its launcher did; None when it has."""
     last = output.strip().rpartition("\n")[2]
     if prepared.apart and ended.exit_code == 1 and re.fullmatch(r"bwrap: .*\n", output):
@@ -94,7 +100,7 @@ def _module(command: Command) -> str | None:
     return command.run[command.run.index("-m", 1) + 1]
 
 
-def _python(command: Command, workspace: Workspace, cwd: Path) -> Interpreter | None:
+def _python(command: Command, workspace: Workspace, cwd: Path) -> PythonInterpreter | None:
     if not any(PYTHON in part for part in command.run):
         return None
     found = project_interpreter(workspace.root, cwd, workspace.environment)
@@ -117,12 +123,12 @@ def _program(name: str, cwd: Path, environment: Mapping[str, str]) -> Path:
 
 def _view(
     command: Command, workspace: Workspace, cwd: Path, home: Path | None, needs: tuple[Path, ...]
-) -> View:
+) -> SandboxView:
     state = workspace.state_dir
     if state.is_relative_to(workspace.root):
         state.mkdir(mode=0o700, parents=True, exist_ok=True)  # so that no command makes one
     secrets = (path for folder in {workspace.root, cwd} for path in folder.glob(".env*"))
-    return View(
+    return SandboxView(
         root=workspace.root,
         cwd=cwd,
         home=home,

@@ -15,11 +15,11 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from activities.processes.bubblewrap import Bubblewrap
-from activities.processes.process_group import Limits
+from activities.processes.process_group import ProcessLimits
 from activities.workspace.protected_files import protected_place, why_protected
 from dsl.checks.contract_problems import ALSO
 from dsl.model.capabilities import Effect, SkillContract
-from dsl.values import LONGEST_COMMAND
+from dsl.values import MAX_COMMAND_TIMEOUT
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -68,10 +68,10 @@ class Command:
     def __post_init__(self) -> None:
         if not self.run or not self.run[0]:
             raise ValueError(f"command {self.name!r} has no program to run")
-        if not 0 < self.timeout <= LONGEST_COMMAND:
+        if not 0 < self.timeout <= MAX_COMMAND_TIMEOUT:
             raise ValueError(
                 f"command {self.name!r} has a timeout of {self.timeout:g} s; "
-                f"allowed is more than 0 and at most {LONGEST_COMMAND:g} s"
+                f"allowed is more than 0 and at most {MAX_COMMAND_TIMEOUT:g} s"
             )
 
 
@@ -93,7 +93,7 @@ class Workspace:
     """Files and folders that commands see in the sandbox, absolute."""
     hidden: tuple[Path, ...] = ()
     """Files and folders of the workspace that they do not see there, besides the state."""
-    limits: Limits = field(default_factory=Limits)
+    limits: ProcessLimits = field(default_factory=ProcessLimits)
     """What each command may use."""
 
     def __post_init__(self) -> None:

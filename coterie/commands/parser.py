@@ -14,7 +14,7 @@ from coterie.version import versions
 from dsl.visible import visible
 
 
-class Command(Protocol):
+class CommandModule(Protocol):
     """What each module in `coterie.commands` has."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -102,6 +102,6 @@ def _show_version() -> None:
     say("\n".join(f"{name} {version}" for name, version in versions().items()))
 
 
-def load_command(verb: str) -> Command:
+def load_command(verb: str) -> CommandModule:
     """The module of a command."""
-    return cast("Command", import_module(VERBS[verb].module))
+    return cast("CommandModule", import_module(VERBS[verb].module))

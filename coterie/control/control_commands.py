@@ -38,7 +38,7 @@ async def control(
     try:
         await run.handle.signal(what, Control(by=by, why=why))
     except RPCError as error:
-        raise _untold(id, error) from None
+        raise _unreported(id, error) from None
     say(f"{id}: {what} is asked for by {by}")
     return ExitCode.DONE
 
@@ -77,7 +77,7 @@ async def cancel(settings: Settings, id: str, by: str, why: str) -> ExitCode:
     try:
         await run.handle.cancel(reason=f"by {by}: {why}" if why else f"by {by}")
     except RPCError as error:
-        raise _untold(id, error) from None
+        raise _unreported(id, error) from None
     note(f"{id} is cancelled; waiting until it has cleaned up (Ctrl-C stops only the waiting)")
     say(end_text(id, await run.end()))
     return ExitCode.DONE
@@ -100,10 +100,10 @@ async def _update(settings: Settings, id: str, name: str, asked: BaseModel) -> N
     except WorkflowUpdateRPCTimeoutOrCancelledError:
         raise CommandError(f"no worker answers for the run {id!r}") from None
     except RPCError as error:
-        raise _untold(id, error) from None
+        raise _unreported(id, error) from None
 
 
-def _untold(id: str, error: RPCError) -> CommandError:
+def _unreported(id: str, error: RPCError) -> CommandError:
     """Why a run could not be told."""
     if error.status == RPCStatusCode.NOT_FOUND and "completed" in error.message:
         told = f"the run {id!r} has ended; see what it came to with `coterie result {id}`"

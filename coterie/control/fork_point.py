@@ -15,7 +15,7 @@ from temporalio.client import Client, WorkflowHistory
 
 from activities.contracts import ForkResult
 from coterie.failures import CommandError
-from coterie.replay.observer import Onlooker, observed
+from coterie.replay.observer import ReplayObserver, observed
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
 from dsl.errors import listed
@@ -30,13 +30,13 @@ from workflows.core.state import MAIN, RunState
 from workflows.core.trail_causes import Failed
 from workflows.team import TeamWorkflow
 
-_MOST_FAILURES = 50
+_MAX_FAILURES = 50
 _UNFINISHED = ("LimitExceeded", "RunRefused", "InvalidPlan")
 """Ends that come again from the same place, whatever is changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ForkPoint:
     """Where another run may go on."""
 
     plan: Plan
@@ -46,7 +46,7 @@ class Point:
     """`review#2`, or `review#2/check`: in the middle of a visit, where a task had failed."""
 
 
-async def point_at(client: Client, run: str, part: str | None, visit: str) -> Point:
+async def point_at(client: Client, run: str, part: str | None, visit: str) -> ForkPoint:
     """The beginning of a visit of a run, which may still go on or have ended in any way.
 
     Raises:
@@ -121,7 +121,7 @@ def _forks(history: WorkflowHistory) -> Iterator[ForkResult]:
                 continue
 
 
-async def point_of_failure(client: Client, run: str, part: str | None) -> Point:
+async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPoint:
     """Where a failed run failed: at the step, as deep as it can be gone on with; else its visit.
 
     Raises:
@@ -174,7 +174,7 @@ class _Points:
     """`{visit: the visit of the run's own way before it}`, where there were several ways."""
     latest: tuple[str, Json] | None = None
     """The latest visit of the run's own way, and the state at its beginning."""
-    failures: deque[_Failure] = field(default_factory=lambda: deque(maxlen=_MOST_FAILURES))
+    failures: deque[_Failure] = field(default_factory=lambda: deque(maxlen=_MAX_FAILURES))
 
     def pass_by(self, state: RunState, entry: Noted) -> None:
         """An entry is about to be noted; nothing of what it tells is remembered yet."""
@@ -217,11 +217,11 @@ class _Points:
             found = one
         return found
 
-    def point(self, carried: Json, at: str) -> Point:
+    def point(self, carried: Json, at: str) -> ForkPoint:
         """The point with the plan."""
         if self.plan is None:
             raise CommandError("the run has no plan: it was refused at its start")
-        return Point(self.plan, carried, at)
+        return ForkPoint(self.plan, carried, at)
 
 
 def _came_from(inner: _Failure, outer: _Failure, plan: Plan) -> bool:
@@ -257,7 +257,7 @@ class _PassedState(RunState):
         RunState.note(self, entry, fingerprint)
 
 
-class _Passing(Onlooker):
+class _Passing(ReplayObserver):
     def __init__(self, points: _Points) -> None:
         super().__init__()
         self.points = points

@@ -77,11 +77,11 @@ async def _begun(
     ui = connection.ui_of(id)
     if ui:
         note(ui)
-    await _tell_point(run, serve)
+    await _print_point(run, serve)
     return ExitCode.DONE
 
 
-async def _tell_point(run: Run, serve: str) -> None:
+async def _print_point(run: Run, serve: str) -> None:
     """Say where it began, or why it could not."""
     for _ in range(_LOOKS):
         described = await run.describe()

@@ -7,7 +7,7 @@ from typing import NamedTuple, assert_never
 
 from coterie.arguments import login_name
 from coterie.display.keyboard import ask, ask_one_of, ask_yes_no
-from coterie.display.plain_view import View
+from coterie.display.plain_view import ProgressView
 from coterie.display.written_decisions import WrittenDecision, decisions_for
 from coterie.failures import CommandError
 from coterie.rendering.run_text import decision_text, words_for
@@ -29,7 +29,7 @@ class Decider:
     """Looks at what is pending, again and again; deals with each request once."""
 
     def __init__(
-        self, run: Run, view: View, written: Sequence[WrittenDecision], *, interactive: bool
+        self, run: Run, view: ProgressView, written: Sequence[WrittenDecision], *, interactive: bool
     ) -> None:
         self._run = run
         self._view = view

@@ -9,7 +9,7 @@ from dsl.model.document import ProviderSection
 from workflows.core.views import TrailEntry
 
 
-class FoundTeller:
+class DiscoveryNotes:
     """Tells how much was found, and warns where that fills a model's context."""
 
     def __init__(self, providers: Mapping[str, ProviderSection]) -> None:

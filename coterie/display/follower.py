@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from coterie.display.discovery_notes import FoundTeller
-from coterie.display.plain_view import View
+from coterie.display.discovery_notes import DiscoveryNotes
+from coterie.display.plain_view import ProgressView
 from coterie.runs.retries import retries_of
 from coterie.runs.run_client import Run, RunEnd, Unanswered
 from workflows.core.requests import Pending
@@ -15,7 +15,7 @@ _LOOK_SECONDS = 0.4
 _SILENCE_TOLD_AT = 3
 
 
-class Asked(Protocol):
+class RequestHandling(Protocol):
     """What becomes of the requests that wait for a person."""
 
     async def consider(self, pending: Sequence[Pending]) -> None:
@@ -31,7 +31,11 @@ class Watch:
     """One person's look at one run."""
 
     def __init__(
-        self, run: Run, view: View, decider: Asked, found: FoundTeller | None = None
+        self,
+        run: Run,
+        view: ProgressView,
+        decider: RequestHandling,
+        found: DiscoveryNotes | None = None,
     ) -> None:
         """A look.
 
@@ -41,7 +45,7 @@ class Watch:
             decider: what becomes of requests.
             found: tells what skills find; one that knows providers by their names unless given.
         """
-        self._found = found or FoundTeller({})
+        self._found = found or DiscoveryNotes({})
         self._run = run
         self._view = view
         self._decider = decider

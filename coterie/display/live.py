@@ -16,10 +16,10 @@ from rich.text import Text
 from coterie.display.console import SafeConsole
 from coterie.rendering.approval_panel import how_to_decide, panel_lines
 from coterie.rendering.cost_tables import budget_lines, money_text
-from coterie.rendering.progress_lines import Line, head_line, progress_lines, wrapped
+from coterie.rendering.progress_lines import ProgressLine, head_line, progress_lines, wrapped
 from coterie.rendering.run_text import trail_line
 from coterie.runs.progress import Progress
-from coterie.runs.retries import Retry
+from coterie.runs.retries import PendingRetry
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from dsl.visible import one_line, visible
@@ -29,7 +29,7 @@ from workflows.core.views import CostReport, RunStatus, TrailEntry
 _FEWEST_ROWS = 4
 _FRAME = 4
 """Cells that the frame of a panel takes."""
-_WIDEST = 120
+_MAX_WIDTH = 120
 """Cells: longer lines are hard to read."""
 
 
@@ -66,7 +66,7 @@ class LiveView:
         self._workspace = workspace
         self._status: RunStatus | None = None
         self._pending: Sequence[Pending] = ()
-        self._retries: Sequence[Retry] = ()
+        self._retries: Sequence[PendingRetry] = ()
         self.rows = Progress()
         self._spinner = Spinner("dots")
         self._live = self._started()
@@ -78,7 +78,7 @@ class LiveView:
         pending: Sequence[Pending] = (),
         *,
         cost: CostReport | None = None,
-        retries: Sequence[Retry] = (),
+        retries: Sequence[PendingRetry] = (),
     ) -> None:
         """Take the new state; the display redraws itself."""
         self._status = status
@@ -124,7 +124,7 @@ class LiveView:
 
     @property
     def _width(self) -> int:
-        return min(self._console.width, _WIDEST)
+        return min(self._console.width, _MAX_WIDTH)
 
     def _started(self) -> Live:
         live = Live(
@@ -194,5 +194,5 @@ class LiveView:
                      width=self._width)  # fmt: skip
 
 
-def _text(line: Line) -> Text:
+def _text(line: ProgressLine) -> Text:
     return Text(one_line(line.text), line.style, no_wrap=True, overflow="ellipsis")

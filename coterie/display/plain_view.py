@@ -10,7 +10,7 @@ from coterie.rendering.approval_panel import plain_lines
 from coterie.rendering.progress_lines import task_text
 from coterie.rendering.run_text import clock, trail_line
 from coterie.runs.progress import Progress
-from coterie.runs.retries import Retry
+from coterie.runs.retries import PendingRetry
 from coterie.terminal import note
 from coterie.text.lines import prompt_lines, text_of
 from dsl.visible import one_line
@@ -18,7 +18,7 @@ from workflows.core.requests import Pending
 from workflows.core.views import Activity, CostReport, RunStatus, TrailEntry
 
 
-class View(Protocol):
+class ProgressView(Protocol):
     """Shows progress; says what the person must know."""
 
     @property
@@ -33,7 +33,7 @@ class View(Protocol):
         pending: Sequence[Pending] = (),
         *,
         cost: CostReport | None = None,
-        retries: Sequence[Retry] = (),
+        retries: Sequence[PendingRetry] = (),
     ) -> None:
         """Take the run's state and what happened since the last time.
 
@@ -94,7 +94,7 @@ class PlainView:
         pending: Sequence[Pending] = (),
         *,
         cost: CostReport | None = None,
-        retries: Sequence[Retry] = (),
+        retries: Sequence[PendingRetry] = (),
     ) -> None:
         """A line for each event and for each step that began."""
         self.rows.follow(news, status.doing)

@@ -6,10 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from coterie.display.decider import Decider
-from coterie.display.discovery_notes import FoundTeller
+from coterie.display.discovery_notes import DiscoveryNotes
 from coterie.display.follower import Watch
 from coterie.display.live import LiveView
-from coterie.display.plain_view import PlainView, View
+from coterie.display.plain_view import PlainView, ProgressView
 from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
@@ -82,7 +82,7 @@ async def _serve_at(
         _announce(run, connection)
         view = _view(run, settings, record, interactive=interactive, verbose=verbose)
         decider = Decider(run, view, written, interactive=interactive)
-        watch = Watch(run, view, decider, FoundTeller(record.trusted.providers))
+        watch = Watch(run, view, decider, DiscoveryNotes(record.trusted.providers))
         try:
             end = await _watched(watch, view, connection.embedded)
         except asyncio.CancelledError:
@@ -128,7 +128,7 @@ def _announce(run: Run, connection: Connection) -> None:
 
 def _view(
     run: Run, settings: Settings, record: RunRecord, *, interactive: bool, verbose: bool
-) -> View:
+) -> ProgressView:
     if not interactive:
         return PlainView(verbose=verbose, workspace=Path(record.trusted.workspace))
     return LiveView(
@@ -136,7 +136,7 @@ def _view(
     )
 
 
-async def _watched(watch: Watch, view: View, embedded: Embedded | None) -> RunEnd:
+async def _watched(watch: Watch, view: ProgressView, embedded: Embedded | None) -> RunEnd:
     """Watch, and bring an embedded server back when it dies."""
     watching = asyncio.create_task(watch.until_end())
     supervising = asyncio.create_task(_supervised(view, embedded))
@@ -151,7 +151,7 @@ async def _watched(watch: Watch, view: View, embedded: Embedded | None) -> RunEn
         await asyncio.wait({watching, supervising})
 
 
-async def _supervised(view: View, embedded: Embedded | None) -> None:
+async def _supervised(view: ProgressView, embedded: Embedded | None) -> None:
     if embedded is None:
         await asyncio.Event().wait()
     else:
@@ -162,7 +162,7 @@ async def _supervised(view: View, embedded: Embedded | None) -> None:
         )
 
 
-def _tell(run: Run, end: RunEnd, view: View, connection: Connection) -> None:
+def _tell(run: Run, end: RunEnd, view: ProgressView, connection: Connection) -> None:
     say(summary_text(run.id, end, view.rows, summary_width()))
     ui = connection.ui_of(run.id)
     if ui:

@@ -11,7 +11,7 @@ from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionSta
 
 from coterie.display.follower import Watch
 from coterie.display.live import LiveView
-from coterie.display.plain_view import PlainView, View
+from coterie.display.plain_view import PlainView, ProgressView
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.trace import traced
 from coterie.logs import quietly
@@ -72,7 +72,7 @@ async def _view(
     *,
     live: bool,
     verbose: bool,
-) -> View:
+) -> ProgressView:
     if not live:
         return PlainView(say, verbose=verbose)
     seconds = (datetime.now(UTC) - await run.began(description)).total_seconds()
@@ -106,7 +106,7 @@ async def _tell(settings: Settings, run: Run, end: RunEnd, *, told: int | None) 
 class _Onlooker:
     """Tells, once, how somebody decides what waits; decides nothing."""
 
-    def __init__(self, run: Run, view: View, *, live: bool) -> None:
+    def __init__(self, run: Run, view: ProgressView, *, live: bool) -> None:
         self._run = run
         self._view = view
         self._live = live

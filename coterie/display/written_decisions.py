@@ -25,7 +25,7 @@ from pydantic import Field, JsonValue, ValidationError, model_validator
 from coterie.arguments import read_text
 from coterie.failures import CommandError
 from dsl.errors import InvalidDocument
-from dsl.sizes import LONGEST_BY, LONGEST_WHY
+from dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH
 from dsl.source.yaml_reader import Node, read
 from dsl.values import Frozen, Json, misfit
 
@@ -46,8 +46,8 @@ class WrittenDecision(Frozen):
     approval: str = Field(default="*", min_length=1)
     """A pattern with `*` and `?` over `team/step#visit`."""
     decision: Choice
-    by: str = Field(min_length=1, max_length=LONGEST_BY)
-    comment: str = Field(default="", max_length=LONGEST_WHY)
+    by: str = Field(min_length=1, max_length=MAX_BY_LENGTH)
+    comment: str = Field(default="", max_length=MAX_WHY_LENGTH)
     payload: JsonValue = None
     """With `approve`, of what is editable: what shall be instead of what was shown."""
     value: JsonValue = None

@@ -18,7 +18,7 @@ from dsl.model.plan import Plan
 from dsl.source.yaml_reader import dotted
 from dsl.values import NodePath
 
-_LONGEST_VALUE = 56
+_MAX_VALUE_LENGTH = 56
 _PART = re.compile(r"[^.\[\]]+")
 
 _SCHEMA = "output_schema"
@@ -157,11 +157,11 @@ def value_text(value: JsonValue) -> str:
             lines = value.strip().splitlines() or [""]
             more = f" … ({counted(len(lines), 'line')})" if len(lines) > 1 else ""
             text = json.dumps(lines[0], ensure_ascii=False)
-            return f"{_cut(text, _LONGEST_VALUE - len(more))}{more}"
+            return f"{_cut(text, _MAX_VALUE_LENGTH - len(more))}{more}"
         case float():
             return f"{value:g}"
         case _:
-            return _cut(json.dumps(value, ensure_ascii=False), _LONGEST_VALUE)
+            return _cut(json.dumps(value, ensure_ascii=False), _MAX_VALUE_LENGTH)
 
 
 def _cut(text: str, most: int) -> str:

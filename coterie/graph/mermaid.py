@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from coterie.graph.picture import START, Picture, Route, TeamBox
+from coterie.graph.picture import START, Picture, RouteArrow, TeamBox
 from coterie.graph.taken_path import Mark, Standing, Walk, with_redirects
 from coterie.graph.tasks import TaskLine
 
@@ -84,7 +84,7 @@ class _Writing:
         told = f": {escaped(' · '.join(detail))}" if detail else ""
         return f"{indent}{shown}{task.kind} <b>{escaped(task.name)}</b>{told}"
 
-    def _route(self, index: int, route: Route) -> Iterator[str]:
+    def _route(self, index: int, route: RouteArrow) -> Iterator[str]:
         tail = self.names[route.team]
         orders = self._orders(route)
         arrow = "==>" if orders else "-->" if route.kind in ("rule", "end") else "-.->"
@@ -102,10 +102,10 @@ class _Writing:
             text = "the run fails" if route.ending == "failure" else "end"
             yield f'{tail} {arrow}{label} end{index}((("{text}")))'
 
-    def _orders(self, route: Route) -> tuple[int, ...]:
+    def _orders(self, route: RouteArrow) -> tuple[int, ...]:
         return () if self.walk is None else self.walk.orders(route)
 
-    def _words(self, route: Route, orders: tuple[int, ...]) -> Iterator[str]:
+    def _words(self, route: RouteArrow, orders: tuple[int, ...]) -> Iterator[str]:
         if orders:
             yield f"taken {', '.join(str(order) for order in orders)}"
         number = f"{route.number} · " if route.number is not None else ""

@@ -40,7 +40,7 @@ class TeamBox:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class RouteArrow:
     """One way out of a team: an arrow, or several from one point when it fans out."""
 
     team: str
@@ -76,7 +76,7 @@ class Picture:
     """What bounds a whole run, in words."""
     entry: str
     boxes: tuple[TeamBox, ...]
-    routes: tuple[Route, ...]
+    routes: tuple[RouteArrow, ...]
 
 
 def picture(plan: Plan) -> Picture:
@@ -164,31 +164,31 @@ def _collecting(collects: Collect) -> Iterator[str]:
     yield f"aggregate: {collects.aggregate}"
 
 
-def _routes(team: Team, plan: Plan) -> Iterator[Route]:
+def _routes(team: Team, plan: Plan) -> Iterator[RouteArrow]:
     if team.routing is None:
-        yield Route(team.id, None, "end", (), (), ending="success")
+        yield RouteArrow(team.id, None, "end", (), (), ending="success")
     else:
         for number, rule in enumerate(team.routing.rules, 1):
             yield _rule(team, rule, number)
         yield from _otherwise(team, team.routing)
     yield from _silences(team, plan)
     for called in called_teams(team.steps):
-        yield Route(team.id, None, "call", (called,), ("runs as a step",))
+        yield RouteArrow(team.id, None, "call", (called,), ("runs as a step",))
 
 
-def _silences(team: Team, plan: Plan) -> Iterator[Route]:
+def _silences(team: Team, plan: Plan) -> Iterator[RouteArrow]:
     """Where the run goes when nobody decides in time, one way for each team that comes next."""
     asked: dict[str, list[str]] = {}
     for way in silences(team, plan):
         asked.setdefault(way.target, []).append(f"{way.step} within {duration(way.after)}")
     for target, parts in asked.items():
         words = f"nobody decides {' or '.join(parts)}"
-        yield Route(team.id, None, "silence", (target,), (words,))
+        yield RouteArrow(team.id, None, "silence", (target,), (words,))
 
 
-def _rule(team: Team, rule: Rule, number: int) -> Route:
+def _rule(team: Team, rule: Rule, number: int) -> RouteArrow:
     following = targets(rule.next_team)
-    return Route(
+    return RouteArrow(
         team=team.id,
         number=number,
         kind="rule",
@@ -200,13 +200,13 @@ def _rule(team: Team, rule: Rule, number: int) -> Route:
     )
 
 
-def _otherwise(team: Team, routing: Routing) -> Iterator[Route]:
+def _otherwise(team: Team, routing: Routing) -> Iterator[RouteArrow]:
     """The way that is left when no rule matches; none when one always does."""
     if routing.default is not None:
-        yield Route(team.id, None, "default", (routing.default,), ("otherwise",))
+        yield RouteArrow(team.id, None, "default", (routing.default,), ("otherwise",))
     elif any(rule.condition is None for rule in routing.rules):
         return
     elif routing.ends_by_default or not routing.rules:
-        yield Route(team.id, None, "default", (), ("otherwise",), ending="success")
+        yield RouteArrow(team.id, None, "default", (), ("otherwise",), ending="success")
     else:
-        yield Route(team.id, None, "default", (), ("otherwise",), ending="failure")
+        yield RouteArrow(team.id, None, "default", (), ("otherwise",), ending="failure")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from coterie.graph.picture import START, Picture, Route, RouteKey
+from coterie.graph.picture import START, Picture, RouteArrow, RouteKey
 from dsl.evaluate.because import route_because
 from dsl.model.causes import DefaultTaken, NotDecided, RuleMatched
 from workflows.core.views import RunStatus, TrailEntry
@@ -50,7 +50,7 @@ class Walk:
         """Whether the run went from its beginning to the plan's first team."""
         return not any(team == START for team, *_ in self.redirects)
 
-    def orders(self, route: Route) -> tuple[int, ...]:
+    def orders(self, route: RouteArrow) -> tuple[int, ...]:
         """When the run took this route: its places among all that it took."""
         if route.kind == "call":
             return ()
@@ -66,7 +66,7 @@ def with_redirects(picture: Picture, walk: Walk | None) -> Picture:
         return picture
     known = {box.id for box in picture.boxes}
     led = tuple(
-        Route(team, None, "redirect", (str(target),), (why,))
+        RouteArrow(team, None, "redirect", (str(target),), (why,))
         for (team, *_, target), why in walk.redirects.items()
         if target in known and team in (START, *known)
     )

@@ -64,12 +64,12 @@ async def traced(settings: Settings, source: str) -> Trace:
     history = await run.history()
     latest = await rebuilt(history)
     if isinstance(latest, NotFollowed):
-        return await _told_by_worker(run, latest)
+        return await _reported_by_worker(run, latest)
     earlier = [part async for part in earlier_parts(connection.client, history)]
     return _trace(history, [*reversed(earlier), latest])
 
 
-async def _told_by_worker(run: Run, unfollowed: NotFollowed) -> Trace:
+async def _reported_by_worker(run: Run, unfollowed: NotFollowed) -> Trace:
     try:
         return Trace(run.id, tuple(await run.trail()), ())
     except Unanswered as error:

@@ -7,14 +7,14 @@ from pydantic import TypeAdapter
 
 from coterie.inspection.trace import LEFT, Trace
 from coterie.rendering.run_text import clock, trail_line
-from coterie.replay.decision_trace import Happened, Visit
+from coterie.replay.decision_trace import TraceEvent, Visit
 from coterie.text.lines import text_of
 from dsl.evaluate.because import brief
-from dsl.evaluate.context import Difference
-from dsl.evaluate.evidence import Asked, Examined
+from dsl.evaluate.context import PathChange
+from dsl.evaluate.evidence import Examined, TriedAlternatives
 from workflows.core.views import TrailEntry
 
-_LONGEST_VALUE = 200
+_MAX_VALUE_LENGTH = 200
 _VISIT = TypeAdapter(Visit)
 _TOLD = ("skipped", "chosen", "caught", "retried", "failure", "failed", "cancelled")
 """Of the steps, what decided something, or made something be decided."""
@@ -83,7 +83,7 @@ def _head(visit: Visit) -> str:
     return f"the run ended {where} with {visit.status}: {visit.because}"
 
 
-def _happened(one: Happened) -> Iterator[str]:
+def _happened(one: TraceEvent) -> Iterator[str]:
     yield f"  {trail_line(one.entry)}"
     for way in one.ways:
         yield from _asked(way, "way", "nothing", "            ")
@@ -92,7 +92,9 @@ def _happened(one: Happened) -> Iterator[str]:
     yield from (f"              {_difference(change)}" for change in one.changes)
 
 
-def _asked(asked: Asked, what: str, nowhere: str, margin: str = "    ") -> Iterator[str]:
+def _asked(
+    asked: TriedAlternatives, what: str, nowhere: str, margin: str = "    "
+) -> Iterator[str]:
     to = asked.leads_to or nowhere
     if asked.taken is None:
         yield f"{margin}{what} {asked.number} -> {to}: not asked"
@@ -115,7 +117,7 @@ def _condition(found: Examined, margin: str) -> Iterator[str]:
         yield from _condition(part, f"{margin}  ")
 
 
-def _changes(changes: tuple[Difference, ...]) -> Iterator[str]:
+def _changes(changes: tuple[PathChange, ...]) -> Iterator[str]:
     if not changes:
         yield "  the context stays as it was"
         return
@@ -123,15 +125,15 @@ def _changes(changes: tuple[Difference, ...]) -> Iterator[str]:
     yield from (f"    {_difference(change)}" for change in changes)
 
 
-def _difference(change: Difference) -> str:
+def _difference(change: PathChange) -> str:
     match change.change:
         case "added":
-            return f"{change.path}: added {brief(change.after, _LONGEST_VALUE)}"
+            return f"{change.path}: added {brief(change.after, _MAX_VALUE_LENGTH)}"
         case "removed":
-            return f"{change.path}: removed {brief(change.before, _LONGEST_VALUE)}"
+            return f"{change.path}: removed {brief(change.before, _MAX_VALUE_LENGTH)}"
         case "changed":
-            before = brief(change.before, _LONGEST_VALUE)
-            return f"{change.path}: {before} -> {brief(change.after, _LONGEST_VALUE)}"
+            before = brief(change.before, _MAX_VALUE_LENGTH)
+            return f"{change.path}: {before} -> {brief(change.after, _MAX_VALUE_LENGTH)}"
 
 
 def json_text(trace: Trace, visits: Iterable[Visit]) -> str:

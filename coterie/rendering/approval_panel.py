@@ -7,16 +7,18 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from coterie.rendering.change_diff import diff_lines, split_changes, style_of
-from coterie.rendering.progress_lines import Line, wrapped
+from coterie.rendering.progress_lines import ProgressLine, wrapped
 from coterie.rendering.run_text import day_and_clock, show_lines, words_for
 from dsl.visible import one_line
 from workflows.core.requests import Pending
 
-_MOST_LINES = 120
-_LONGEST_LINE = 200
+_MAX_LINES = 120
+_MAX_LINE_LENGTH = 200
 
 
-def panel_lines(run: str, request: Pending, width: int, workspace: Path | None) -> list[Line]:
+def panel_lines(
+    run: str, request: Pending, width: int, workspace: Path | None
+) -> list[ProgressLine]:
     """The lines within the panel, wrapped at words with hanging indents.
 
     Args:
@@ -26,19 +28,23 @@ def panel_lines(run: str, request: Pending, width: int, workspace: Path | None) 
         workspace: where files are that it would change; None when they are elsewhere.
     """
     changes, rest = split_changes(request.show)
-    lines = [Line(line, "bold") for line in wrapped(request.prompt, width, "")]
+    lines = [ProgressLine(line, "bold") for line in wrapped(request.prompt, width, "")]
     shown = list(_shown(rest, width))
     if shown:
-        lines += [Line(""), *(Line(line) for line in shown)]
+        lines += [ProgressLine(""), *(ProgressLine(line) for line in shown)]
     if changes:
-        lines.append(Line(""))
+        lines.append(ProgressLine(""))
         diff = (one_line(line) for line in diff_lines(changes, workspace))
-        lines += [Line(line, style_of(line)) for line in diff]
-    if len(lines) > _MOST_LINES:
-        more = len(lines) - _MOST_LINES
+        lines += [ProgressLine(line, style_of(line)) for line in diff]
+    if len(lines) > _MAX_LINES:
+        more = len(lines) - _MAX_LINES
         told = f"... {more} more lines: coterie show {run} '{request.id}'"
-        lines = [*lines[:_MOST_LINES], Line(told, "dim")]
-    return [*lines, Line(""), *(Line(line, "dim") for line in _terms(request, width))]
+        lines = [*lines[:_MAX_LINES], ProgressLine(told, "dim")]
+    return [
+        *lines,
+        ProgressLine(""),
+        *(ProgressLine(line, "dim") for line in _terms(request, width)),
+    ]
 
 
 def plain_lines(request: Pending, workspace: Path | None) -> Iterator[str]:
@@ -51,11 +57,11 @@ def plain_lines(request: Pending, workspace: Path | None) -> Iterator[str]:
     changes, rest = split_changes(request.show)
     yield from show_lines(rest)
     diff = [one_line(line) for line in diff_lines(changes, workspace)]
-    for line in diff[:_MOST_LINES]:
-        cut = f"{line[:_LONGEST_LINE]}..." if len(line) > _LONGEST_LINE else line
+    for line in diff[:_MAX_LINES]:
+        cut = f"{line[:_MAX_LINE_LENGTH]}..." if len(line) > _MAX_LINE_LENGTH else line
         yield f"    {cut}"
-    if len(diff) > _MOST_LINES:
-        yield f"    [{len(diff) - _MOST_LINES} more lines: coterie show RUN '{request.id}']"
+    if len(diff) > _MAX_LINES:
+        yield f"    [{len(diff) - _MAX_LINES} more lines: coterie show RUN '{request.id}']"
 
 
 def how_to_decide(run: str, request: Pending) -> str:

@@ -9,7 +9,7 @@ from pydantic import JsonValue, ValidationError
 
 from activities.changes.change import Change
 
-_LARGEST = 200_000
+_MAX_FILE_LENGTH = 200_000
 """Characters of a file that is compared."""
 
 
@@ -78,6 +78,6 @@ def _before(name: str, workspace: Path | None) -> list[str]:
     try:
         if not file.is_relative_to(workspace.resolve()) or not file.is_file():
             return []
-        return file.read_text(encoding="utf-8")[:_LARGEST].splitlines()
+        return file.read_text(encoding="utf-8")[:_MAX_FILE_LENGTH].splitlines()
     except (OSError, UnicodeDecodeError):
         return []

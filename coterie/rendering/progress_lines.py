@@ -15,19 +15,19 @@ STYLES: dict[RowState, str] = {
     "running": "cyan", "success": "green", "failure": "red", "skipped": "dim",
 }  # fmt: skip
 _TIME, _TOKENS, _MONEY = 12, 10, 9
-_NAME_AT_LEAST = 16
-_NAME_AT_MOST = 64
+_MIN_NAME_WIDTH = 16
+_MAX_NAME_WIDTH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProgressLine:
     """One line, and how it looks."""
 
     text: str
     style: str = ""
 
 
-def progress_lines(progress: Progress, width: int, height: int) -> list[Line]:
+def progress_lines(progress: Progress, width: int, height: int) -> list[ProgressLine]:
     """The rows, at most `height` lines: older visits lose their tasks first, then their line.
 
     Args:
@@ -45,12 +45,12 @@ def progress_lines(progress: Progress, width: int, height: int) -> list[Line]:
     if len(lines) <= height:
         return lines
     hidden = len(lines) - height + 1
-    return [Line(f"  ... {hidden} earlier lines", "dim"), *lines[hidden:]][-height:]
+    return [ProgressLine(f"  ... {hidden} earlier lines", "dim"), *lines[hidden:]][-height:]
 
 
-def visit_lines(progress: Progress, width: int) -> list[Line]:
+def visit_lines(progress: Progress, width: int) -> list[ProgressLine]:
     """One line for each visit, and why it failed."""
-    found: list[Line] = []
+    found: list[ProgressLine] = []
     for visit in progress.visits.values():
         first, *_ = _visit_lines(visit, width)
         found.append(first)
@@ -58,9 +58,9 @@ def visit_lines(progress: Progress, width: int) -> list[Line]:
     return found
 
 
-def head_line(width: int) -> Line:
+def head_line(width: int) -> ProgressLine:
     """The titles of the columns."""
-    return Line(_columns("", "time", "tokens", "USD", width), "dim")
+    return ProgressLine(_columns("", "time", "tokens", "USD", width), "dim")
 
 
 def wrapped(text: str, width: int, margin: str, further: str | None = None) -> list[str]:
@@ -92,38 +92,40 @@ def task_text(task: TaskRow) -> str:
     return "  ".join(parts)
 
 
-def _visit_lines(visit: VisitRow, width: int) -> Iterator[Line]:
+def _visit_lines(visit: VisitRow, width: int) -> Iterator[ProgressLine]:
     yield _line(visit.state, 0, visit.name, visit.seconds, visit.tokens, visit.money, width)
     for task in visit.tasks.values():
         yield _line(task.state, 1, task.name, task.seconds, task.tokens, task.money, width)
         if task.because:
             because = wrapped(task.because, width, "      ")
-            yield from (Line(line, "red") for line in because[:3])
+            yield from (ProgressLine(line, "red") for line in because[:3])
 
 
-def _reasons(visit: VisitRow, width: int) -> Iterator[Line]:
+def _reasons(visit: VisitRow, width: int) -> Iterator[ProgressLine]:
     for task in visit.tasks.values():
         if task.because:
             told = wrapped(f"{task.name}: {task.because}", width, "    ", "      ")
-            yield from (Line(line, "red") for line in told[:4])
+            yield from (ProgressLine(line, "red") for line in told[:4])
 
 
 def _line(
     state: RowState, depth: int, name: str, seconds: float | None, tokens: int,
     money: float | None, width: int,
-) -> Line:  # fmt: skip
+) -> ProgressLine:  # fmt: skip
     shown = f"{'  ' * depth}{MARKS[state]} {one_line(name)}"
     time = "" if seconds is None else duration(seconds)
     spent = "" if money is None else f"{money:,.4f}"
-    return Line(_columns(shown, time, f"{tokens:,}" if tokens else "", spent, width), STYLES[state])
+    return ProgressLine(
+        _columns(shown, time, f"{tokens:,}" if tokens else "", spent, width), STYLES[state]
+    )
 
 
 def _columns(name: str, time: str, tokens: str, money: str, width: int) -> str:
     """The four columns; in a narrow terminal money goes first, then tokens."""
     cells: list[tuple[str, int]] = [(time, _TIME), (tokens, _TOKENS), (money, _MONEY)]
-    while len(cells) > 1 and width - sum(wide for _, wide in cells) < _NAME_AT_LEAST + 8:
+    while len(cells) > 1 and width - sum(wide for _, wide in cells) < _MIN_NAME_WIDTH + 8:
         cells.pop()
-    room = min(width - sum(wide for _, wide in cells) - 1, _NAME_AT_MOST)
+    room = min(width - sum(wide for _, wide in cells) - 1, _MAX_NAME_WIDTH)
     right = "".join(text.rjust(wide) for text, wide in cells)
     return f"{_fitted(name, max(room, 4))}{right}".rstrip()
 
@@ -134,6 +136,6 @@ def _fitted(text: str, cells: int) -> str:
     return f"{set_cell_size(text, cells - 1)}…"
 
 
-def text_lines(lines: Sequence[Line]) -> str:
+def text_lines(lines: Sequence[ProgressLine]) -> str:
     """The lines without their looks."""
     return "\n".join(line.text for line in lines)

@@ -15,16 +15,16 @@ from coterie.text.lines import text_of
 from dsl.visible import one_line
 from workflows.core.views import TeamResult
 
-_WIDEST = 120
-_MOST_LINES = 12
+_MAX_WIDTH = 120
+_MAX_LINES = 12
 """Of one text that a run made."""
 _MARGIN = " " * 13
 
 
 def summary_width() -> int:
     """The cells of a line on standard output."""
-    wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDEST
-    return max(40, min(wide, _WIDEST))
+    wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else _MAX_WIDTH
+    return max(40, min(wide, _MAX_WIDTH))
 
 
 def summary_text(run: str, end: RunEnd, rows: Progress, width: int) -> str:
@@ -64,9 +64,9 @@ def _made(result: TeamResult, width: int) -> Iterator[str]:
         if isinstance(data, str):
             lines = wrapped(data.rstrip("\n"), width, "    ")
             yield f"  {one_line(name)}:"
-            yield from lines[:_MOST_LINES]
-            if len(lines) > _MOST_LINES:
-                yield f"    ... {len(lines) - _MOST_LINES} more lines"
+            yield from lines[:_MAX_LINES]
+            if len(lines) > _MAX_LINES:
+                yield f"    ... {len(lines) - _MAX_LINES} more lines"
         elif data is not None:
             yield from wrapped(f"  {name}: {_brief(data)}", width, "", "    ")[:2]
 

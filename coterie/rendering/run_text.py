@@ -16,8 +16,8 @@ from coterie.text.problems import counted
 from workflows.core.requests import Decision, Pending, RequestView
 from workflows.core.views import RunStatus, TeamResult, TrailEntry
 
-_LONGEST_LINE = 160
-_LONGEST_SHOW = 4000
+_MAX_LINE_LENGTH = 160
+_MAX_SHOW_LENGTH = 4000
 _DIGITS = 12
 
 
@@ -196,8 +196,8 @@ def show_lines(show: JsonValue, *, cut: bool = True) -> Iterator[str]:
     text = show if isinstance(show, str) else json.dumps(show, indent=2, ensure_ascii=False)
     if isinstance(show, Mapping):
         text = "\n".join(_field(key, value) for key, value in show.items())
-    more = len(text) - _LONGEST_SHOW if cut else 0
-    for line in (text[:_LONGEST_SHOW] if cut else text).removesuffix("\n").split("\n"):
+    more = len(text) - _MAX_SHOW_LENGTH if cut else 0
+    for line in (text[:_MAX_SHOW_LENGTH] if cut else text).removesuffix("\n").split("\n"):
         yield f"    {line}"
     if more > 0:
         yield f"    [{counted(more, 'character')} more: coterie show RUN REQUEST]"
@@ -221,9 +221,9 @@ def trail_line(entry: TrailEntry, *, because: bool = True) -> str:
     """One event: with its whole reason, or short and without it."""
     event = trail_event(entry, because=because)
     line = one_entry(f"{entry.number:>4}  {clock(entry.at)}  {event}")
-    if because or len(line) <= _LONGEST_LINE:
+    if because or len(line) <= _MAX_LINE_LENGTH:
         return line
-    return f"{line[: _LONGEST_LINE - 3]}..."
+    return f"{line[: _MAX_LINE_LENGTH - 3]}..."
 
 
 def trail_event(entry: TrailEntry, *, because: bool = True) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 from dsl.errors import TeamError
-from dsl.evaluate.context import Difference, differences
-from dsl.evaluate.evidence import Asked, Examined, examine, rules, ways
+from dsl.evaluate.context import PathChange, differences
+from dsl.evaluate.evidence import Examined, TriedAlternatives, examine, rules, ways
 from dsl.evaluate.routing import choose
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
@@ -24,15 +24,15 @@ from workflows.core.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class TraceEvent:
     """Something that happened in a visit, with what was asked for it."""
 
     entry: TrailEntry
-    ways: tuple[Asked, ...] = ()
+    ways: tuple[TriedAlternatives, ...] = ()
     """Of a branch."""
     when: Examined | None = None
     """Of a step that was skipped."""
-    changes: tuple[Difference, ...] = ()
+    changes: tuple[PathChange, ...] = ()
     """What a person changed in the context."""
 
 
@@ -45,7 +45,7 @@ class Visit:
     began: str | None = None
     """ISO 8601; None where the history begins later."""
     came_because: str = ""
-    happened: tuple[Happened, ...] = ()
+    happened: tuple[TraceEvent, ...] = ()
     ended: str | None = None
     """ISO 8601; None while it goes on."""
     status: str | None = None
@@ -54,11 +54,11 @@ class Visit:
     because: str = ""
     next_team: str | None = None
     """None: the run, or the branch, ends."""
-    rules: tuple[Asked, ...] | None = None
+    rules: tuple[TriedAlternatives, ...] | None = None
     """None where nobody asked them: a person's word, a limit, or no code that can tell."""
     default: str | None = None
     """Where no rule leads: the team of `default`; None when there is none."""
-    changes: tuple[Difference, ...] = ()
+    changes: tuple[PathChange, ...] = ()
     """What the visit's end changed in the context."""
 
     @property
@@ -80,7 +80,7 @@ class _Before(NamedTuple):
 
 
 @dataclass(slots=True)
-class Witness:
+class DecisionObserver:
     """Writes down what a run decides, entry by entry of its trail."""
 
     run: str
@@ -88,7 +88,7 @@ class Witness:
     trail: list[TrailEntry] = field(default_factory=list[TrailEntry])
     visits: dict[tuple[str, int], Visit] = field(default_factory=dict[tuple[str, int], Visit])
     _before: dict[str, _Before] = field(default_factory=dict[str, _Before])
-    _between: list[Happened] = field(default_factory=list[Happened])
+    _between: list[TraceEvent] = field(default_factory=list[TraceEvent])
     """What happened between two visits, such as branches that met; told with the next one."""
 
     def see(self, state: RunState) -> None:
@@ -131,21 +131,21 @@ class Witness:
                 visit = replace(visit, ended=entry.at, status="stopped", because=entry.because)
         self.visits[entry.team, entry.visit] = visit
 
-    def _looked_at(self, entry: TrailEntry, state: RunState, plan: Plan) -> Happened:
+    def _looked_at(self, entry: TrailEntry, state: RunState, plan: Plan) -> TraceEvent:
         """An entry with what was asked for it."""
         if entry.kind == "control" and MAIN in self._before:
             before = self._before[MAIN].context
-            return Happened(entry, changes=differences(before, state.main.context))
+            return TraceEvent(entry, changes=differences(before, state.main.context))
         step = _step(plan, entry)
         facts = None if step is None else self._inner_facts(entry, state, plan)
         if step is None or facts is None:
-            return Happened(entry)
+            return TraceEvent(entry)
         if entry.status == "chosen" and isinstance(step, BranchStep):
-            return Happened(entry, ways=ways(step, facts))
+            return TraceEvent(entry, ways=ways(step, facts))
         asked = entry.cause is not None and entry.cause.code == "when_did_not_hold"
         if entry.status == "skipped" and asked and step.when:
-            return Happened(entry, when=examine(step.when, facts))
-        return Happened(entry)
+            return TraceEvent(entry, when=examine(step.when, facts))
+        return TraceEvent(entry)
 
     def _decided(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
         """A route that was taken, or the error that ended the run.
@@ -154,7 +154,7 @@ class Witness:
         """
         known = self.visits.get((entry.team, entry.visit))
         if known is not None and known.ended is not None and entry.status == "success":
-            self._between.append(Happened(entry))
+            self._between.append(TraceEvent(entry))
             return
         name = next((n for n in state.tracks if _frame_key(n, entry) in state.frames), None)
         before = self._before.get(name or "")
@@ -219,13 +219,13 @@ class Witness:
 
 
 @dataclass(slots=True)
-class WitnessedState(RunState):
+class ObservedState(RunState):
     """The state of a replayed run, whose every entry is witnessed."""
 
-    witness: Witness = field(default_factory=lambda: Witness("", lambda: None))
+    witness: DecisionObserver = field(default_factory=lambda: DecisionObserver("", lambda: None))
 
     @classmethod
-    def of(cls, state: RunState, witness: Witness) -> "WitnessedState":
+    def of(cls, state: RunState, witness: DecisionObserver) -> "ObservedState":
         """The same state, witnessed from here on."""
         witness.trail += [noted.told() for noted in state.trail]
         witness.see(state)

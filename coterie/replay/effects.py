@@ -21,7 +21,7 @@ Kind = Literal["call", "timer", "answer", "end"]
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class WorldEffect:
     """One thing done, and everything about it that was decided."""
 
     kind: Kind
@@ -48,7 +48,7 @@ class Deed:
 def call(
     id: str, activity: str, queue: str | None, given: JsonValue, timeout: timedelta,
     retry: RetryPolicy, summary: str,
-) -> Deed:  # fmt: skip
+) -> WorldEffect:  # fmt: skip
     """A call of the world; `queue` is None for the run's own."""
     if activity == NOTIFY and isinstance(given, dict):
         given = {key: value for key, value in given.items() if key != "text"}  # words for people
@@ -60,20 +60,20 @@ def call(
         "retry": MessageToDict(retry),
         "summary": summary,
     }
-    return Deed("call", id, facts, summary)
+    return WorldEffect("call", id, facts, summary)
 
 
-def timer(id: str, runs: timedelta, summary: str) -> Deed:
+def timer(id: str, runs: timedelta, summary: str) -> WorldEffect:
     """A timer, as one is started for a deadline or a wait."""
-    return Deed("timer", id, {"seconds": runs.total_seconds(), "summary": summary}, summary)
+    return WorldEffect("timer", id, {"seconds": runs.total_seconds(), "summary": summary}, summary)
 
 
-def answer(id: str, said: JsonValue) -> Deed:
+def answer(id: str, said: JsonValue) -> WorldEffect:
     """What somebody was answered who decided, amended or redirected."""
-    return Deed("answer", id, {"answer": said})
+    return WorldEffect("answer", id, {"answer": said})
 
 
-def end(how: str, came_to: JsonValue, message: str = "") -> Deed:
+def end(how: str, came_to: JsonValue, message: str = "") -> WorldEffect:
     """How the run ended, with its result or with the state that it goes on from."""
     facts: Json = {"ended": how}
     if message:
@@ -82,7 +82,7 @@ def end(how: str, came_to: JsonValue, message: str = "") -> Deed:
         facts |= came_to
     elif came_to is not None:
         facts["result"] = came_to
-    return Deed("end", "", facts)
+    return WorldEffect("end", "", facts)
 
 
 def values(payloads: Iterable[Payload]) -> list[JsonValue]:

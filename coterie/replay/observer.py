@@ -54,7 +54,7 @@ class Heard:
     """The requests, as they were before, that were decided, counted for or edited by it."""
 
 
-class Onlooker(Interceptor):
+class ReplayObserver(Interceptor):
     """Looks on; what it makes of what it sees is for those who extend it."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ def _said(args: Sequence[RawValue]) -> JsonValue:
         return None
 
 
-async def observed(history: WorkflowHistory, onlooker: Onlooker) -> Exception | None:
+async def observed(history: WorkflowHistory, onlooker: ReplayObserver) -> Exception | None:
     """Replay a history before the onlooker; what Temporal's own replayer has to say against it."""
     replayer = Replayer(
         workflows=[TeamWorkflow],
@@ -143,7 +143,7 @@ async def observed(history: WorkflowHistory, onlooker: Onlooker) -> Exception | 
 class _WatchedRunner(UnsandboxedWorkflowRunner):
     """Has each workflow watched."""
 
-    def __init__(self, onlooker: Onlooker) -> None:
+    def __init__(self, onlooker: ReplayObserver) -> None:
         self._onlooker = onlooker
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
@@ -159,7 +159,7 @@ class _Watched:
     knows is looked at before.
     """
 
-    def __init__(self, instance: WorkflowInstance, onlooker: Onlooker) -> None:
+    def __init__(self, instance: WorkflowInstance, onlooker: ReplayObserver) -> None:
         self._instance = instance
         self._onlooker = onlooker
 

@@ -15,8 +15,8 @@ from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.client import WorkflowHistory
 
 from activities.contracts import CompileResult, ForkResult
-from coterie.replay.decision_trace import Visit, Witness, WitnessedState
-from coterie.replay.observer import Heard, Onlooker, is_the_last, observed
+from coterie.replay.decision_trace import DecisionObserver, ObservedState, Visit
+from coterie.replay.observer import Heard, ReplayObserver, is_the_last, observed
 from coterie.storage.wire import data_converter
 from dsl.model.plan import Plan
 from dsl.visible import one_line
@@ -105,19 +105,19 @@ def _requests(state: RunState) -> dict[str, RequestView]:
     }
 
 
-class _Onlooker(Onlooker):
+class _Onlooker(ReplayObserver):
     """Looks at the replayed workflow before it is put out of memory."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: Rebuilt | None = None
-        self._witness: Witness | None = None
+        self._witness: DecisionObserver | None = None
         self._heard: list[Heard] = []
 
     def met(self, run: TeamWorkflow) -> None:
         """Have the run's every entry witnessed from its beginning on."""
-        self._witness = Witness(workflow.info().workflow_id, lambda: run.plan)
-        run.state = WitnessedState.of(run.state, self._witness)
+        self._witness = DecisionObserver(workflow.info().workflow_id, lambda: run.plan)
+        run.state = ObservedState.of(run.state, self._witness)
 
     def heard(self, message: Heard) -> None:
         """Keep it."""

@@ -5,13 +5,13 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
 from coterie.replay import effects as deeds
-from coterie.replay.effects import Deed, one, text
+from coterie.replay.effects import WorldEffect, one, text
 
 
-def recorded(history: WorkflowHistory) -> list[Deed]:
+def recorded(history: WorkflowHistory) -> list[WorldEffect]:
     """What was done, in the order of the events."""
     own_queue = history.events[0].workflow_execution_started_event_attributes.task_queue.name
-    found: list[Deed] = []
+    found: list[WorldEffect] = []
     accepted: dict[int, str] = {}
     for event in history.events:
         update = event.workflow_execution_update_accepted_event_attributes
@@ -23,7 +23,7 @@ def recorded(history: WorkflowHistory) -> list[Deed]:
     return found
 
 
-def _deed(event: HistoryEvent, own_queue: str, accepted: dict[int, str]) -> Deed | None:
+def _deed(event: HistoryEvent, own_queue: str, accepted: dict[int, str]) -> WorldEffect | None:
     match event.event_type:
         case EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
             it = event.activity_task_scheduled_event_attributes
@@ -48,7 +48,7 @@ def _deed(event: HistoryEvent, own_queue: str, accepted: dict[int, str]) -> Deed
             return _end(event)
 
 
-def _end(event: HistoryEvent) -> Deed | None:
+def _end(event: HistoryEvent) -> WorldEffect | None:
     match event.event_type:
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
             result = event.workflow_execution_completed_event_attributes.result

@@ -14,15 +14,15 @@ from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 from temporalio.client import WorkflowHistory
 
-from coterie.replay.effects import Deed
-from coterie.replay.observer import Onlooker, is_the_last, observed
+from coterie.replay.effects import WorldEffect
+from coterie.replay.observer import ReplayObserver, is_the_last, observed
 from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay_differences import differences, first_other
 from coterie.replay.replayed_effects import asked
 from workflows.core.memory import Noted
 from workflows.core.views import TrailEntry
 
-_MOST = 20
+_MAX_DIFFERENCES = 20
 """Differences that are told; what comes after the first few follows from them."""
 
 
@@ -34,7 +34,7 @@ class Replayed:
     events: int
     calls: int
     """Calls of models and skills that were compared."""
-    end: Deed | None
+    end: WorldEffect | None
     """How it ended, as recorded; None: it had not when its history was taken."""
     differences: tuple[str, ...]
     """What this code decides otherwise, the first first; empty when nothing."""
@@ -59,8 +59,8 @@ async def replay(history: WorkflowHistory) -> Replayed:
     told = [one.told for one in found if not (one.only_more or one.only_wording)]
     if failure is not None:
         told += [*_others(then, watch.done), _first_line(failure)]
-    if len(told) > _MOST:
-        told[_MOST:] = [f"and {len(told) - _MOST} more"]
+    if len(told) > _MAX_DIFFERENCES:
+        told[_MAX_DIFFERENCES:] = [f"and {len(told) - _MAX_DIFFERENCES} more"]
     return Replayed(
         run=history.workflow_id,
         events=len(history.events),
@@ -73,12 +73,12 @@ async def replay(history: WorkflowHistory) -> Replayed:
     )
 
 
-class _Watch(Onlooker):
+class _Watch(ReplayObserver):
     """Takes down what the replayed run does, and what it had decided by then."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.done: list[Deed] = []
+        self.done: list[WorldEffect] = []
         self.places: list[str] = []
         self.digests: dict[int, str] = {}
         self.trail: list[Noted] = []
@@ -103,7 +103,7 @@ class _Watch(Onlooker):
             state = self.run.state
             self.digests[state.trail_length] = state.trail_digest
 
-    def _place(self, deed: Deed) -> str:
+    def _place(self, deed: WorldEffect) -> str:
         """`review/judge#1`, as requests for a decision are named; the visit is the latest."""
         team, _, step = deed.label.partition("/")
         if deed.kind != "call" or self.run is None or not step:
@@ -111,7 +111,7 @@ class _Watch(Onlooker):
         return f"{deed.label}#{self.run.state.visits.get(team, 0)}"
 
 
-def _others(then: list[Deed], now: list[Deed]) -> list[str]:
+def _others(then: list[WorldEffect], now: list[WorldEffect]) -> list[str]:
     other = first_other(then, now)
     ends = [deed for deed in now if deed.kind == "end"]
     said = [f"it ends with: {deed.facts['message']}" for deed in ends if "message" in deed.facts]

@@ -7,21 +7,21 @@ from enum import Enum
 
 from pydantic import JsonValue
 
-from coterie.replay.effects import Deed
+from coterie.replay.effects import WorldEffect
 from dsl.values import Json
 
-_LONGEST = 100
+_MAX_VALUE_LENGTH = 100
 _BEFORE = 20
 """Characters of a long text that are shown before the place where it begins to differ."""
 
 
-class Absent(Enum):
+class NoValue(Enum):
     """What stands where one side has no value at all."""
 
     NOTHING = "nothing"
 
 
-Value = JsonValue | Absent
+Value = JsonValue | NoValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Difference:
         Nothing was decided by it, so it is told and is no difference.
         """
         depth = 2 if self.field.startswith("carried.") else 1
-        more = self.recorded is Absent.NOTHING and self.field.count(".") < depth
+        more = self.recorded is NoValue.NOTHING and self.field.count(".") < depth
         return more and not self.place
 
     @property
@@ -61,7 +61,7 @@ class Difference:
 
 
 def differences(
-    recorded: Sequence[Deed], now: Sequence[Deed], places: Sequence[str]
+    recorded: Sequence[WorldEffect], now: Sequence[WorldEffect], places: Sequence[str]
 ) -> Iterator[Difference]:
     """Every value in which two deeds of the same kind and key are not the same.
 
@@ -77,7 +77,7 @@ def differences(
             yield from _in_value(place if deed.kind != "end" else "", "", before.facts, deed.facts)
 
 
-def first_other(recorded: Sequence[Deed], now: Sequence[Deed]) -> str | None:
+def first_other(recorded: Sequence[WorldEffect], now: Sequence[WorldEffect]) -> str | None:
     """The first call or timer that one side has and the other has not, in a sentence."""
     kinds = ("call", "timer")
     then = [deed for deed in recorded if deed.kind in kinds]
@@ -88,11 +88,11 @@ def first_other(recorded: Sequence[Deed], now: Sequence[Deed]) -> str | None:
     match missing, other:
         case None, None:
             return None
-        case Deed(), None:
+        case WorldEffect(), None:
             return f"recorded {missing.told}, now nothing of the kind"
-        case None, Deed():
+        case None, WorldEffect():
             return f"now {other.told}, recorded nothing of the kind"
-        case Deed(), Deed():
+        case WorldEffect(), WorldEffect():
             return f"recorded {missing.told}, now {other.told}"
 
 
@@ -113,7 +113,7 @@ def _in_value(place: str, field: str, before: Value, after: Value) -> Iterator[D
 
 
 def _at(value: Json, key: str) -> Value:
-    return value.get(key, Absent.NOTHING)
+    return value.get(key, NoValue.NOTHING)
 
 
 def _shown(before: Value, after: Value) -> tuple[str, str]:
@@ -122,16 +122,16 @@ def _shown(before: Value, after: Value) -> tuple[str, str]:
     same = 0
     while same < min(map(len, texts)) and texts[0][same] == texts[1][same]:
         same += 1
-    begin = max(same - _BEFORE, 0) if max(map(len, texts)) > _LONGEST else 0
+    begin = max(same - _BEFORE, 0) if max(map(len, texts)) > _MAX_VALUE_LENGTH else 0
     return _cut(texts[0], begin), _cut(texts[1], begin)
 
 
 def _cut(text: str, begin: int) -> str:
     shown = text[begin:]
-    if len(shown) > _LONGEST:
-        shown = f"{shown[: _LONGEST - 3]}..."
+    if len(shown) > _MAX_VALUE_LENGTH:
+        shown = f"{shown[: _MAX_VALUE_LENGTH - 3]}..."
     return f"...{shown}" if begin else shown
 
 
 def _as_text(value: Value) -> str:
-    return value.value if isinstance(value, Absent) else json.dumps(value, ensure_ascii=False)
+    return value.value if isinstance(value, NoValue) else json.dumps(value, ensure_ascii=False)

@@ -3,10 +3,10 @@
 from temporalio.bridge.proto.workflow_commands import WorkflowCommand
 
 from coterie.replay import effects as deeds
-from coterie.replay.effects import Deed, one, text
+from coterie.replay.effects import WorldEffect, one, text
 
 
-def asked(command: WorkflowCommand, own_queue: str) -> Deed | None:
+def asked(command: WorkflowCommand, own_queue: str) -> WorldEffect | None:
     """The deed of a command; None for what Temporal's replayer alone has to compare.
 
     Args:

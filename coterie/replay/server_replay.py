@@ -14,7 +14,7 @@ from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
-from coterie.replay.effects import Deed
+from coterie.replay.effects import WorldEffect
 from coterie.replay.links import links
 from coterie.replay.replay import Replayed, replay
 from coterie.replay.replay_differences import Difference
@@ -34,7 +34,7 @@ class RunReplayed:
     links: int = 0
     events: int = 0
     calls: int = 0
-    end: Deed | None = None
+    end: WorldEffect | None = None
     """None: it goes on."""
     told: int | None = None
     """So many decisions were held against those of its own worker; None: none told them."""

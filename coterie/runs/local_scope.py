@@ -28,8 +28,8 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.approvals import decisions as approvals
-from workflows.core.location import Place, Returned
-from workflows.core.memory import Telling
+from workflows.core.location import Location, Returned
+from workflows.core.memory import PendingNotification
 from workflows.core.messages import DecideInput
 from workflows.core.pace import Branches, Pace
 from workflows.core.patches import Patch
@@ -39,7 +39,7 @@ from workflows.core.state import RunState
 from workflows.core.views import TeamResult
 from workflows.handlers.start_checks import begin
 from workflows.interpreter import TeamInterpreter, run
-from workflows.temporal.branches import Ways
+from workflows.temporal.branches import BranchGroup
 
 
 class World(Protocol):
@@ -127,7 +127,7 @@ class LocalScope:
         finally:
             self._stirred.set()
 
-    def tell(self, telling: Telling) -> None:
+    def tell(self, telling: PendingNotification) -> None:
         """Keep it: here nobody is told."""
         self.notices.append(telling.notice)
 
@@ -160,7 +160,7 @@ class LocalScope:
     ) -> Set[str]:
         """Tasks of this event loop."""
         pace = Pace()
-        ways = Ways(jobs, self._branches, pace)
+        ways = BranchGroup(jobs, self._branches, pace)
         woken = asyncio.create_task(
             self.wait_until(lambda: wake is not None and wake(), seconds, "")
         )
@@ -234,7 +234,7 @@ def plan_runner(plan: Plan, world: World) -> PlanRunner:
         context = call.inputs.get("context")
         state.main.context = context if isinstance(context, dict) else {}
         scope = LocalScope(plan, state, world, run_id=call.key)
-        place = Place("main", call.name, 1, "main:plan", "")
+        place = Location("main", call.name, 1, "main:plan", "")
         frame = place.frame(scope)
         frame.input = call.inputs.get("input")
         try:

@@ -8,7 +8,7 @@ from temporalio.service import RPCError
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.storage.histories import WORKFLOW
-from dsl.sizes import LARGEST
+from dsl.sizes import MAX_VALUE_SIZE
 from workflows.core.messages import TeamInput
 
 _TOO_LARGE = (
@@ -26,7 +26,7 @@ async def start_run(
         CommandError: the id is taken, or the input is larger than Temporal takes.
     """
     (payload,) = client.data_converter.payload_converter.to_payloads([given])
-    if len(payload.data) > LARGEST:
+    if len(payload.data) > MAX_VALUE_SIZE:
         raise CommandError(_TOO_LARGE)
     try:
         await client.start_workflow(

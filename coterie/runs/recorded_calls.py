@@ -19,7 +19,7 @@ from dsl.errors import TemplateFailed
 from workflows.core.views import TrailEntry
 
 Model = TypeVar("Model", bound=BaseModel)
-_LONGEST_ERROR = 500
+_MAX_ERROR_LENGTH = 500
 _REASK = re.compile(r"\.r\d+$")
 """What follows the path of a turn that asks again."""
 
@@ -147,7 +147,7 @@ def _failure(failure: Failure) -> str:
     told = f"{kind}: {failure.message}" if kind else failure.message
     if failure.HasField("cause"):
         told += f" ({_failure(failure.cause)})"
-    return told[:_LONGEST_ERROR]
+    return told[:_MAX_ERROR_LENGTH]
 
 
 def _decoded(payload: Payload, model: type[Model]) -> Model | None:

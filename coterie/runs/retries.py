@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import WorkflowExecutionDescription
 
-_LONGEST = 300
+_MAX_ERROR_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class PendingRetry:
     """A call whose last attempt failed."""
 
     call: str
@@ -38,13 +38,13 @@ class Retry:
         return f"{self.step}: attempt {self.attempt}{of}{when}, because {self.error}"
 
 
-def retries_of(described: WorkflowExecutionDescription) -> tuple[Retry, ...]:
+def retries_of(described: WorkflowExecutionDescription) -> tuple[PendingRetry, ...]:
     """The calls that are made again, in the order of their ids."""
     pending = described.raw_description.pending_activities
     return tuple(sorted(_retries(pending), key=lambda retry: retry.call))
 
 
-def _retries(pending: Iterable[PendingActivityInfo]) -> Iterator[Retry]:
+def _retries(pending: Iterable[PendingActivityInfo]) -> Iterator[PendingRetry]:
     for one in pending:
         if one.attempt > 1 and one.HasField("last_failure"):
             failure = one.last_failure
@@ -52,4 +52,6 @@ def _retries(pending: Iterable[PendingActivityInfo]) -> Iterator[Retry]:
             error = f"{kind}: {failure.message}" if kind else failure.message
             waits = one.HasField("next_attempt_schedule_time")
             at = one.next_attempt_schedule_time.ToDatetime(UTC) if waits else None
-            yield Retry(one.activity_id, one.attempt, one.maximum_attempts, error[:_LONGEST], at)
+            yield PendingRetry(
+                one.activity_id, one.attempt, one.maximum_attempts, error[:_MAX_ERROR_LENGTH], at
+            )

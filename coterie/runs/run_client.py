@@ -131,25 +131,25 @@ class Run:
         Raises:
             CommandError: the run refuses the decision, or nobody answers.
         """
-        return await self._told_to("decide", asked, Decision)
+        return await self._reported_to("decide", asked, Decision)
 
     async def retry(self, asked: RetryInput) -> Decision:
         """Have a failed task tried again that waits; fails as `decide`."""
-        return await self._told_to("retry", asked, Decision)
+        return await self._reported_to("retry", asked, Decision)
 
     async def skip(self, asked: SkipInput) -> Decision:
         """Leave a task out; fails as `decide`."""
-        return await self._told_to("skip", asked, Decision)
+        return await self._reported_to("skip", asked, Decision)
 
     async def amend(self, asked: AmendInput) -> None:
         """Change its context at the next step; fails as `decide`."""
-        await self._told_to("amend", asked, int)
+        await self._reported_to("amend", asked, int)
 
     async def redirect(self, asked: RedirectInput) -> None:
         """Send it to another team when its current one ends; fails as `decide`."""
-        await self._told_to("redirect", asked, object)
+        await self._reported_to("redirect", asked, object)
 
-    async def _told_to(self, name: str, asked: BaseModel, answer: type[T]) -> T:
+    async def _reported_to(self, name: str, asked: BaseModel, answer: type[T]) -> T:
         try:
             return await updated(self, name, asked, answer)
         except WorkflowUpdateFailedError as error:

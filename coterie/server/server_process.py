@@ -28,7 +28,7 @@ HOST = "127.0.0.1"
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LANG", "XDG_CONFIG_HOME", "SYSTEMROOT")
 _QUIET_PORTS = range(20_000, 32_000)
 """Below what Linux, macOS and Windows give away by themselves."""
-_LONGEST_LOG = 10 * 1024 * 1024
+_MAX_LOG_SIZE = 10 * 1024 * 1024
 
 
 class ServerRecord(Frozen):
@@ -152,7 +152,7 @@ def _environment(settings: Settings) -> dict[str, str]:
 
 def _log(folder: Path) -> Path:
     log = folder / "server.log"
-    if log.exists() and log.stat().st_size > _LONGEST_LOG:
+    if log.exists() and log.stat().st_size > _MAX_LOG_SIZE:
         log.replace(folder / "server.log.old")
     return log
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from coterie.testing.files.expectations import as_seconds, holds, shown, told
 from coterie.testing.files.test_document import ExpectDocument
 from coterie.testing.path_difference import path_lines
-from coterie.testing.simulation.case_outcome import Outcome
+from coterie.testing.simulation.case_outcome import CaseOutcome
 from coterie.testing.simulation.stub_notifications import notice_differences
 from coterie.testing.trail_difference import trail_differences
 from dsl.errors import listed, nearest
@@ -19,7 +19,7 @@ from dsl.values import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class UnmetExpectation:
     """One expectation that is not met."""
 
     place: str
@@ -33,19 +33,19 @@ class Difference:
         return {"place": self.place, "message": self.message, "lines": list(self.lines)}
 
 
-def differences(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
+def differences(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectation]:
     """Every expectation that the outcome does not meet, the most telling ones first."""
     if expect.end != found.end:
-        yield Difference("end", f"expected {expect.end}, and the run ended {found.end}, because "
-                         f"{found.because}")  # fmt: skip
+        ended = f"expected {expect.end}, and the run ended {found.end}, because {found.because}"
+        yield UnmetExpectation("end", ended)
     if expect.path is not None:
         lines = path_lines(expect.path, found.path)
         if lines:
-            yield Difference("path", "the run went another way", lines)
+            yield UnmetExpectation("path", "the run went another way", lines)
     for number, missed in trail_differences(expect.trail, found.trail):
-        yield Difference(f"trail[{number}]", missed.message, missed.lines)
+        yield UnmetExpectation(f"trail[{number}]", missed.message, missed.lines)
     for number, message, came in notice_differences(expect.notices, found.notices):
-        yield Difference(f"notices[{number}]", message, came)
+        yield UnmetExpectation(f"notices[{number}]", message, came)
     yield from _error(expect, found)
     yield from _paths("context", expect.context, found.context)
     yield from _paths("output", expect.output, found.output)
@@ -53,7 +53,7 @@ def differences(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
     yield from _counts(expect, found)
 
 
-def _error(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
+def _error(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectation]:
     if expect.error is None:
         return
     error = found.error
@@ -63,10 +63,12 @@ def _error(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
             yield from _checked(f"error.{field}", getattr(expect.error, field), value)
 
 
-def _paths(where: str, checks: Mapping[str, JsonValue], found: Json | None) -> Iterator[Difference]:
+def _paths(
+    where: str, checks: Mapping[str, JsonValue], found: Json | None
+) -> Iterator[UnmetExpectation]:
     for path, check in checks.items():
         if found is None:
-            yield Difference(f"{where}.{path}", f"expected {told(check)}, and the run ended "
+            yield UnmetExpectation(f"{where}.{path}", f"expected {told(check)}, and the run ended "
                              "without a result")  # fmt: skip
             continue
         value = get(found, parse(path))
@@ -86,13 +88,13 @@ def _what_there_is(found: Json, path: str) -> str:
     return ""
 
 
-def _files(checks: Mapping[str, JsonValue], found: Outcome) -> Iterator[Difference]:
+def _files(checks: Mapping[str, JsonValue], found: CaseOutcome) -> Iterator[UnmetExpectation]:
     for name, check in checks.items():
         text = found.text_of(name)
         yield from _checked(f"files.{name}", check, MISSING if text is None else text)
 
 
-def _counts(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
+def _counts(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectation]:
     for team, check in expect.visits.items():
         yield from _checked(f"visits.{team}", check, found.visits.get(team, 0))
     counts: dict[str, float] = {
@@ -109,25 +111,27 @@ def _counts(expect: ExpectDocument, found: Outcome) -> Iterator[Difference]:
     if "duration" in expect.model_fields_set and not holds(
         as_seconds(expect.duration), found.duration
     ):
-        yield Difference(
+        yield UnmetExpectation(
             "duration", f"expected {told(expect.duration)}, found {found.duration:g} s"
         )
 
 
-def _cost(check: JsonValue, found: Outcome) -> Iterator[Difference]:
+def _cost(check: JsonValue, found: CaseOutcome) -> Iterator[UnmetExpectation]:
     if found.unpriced:
         told_models = ", ".join(found.unpriced)
-        yield Difference("cost", f"expected {told(check)}, and {told_models} has no price")
+        yield UnmetExpectation("cost", f"expected {told(check)}, and {told_models} has no price")
         return
     yield from _checked("cost", check, found.cost or 0.0)
 
 
-def _checked(place: str, check: JsonValue, found: Found, hint: str = "") -> Iterator[Difference]:
+def _checked(
+    place: str, check: JsonValue, found: Found, hint: str = ""
+) -> Iterator[UnmetExpectation]:
     if holds(check, found):
         return
     if isinstance(check, str) and isinstance(found, str) and "\n" in check + found:
         lines = unified_diff(check.splitlines(), found.splitlines(), "expected", "found",
                              lineterm="")  # fmt: skip
-        yield Difference(place, "the text differs", tuple(lines))
+        yield UnmetExpectation(place, "the text differs", tuple(lines))
         return
-    yield Difference(place, f"expected {told(check)}, found {shown(found)}{hint}")
+    yield UnmetExpectation(place, f"expected {told(check)}, found {shown(found)}{hint}")

@@ -13,7 +13,7 @@ from temporalio.service import RPCError
 from coterie.failures import CommandError
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
-from coterie.testing.case_differences import Difference, differences
+from coterie.testing.case_differences import UnmetExpectation, differences
 from coterie.testing.files.test_reader import Case, TestFile
 from coterie.testing.simulation.case_outcome import outcome_of
 from coterie.testing.simulation.clock import Clock, Overshot
@@ -39,7 +39,7 @@ class CaseResult:
 
     file: str
     case: str
-    differences: tuple[Difference, ...]
+    differences: tuple[UnmetExpectation, ...]
     seconds: float
     """Of the machine's time."""
     trail: tuple[TrailEntry, ...] = ()
@@ -91,7 +91,7 @@ async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> 
         else:
             return replace(result, seconds=time.monotonic() - began)
     seconds = time.monotonic() - began
-    return CaseResult(file.shown, case.name, (Difference("run", told),), seconds)
+    return CaseResult(file.shown, case.name, (UnmetExpectation("run", told),), seconds)
 
 
 async def _played(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
@@ -108,7 +108,7 @@ async def _played(client: Client, file: TestFile, case: Case, limit: float) -> C
                 await play.play()
         except TimeoutError:
             told = f"the case was given up after {limit:g} s of the machine's time"
-            play.found.append(Difference("run", told))
+            play.found.append(UnmetExpectation("run", told))
         finally:
             with suppress(RPCError):  # it has ended, as it should
                 await play.run.handle.terminate("the test is over")
@@ -124,7 +124,7 @@ class _Play:
     case: Case
     stage: Stage
     run: Run
-    found: list[Difference] = field(default_factory=list[Difference])
+    found: list[UnmetExpectation] = field(default_factory=list[UnmetExpectation])
     trail: tuple[TrailEntry, ...] = ()
 
     async def play(self) -> None:
@@ -154,4 +154,4 @@ class _Play:
         ])  # fmt: skip
 
     def _note(self, place: str, told: Sequence[str | None]) -> None:
-        self.found += [Difference(place, message) for message in told if message is not None]
+        self.found += [UnmetExpectation(place, message) for message in told if message is not None]

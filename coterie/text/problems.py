@@ -8,7 +8,7 @@ from dsl.errors import Problem
 from dsl.redaction import redacted_line
 
 ReadLines = Callable[[str], Sequence[str]]
-_WIDEST = 120
+_MAX_WIDTH = 120
 _INDENT = "    "
 
 
@@ -83,7 +83,7 @@ def _excerpt(problem: Problem, lines: Sequence[str]) -> list[str]:
         return []
     shown, column = redacted_line(lines, problem.line - 1, problem.column - 1)
     line = shown.replace("\t", " ")
-    begin = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
-    shown = line[begin : begin + _WIDEST]
+    begin = max(0, column - _MAX_WIDTH // 2) if len(line) > _MAX_WIDTH else 0
+    shown = line[begin : begin + _MAX_WIDTH]
     gutter = f"{problem.line:>6} | "
     return [f"{gutter}{shown}", " " * (len(gutter) - 2) + "| " + " " * (column - begin) + "^"]

@@ -7,9 +7,9 @@ import sys
 from math import ceil
 from pathlib import Path
 
-from activities.notifications import Channel, NoticeCommand, Webhook
+from activities.notifications import Channel, NotificationCommand, Webhook
 from activities.processes.bubblewrap import Bubblewrap
-from activities.processes.process_group import Limits
+from activities.processes.process_group import ProcessLimits
 from activities.providers.provider import ProviderSettings
 from activities.user_code.child_pool import UserCode
 from activities.workspace.command_start import PASSED_ON
@@ -47,7 +47,7 @@ def _channel(section: ChannelSection, settings: Settings) -> Channel:
     if section.run:
         # Coterie's own: the project's may be changed by what commands do, and this one has secrets.
         run = tuple(part.replace("{python}", sys.executable) for part in section.run)
-        return NoticeCommand(run, section.timeout, section.env)
+        return NotificationCommand(run, section.timeout, section.env)
     names = (section.url_env, section.secret_env)
     address, secret = (settings.secret(name) if name is not None else None for name in names)
     missing = (name for name in names if name is not None and settings.secret(name) is None)
@@ -76,7 +76,7 @@ def workspace_of(
         sandbox=sandbox,
         readable=tuple(map(Path, trusted.sandbox.read)),
         hidden=hidden_paths(settings),
-        limits=Limits(
+        limits=ProcessLimits(
             cpu=ceil(limits.max_cpu),
             memory=limits.max_memory_mb << 20,
             processes=limits.max_processes,

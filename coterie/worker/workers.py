@@ -15,7 +15,7 @@ from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
 from activities.contracts import HEARTBEAT_EVERY, Marks
 from activities.failure_redaction import SecretsInterceptor
-from activities.notifications import NoticeActivities, Webhook
+from activities.notifications import NotificationActivities, Webhook
 from activities.processes.bubblewrap import Bubblewrap
 from activities.providers.provider_registry import Providers
 from activities.skills.skill_activity import SkillActivities
@@ -42,7 +42,7 @@ from coterie.worker.watchdog_process import watched
 from dsl.known_secrets import KnownSecrets, secrets_of
 from workflows.team import TeamWorkflow
 
-MOST_ACTIVITIES = 100
+MAX_ACTIVITIES = 100
 """Calls of models and skills at once in one worker: they wait for others nearly all the time."""
 
 STICKY = timedelta(seconds=10)
@@ -52,7 +52,7 @@ STICKY = timedelta(seconds=10)
 _CACHED_RUNS = 1000
 """Runs that stay in memory; a run that does not costs a replay at its next event."""
 
-_LONGEST_END = timedelta(seconds=10)
+_SHUTDOWN_TIMEOUT = timedelta(seconds=10)
 """After the grace for calls: a run that blocks its thread cannot be put out of memory at all."""
 
 
@@ -121,7 +121,7 @@ async def _serving(workers: Sequence[Worker], grace: timedelta) -> AsyncGenerato
     finally:
         why = sys.exc_info()
         try:
-            async with asyncio.timeout((grace + _LONGEST_END).total_seconds()):
+            async with asyncio.timeout((grace + _SHUTDOWN_TIMEOUT).total_seconds()):
                 await _left(begun, *why)
         except TimeoutError:
             note("a run could not be put out of memory; it is left as it is, and goes on elsewhere")
@@ -179,7 +179,7 @@ def build_workers(
     )  # fmt: skip
     served = {queue.name: queue for queue in queues.values()}.values()
     calling = (
-        queue_worker(client, queue, agents, clean, grace=grace, most=MOST_ACTIVITIES)
+        queue_worker(client, queue, agents, clean, grace=grace, most=MAX_ACTIVITIES)
         for queue in served
     )
     return (serving, *calling)
@@ -206,9 +206,9 @@ def _agents(
     )
 
 
-def _notices(settings: Settings, trusted: TrustedConfig) -> NoticeActivities:
+def _notices(settings: Settings, trusted: TrustedConfig) -> NotificationActivities:
     channels = channels_of(trusted, settings)
-    return NoticeActivities(channels, settings.environment, Path(trusted.workspace))
+    return NotificationActivities(channels, settings.environment, Path(trusted.workspace))
 
 
 def _redaction(settings: Settings, trusted: TrustedConfig) -> SecretsInterceptor:
@@ -238,7 +238,7 @@ def _serving_worker(
         # The default is a hash over every loaded module: seconds of CPU for nothing.
         build_id=own_version(),
         max_cached_workflows=_CACHED_RUNS,
-        max_concurrent_activities=MOST_ACTIVITIES,
+        max_concurrent_activities=MAX_ACTIVITIES,
         # The engine's own default keeps beats back, and with them the news of a cancellation.
         max_heartbeat_throttle_interval=HEARTBEAT_EVERY * 0.8,
         graceful_shutdown_timeout=grace,

@@ -18,12 +18,12 @@ from dsl.model.steps import BranchStep, TryStep
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
 
-_MOST_PARTS = 12
-_LONGEST_CONDITION = 80
+_MAX_PARTS = 12
+_MAX_CONDITION_LENGTH = 80
 Worlds = Sequence[Statuses]
 
 
-class Way:
+class Alternative:
     """One of several ways: the first whose condition holds is taken."""
 
     def __init__(self, condition: Condition | None, path: NodePath) -> None:
@@ -59,7 +59,7 @@ class Choices:
         path = (*TEAMS, team.id, "routing")
         worlds = self.graph.worlds[team.id]
         ways = [
-            Way(rule.condition, (*path, "rules", number))
+            Alternative(rule.condition, (*path, "rules", number))
             for number, rule in enumerate(routing.rules)
         ]
         usable = {exit.rule for exit in self.graph.exits[team.id] if exit.usable}
@@ -82,7 +82,7 @@ class Choices:
         for step, path in body.walked():
             if isinstance(step, BranchStep):
                 ways = [
-                    Way(way.condition, (*path, "branches", number))
+                    Alternative(way.condition, (*path, "branches", number))
                     for number, way in enumerate(step.branches)
                 ]
                 self._ways(ways, "branch", worlds)
@@ -111,7 +111,7 @@ class Choices:
 
     def _ways(
         self,
-        ways: Sequence[Way],
+        ways: Sequence[Alternative],
         what: str,
         worlds: Worlds,
         usable: Collection[int | None] = (),
@@ -130,7 +130,9 @@ class Choices:
                     fix=f"put it before {_listed(what, earlier)}, or leave it out",
                 )  # fmt: skip
 
-    def _taken_before(self, ways: Sequence[Way], number: int, worlds: Worlds) -> tuple[int, ...]:
+    def _taken_before(
+        self, ways: Sequence[Alternative], number: int, worlds: Worlds
+    ) -> tuple[int, ...]:
         """The earlier ways that are always taken where this one would be."""
         own = ways[number].taken
         if can_hold((own, *(way.passed for way in ways[:number])), worlds, self.effort):
@@ -160,13 +162,13 @@ class Choices:
         for part in _parts(condition):
             if not self._possible(part, worlds):
                 return _told(part)
-        for one, other in combinations(list(_parts(condition))[:_MOST_PARTS], 2):
+        for one, other in combinations(list(_parts(condition))[:_MAX_PARTS], 2):
             if not can_hold((formula(one), formula(other)), worlds, self.effort):
                 return f"{_told(one)} excludes {_told(other)}"
         return _told(condition)
 
 
-def _because(what: str, ways: Sequence[Way], earlier: Sequence[int]) -> str:
+def _because(what: str, ways: Sequence[Alternative], earlier: Sequence[int]) -> str:
     if len(earlier) > 1:
         return f"{_listed(what, earlier)} together match whenever it would"
     condition = ways[earlier[0]].condition
@@ -195,4 +197,4 @@ def _parts(condition: Condition) -> Iterator[Condition]:
 
 def _told(condition: Condition) -> str:
     text = condition_text(condition)
-    return text if len(text) <= _LONGEST_CONDITION else f"{text[: _LONGEST_CONDITION - 3]}..."
+    return text if len(text) <= _MAX_CONDITION_LENGTH else f"{text[: _MAX_CONDITION_LENGTH - 3]}..."

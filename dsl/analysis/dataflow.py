@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dsl.analysis.bodies import TEAMS, Bodies
 from dsl.analysis.reader import Reader, overlap
 from dsl.analysis.reads import Read
-from dsl.analysis.teams import Node, Teams
+from dsl.analysis.teams import TeamNode, Teams
 from dsl.model.steps import TeamStep
 from dsl.paths import Path, parse
 from dsl.source.nodes import Mark, Problems
@@ -41,7 +41,7 @@ class Flow:
         self._near: dict[Path, list[str]] = {}
         self._before = dict.fromkeys(graph.plan.teams, 0)
         leads = {node: tuple(self._leads(graph, bodies, node)) for node in graph.nodes}
-        nodes = {team: [Node(team), Node(team, branch=True)] for team in graph.plan.teams}
+        nodes = {team: [TeamNode(team), TeamNode(team, branch=True)] for team in graph.plan.teams}
         ahead = dict.fromkeys(graph.nodes)
         while ahead:
             node = next(iter(ahead))
@@ -52,7 +52,7 @@ class Flow:
                     self._before[team] = after
                     ahead |= dict.fromkeys(other for other in nodes[team] if other in leads)
 
-    def _leads(self, graph: Teams, bodies: Bodies, node: Node) -> Iterator[tuple[str, int]]:
+    def _leads(self, graph: Teams, bodies: Bodies, node: TeamNode) -> Iterator[tuple[str, int]]:
         """What a visit adds for which team; a branch that ends hands all to every concentrator."""
         for exit in graph.usable(node):
             new = self._bit(("teams", node.team))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dsl.analysis.bodies import TEAMS, Bodies
-from dsl.analysis.teams import Exit, Node, Teams
+from dsl.analysis.teams import Exit, TeamNode, Teams
 from dsl.logic.components import components, is_cycle
 from dsl.model.step_walk import walk
 from dsl.model.steps import ReturnStep, TeamStep
@@ -40,7 +40,7 @@ def check_loops(graph: Teams, bodies: Bodies, tree: Written, problems: Problems)
     ends = _ending(graph, called_always(bodies))
     stuck = [node for node in graph.nodes if node not in ends]
 
-    def beside(node: Node) -> Iterator[Node]:
+    def beside(node: TeamNode) -> Iterator[TeamNode]:
         return (other for other in graph.beside(node) if other in known)
 
     known = set(stuck)
@@ -91,9 +91,9 @@ def _next(graph: Teams, team: str) -> Iterator[str]:
     yield from graph.calls[team]
 
 
-def _ending(graph: Teams, always: Mapping[str, Iterable[str]]) -> set[Node]:
+def _ending(graph: Teams, always: Mapping[str, Iterable[str]]) -> set[TeamNode]:
     """The nodes from where a way can come to its end by routes alone."""
-    ends: set[Node] = set()
+    ends: set[TeamNode] = set()
     grown = True
     while grown:
         grown = False
@@ -104,21 +104,23 @@ def _ending(graph: Teams, always: Mapping[str, Iterable[str]]) -> set[Node]:
     return ends
 
 
-def _ends(graph: Teams, node: Node, always: Mapping[str, Iterable[str]], ends: set[Node]) -> bool:
-    if any(Node(called) not in ends for called in always[node.team]):
+def _ends(
+    graph: Teams, node: TeamNode, always: Mapping[str, Iterable[str]], ends: set[TeamNode]
+) -> bool:
+    if any(TeamNode(called) not in ends for called in always[node.team]):
         return False
     exits = graph.usable(node)
     return not exits or any(_leads_out(graph, node, exit, ends) for exit in exits)
 
 
-def _leads_out(graph: Teams, node: Node, exit: Exit, ends: set[Node]) -> bool:
+def _leads_out(graph: Teams, node: TeamNode, exit: Exit, ends: set[TeamNode]) -> bool:
     if exit.fans_out and not _meet(graph, exit, ends):
         return False
     after = graph.following(node, exit)
     return after is None or after in ends
 
 
-def _meet(graph: Teams, exit: Exit, ends: set[Node]) -> bool:
+def _meet(graph: Teams, exit: Exit, ends: set[TeamNode]) -> bool:
     """Whether enough branches of a fan-out can come to their end."""
     open_ = sum(branch not in ends for branch in graph.branches(exit))
     meeting = graph.plan.teams.get(exit.concentrator or "")

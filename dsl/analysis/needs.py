@@ -141,7 +141,7 @@ class Needs:
         match step:
             case AgentStep():
                 plan = self._bodies.plan(step)
-                if plan is None or depth > _MOST_PLANS:
+                if plan is None or depth > _MAX_PLANS:
                     return _NOTHING
                 return self._steps(plan.steps, plan.path, depth + 1)._replace(goes_on=True)
             case TeamStep(team=team):
@@ -163,7 +163,7 @@ class Needs:
                 return Certain(goes_on=not _ends(step))
 
 
-_MOST_PLANS = 5
+_MAX_PLANS = 5
 
 
 def _at(path: NodePath, reads: Iterable[Read]) -> tuple[tuple[Read, NodePath], ...]:

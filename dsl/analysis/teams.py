@@ -36,7 +36,7 @@ class Exit(NamedTuple):
         return self.targets if self.concentrator is None else (*self.targets, self.concentrator)
 
 
-class Node(NamedTuple):
+class TeamNode(NamedTuple):
     """A team, on the run's own way or on a branch of a fan-out, which ends at a concentrator."""
 
     team: str
@@ -74,7 +74,7 @@ class Teams:
     @cached_property
     def own_way(self) -> frozenset[str]:
         """The teams that the run itself comes to, not on a branch and not as a step."""
-        found = {Node(self.plan.entry_team): None}
+        found = {TeamNode(self.plan.entry_team): None}
         ahead = list(found)
         for node in ahead:
             for exit in self.usable(node):
@@ -90,8 +90,8 @@ class Teams:
         first = [team for team in (self.plan.on_cancel, *here) if team is not None]
         return frozenset(node.team for node in self._reachable(first)) - self.reached
 
-    def _reachable(self, first: Iterable[str]) -> tuple[Node, ...]:
-        found: dict[Node, None] = dict.fromkeys(map(Node, first))
+    def _reachable(self, first: Iterable[str]) -> tuple[TeamNode, ...]:
+        found: dict[TeamNode, None] = dict.fromkeys(map(TeamNode, first))
         ahead = list(found)
         for node in ahead:
             for other in self.beside(node):
@@ -100,7 +100,7 @@ class Teams:
                     ahead.append(other)
         return tuple(found)
 
-    def arrives(self, node: Node) -> bool:
+    def arrives(self, node: TeamNode) -> bool:
         """Whether a branch ends where this node is: it waits there for the others."""
         return node.branch and self.plan.teams[node.team].collects is not None
 
@@ -108,27 +108,27 @@ class Teams:
         """The ways that can be taken from a team when no task failed."""
         return tuple(exit for exit in self._usable[team] if exit.after_success)
 
-    def usable(self, node: Node) -> tuple[Exit, ...]:
+    def usable(self, node: TeamNode) -> tuple[Exit, ...]:
         """The ways that can be taken from a node."""
         return self._usable[node.team]
 
-    def branches(self, exit: Exit) -> Iterator[Node]:
+    def branches(self, exit: Exit) -> Iterator[TeamNode]:
         """The branches that a fan-out begins with a visit."""
         for name in exit.targets if exit.fans_out else ():
-            node = Node(name, branch=True)
+            node = TeamNode(name, branch=True)
             if not self.arrives(node):
                 yield node
 
-    def following(self, node: Node, exit: Exit) -> Node | None:
+    def following(self, node: TeamNode, exit: Exit) -> TeamNode | None:
         """What this same way visits next; None when it ends, or waits at a concentrator."""
         if exit.fans_out:
-            return None if exit.concentrator is None else Node(exit.concentrator, node.branch)
+            return None if exit.concentrator is None else TeamNode(exit.concentrator, node.branch)
         if not exit.targets:
             return None
-        after = Node(exit.targets[0], node.branch)
+        after = TeamNode(exit.targets[0], node.branch)
         return None if self.arrives(after) else after
 
-    def beside(self, node: Node) -> Iterator[Node]:
+    def beside(self, node: TeamNode) -> Iterator[TeamNode]:
         """Every node that a visit of this one can bring about next."""
         for exit in self.usable(node):
             yield from self.branches(exit)
@@ -136,7 +136,7 @@ class Teams:
             if after is not None:
                 yield after
         for called in self.calls[node.team]:
-            yield Node(called)
+            yield TeamNode(called)
 
 
 def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -> Teams:

@@ -10,7 +10,7 @@ from dsl.model.terms import DecisionTerms, consent
 from dsl.templates.template import is_template
 
 
-class Silence(NamedTuple):
+class TimeoutRoute(NamedTuple):
     """A way out of a team that no rule leads."""
 
     step: str
@@ -21,17 +21,17 @@ class Silence(NamedTuple):
     """The team that comes next."""
 
 
-def silences(team: Team, plan: Plan) -> Iterator[Silence]:
+def silences(team: Team, plan: Plan) -> Iterator[TimeoutRoute]:
     """Every such way of a team, those of its agents' plans too."""
     seen: set[str] = set()
     yield from _of(team.steps, plan, seen)
 
 
-def _of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[Silence]:
+def _of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[TimeoutRoute]:
     for step, _ in walk(steps, ()):
         for terms in _terms(step, plan):
             if terms.deadline is not None and terms.on_timeout in plan.teams:
-                yield Silence(step.name, terms.deadline, terms.on_timeout)
+                yield TimeoutRoute(step.name, terms.deadline, terms.on_timeout)
         key = step.persona_key if isinstance(step, AgentStep) else None
         if key is not None and key not in seen and key in plan.personas:
             seen.add(key)

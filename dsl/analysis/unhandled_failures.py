@@ -1,7 +1,7 @@
 """Failures that no route takes over."""
 
 from dsl.analysis.bodies import TEAMS
-from dsl.analysis.teams import Node, Teams
+from dsl.analysis.teams import TeamNode, Teams
 from dsl.logic.routing_gaps import either, holes
 from dsl.logic.solver import Effort
 from dsl.model.step_walk import walk
@@ -24,7 +24,7 @@ def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort)
         if routing is None or routing.default is not None or routing.ends_by_default:
             continue
         reached = team.id in graph.reached
-        if reached and Node(team.id) not in graph.nodes:
+        if reached and TeamNode(team.id) not in graph.nodes:
             continue
         as_step = reached and team.id not in graph.own_way
         fails = "the step that runs the team" if as_step else "the run"

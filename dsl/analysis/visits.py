@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.analysis.teams import Node, Teams
+from dsl.analysis.teams import TeamNode, Teams
 from dsl.evaluate.limits import depth_allowed
 from dsl.logic.components import components, is_cycle
 
@@ -17,18 +17,18 @@ Weight = Callable[[str], float]
 """What one visit of a team counts."""
 Calls = Mapping[str, Mapping[str, float]]
 """`{team: {called team: how often one visit calls it}}`."""
-_MOST_TRIED = 4
-_MOST_TEAMS = 200
+_MAX_TRIED = 4
+_MAX_TEAMS = 200
 """Of more teams than this the visits of each are bounded less closely, but in no time."""
-_MOST_PASSES = 50
+_MAX_PASSES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class _Hitting:
     """Teams that every round of a loop passes, and the rest of the loop in its order."""
 
-    teams: frozenset[Node]
-    rest: tuple[Node, ...]
+    teams: frozenset[TeamNode]
+    rest: tuple[TeamNode, ...]
     """Each after every one that it leads to."""
 
 
@@ -36,11 +36,11 @@ class _Hitting:
 class _Part:
     """A component of the graph: one node, or a loop of them."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[TeamNode, ...]
     loops: bool
     tangled: bool
     """A fan-out or a called team leads back into the loop: each round begins more of them."""
-    entered_at: frozenset[Node]
+    entered_at: frozenset[TeamNode]
     hitting: tuple[_Hitting, ...]
 
 
@@ -53,14 +53,14 @@ class RoutesBound:
         self.limits = graph.plan.limits
         self.ways = {node: list(self._ways(node)) for node in graph.nodes}
         """`{node: the branches that each way out begins, and what itself visits next}`."""
-        self.before: dict[Node, set[Node]] = {node: set() for node in graph.nodes}
+        self.before: dict[TeamNode, set[TeamNode]] = {node: set() for node in graph.nodes}
         for node in graph.nodes:
             for other in graph.beside(node):
                 self.before[other].add(node)
         self.most = self._most_visits()
         """`{team: the most visits that its limit and the routes into it allow}`."""
         self.parts = [self._part(nodes) for nodes in components(graph.nodes, graph.beside)]
-        few = len(self.most) <= _MOST_TEAMS
+        few = len(self.most) <= _MAX_TEAMS
         self.visits = {
             team: int(min(most, self._along(_only(team)))) if few else most
             for team, most in self.most.items()
@@ -105,7 +105,7 @@ class RoutesBound:
         for other, calls in self.calls.items():
             for team, number in calls.items():
                 callers[team][other] = number
-        for _ in range(_MOST_PASSES):
+        for _ in range(_MAX_PASSES):
             known = dict(most)
             for team in most:
                 called = sum(_product(most[other], n) for other, n in callers[team].items())
@@ -118,18 +118,18 @@ class RoutesBound:
                 break
         return most
 
-    def _ways(self, node: Node) -> Iterator[tuple[tuple[Node, ...], Node | None]]:
+    def _ways(self, node: TeamNode) -> Iterator[tuple[tuple[TeamNode, ...], TeamNode | None]]:
         for exit in self.graph.usable(node):
             yield tuple(self.graph.branches(exit)), self.graph.following(node, exit)
 
-    def _forks(self, node: Node) -> bool:
+    def _forks(self, node: TeamNode) -> bool:
         """Whether a visit can bring about more than one other."""
         return bool(self.calls[node.team]) or any(e.fans_out for e in self.graph.usable(node))
 
-    def _part(self, nodes: tuple[Node, ...]) -> _Part:
+    def _part(self, nodes: tuple[TeamNode, ...]) -> _Part:
         graph, inside = self.graph, set(nodes)
 
-        def beside(node: Node) -> list[Node]:
+        def beside(node: TeamNode) -> list[TeamNode]:
             return [other for other in graph.beside(node) if other in inside]
 
         loops = is_cycle(nodes, beside)
@@ -137,31 +137,31 @@ class RoutesBound:
             other in inside
             for node in nodes
             for other in (
-                *(Node(team) for team in self.calls[node.team]),
+                *(TeamNode(team) for team in self.calls[node.team]),
                 *(branch for branches, _ in self.ways[node] for branch in branches),
             )
         )
         entered = frozenset(
             node
             for node in nodes
-            if node == Node(graph.plan.entry_team) or not self.before[node] <= inside
+            if node == TeamNode(graph.plan.entry_team) or not self.before[node] <= inside
         )
         hitting = tuple(_hitting(nodes, beside)) if loops and not tangled else ()
         return _Part(nodes, loops, tangled, entered, hitting)
 
     def _along(self, weight: Weight) -> float:
         """The heaviest way from the entry, with everything that it begins beside itself."""
-        best: dict[Node, float] = {}
+        best: dict[TeamNode, float] = {}
         for part in self.parts:
             value = self._of(part, weight, best)
             best |= dict.fromkeys(part.nodes, value)
-        return best[Node(self.graph.plan.entry_team)]
+        return best[TeamNode(self.graph.plan.entry_team)]
 
-    def _of(self, part: _Part, weight: Weight, best: Mapping[Node, float]) -> float:
+    def _of(self, part: _Part, weight: Weight, best: Mapping[TeamNode, float]) -> float:
         if part.tangled:
             return math.inf
-        inside = set(part.nodes) if part.loops else set[Node]()
-        heavy: dict[Node, float] = {}
+        inside = set(part.nodes) if part.loops else set[TeamNode]()
+        heavy: dict[TeamNode, float] = {}
         leaving = 0.0
         for node in part.nodes:
             aside = 0.0
@@ -172,13 +172,14 @@ class RoutesBound:
                 else:
                     leaving = max(leaving, begun + (best[after] if after else 0.0))
             called = sum(
-                _product(number, best[Node(team)]) for team, number in self.calls[node.team].items()
+                _product(number, best[TeamNode(team)])
+                for team, number in self.calls[node.team].items()
             )
             heavy[node] = weight(node.team) + aside + called
         own = self._round(part, heavy) if part.loops else heavy[part.nodes[0]]
         return own + leaving
 
-    def _round(self, part: _Part, heavy: Mapping[Node, float]) -> float:
+    def _round(self, part: _Part, heavy: Mapping[TeamNode, float]) -> float:
         """A loop: each team as often as it may, or the rounds between the teams that all pass."""
         bound = sum(_product(self.most[node.team], heavy[node]) for node in part.nodes)
         for hitting in part.hitting:
@@ -198,23 +199,25 @@ def _only(team: str) -> Weight:
     return lambda other: 1.0 if other == team else 0.0
 
 
-def _longest(graph: Teams, rest: Sequence[Node], heavy: Mapping[Node, float]) -> float:
+def _longest(graph: Teams, rest: Sequence[TeamNode], heavy: Mapping[TeamNode, float]) -> float:
     """The heaviest way through nodes that no loop is in."""
-    best: dict[Node, float] = {}
+    best: dict[TeamNode, float] = {}
     for node in rest:
         ways = (best[other] for other in graph.beside(node) if other in best)
         best[node] = heavy[node] + max(ways, default=0.0)
     return max(best.values(), default=0.0)
 
 
-def _hitting(nodes: Sequence[Node], beside: Callable[[Node], list[Node]]) -> Iterator[_Hitting]:
+def _hitting(
+    nodes: Sequence[TeamNode], beside: Callable[[TeamNode], list[TeamNode]]
+) -> Iterator[_Hitting]:
     """Some sets of nodes without which nothing goes round."""
     busiest = sorted(nodes, key=lambda node: -len(set(beside(node))))
-    for node in busiest[:_MOST_TRIED]:
+    for node in busiest[:_MAX_TRIED]:
         rest = _order(nodes, {node}, beside)
         if rest is not None:
             yield _Hitting(frozenset({node}), rest)
-    taken: set[Node] = set()
+    taken: set[TeamNode] = set()
     for node in busiest:
         taken.add(node)
         rest = _order(nodes, taken, beside)
@@ -225,11 +228,11 @@ def _hitting(nodes: Sequence[Node], beside: Callable[[Node], list[Node]]) -> Ite
 
 
 def _order(
-    nodes: Sequence[Node], without: set[Node], beside: Callable[[Node], list[Node]]
-) -> tuple[Node, ...] | None:
+    nodes: Sequence[TeamNode], without: set[TeamNode], beside: Callable[[TeamNode], list[TeamNode]]
+) -> tuple[TeamNode, ...] | None:
     """The other nodes, each after those that it leads to; None when they still go round."""
 
-    def left(node: Node) -> list[Node]:
+    def left(node: TeamNode) -> list[TeamNode]:
         return [other for other in beside(node) if other not in without]
 
     found = components([node for node in nodes if node not in without], left)

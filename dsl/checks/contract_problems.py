@@ -20,7 +20,7 @@ from dsl.values import Json, NodePath
 ALSO = "x-also"
 """In a schema: the further names by which a property is taken."""
 
-_DEEPEST = 30
+_MAX_DEPTH = 30
 _NUMBER = re.compile(r"\s*[+-]?(\d[\d_]*)?\.?\d*([eE][+-]?\d+)?\s*\Z")
 _IN_A_NUMBER = re.compile(r"[\d\s+\-._eE]*\Z")
 _TRUTH = ("true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", "1", "0")
@@ -70,7 +70,7 @@ class _Checked:
         self, given: Part, written: JsonValue, path: NodePath, depth: int
     ) -> list[ContractFault]:
         schema = resolved(written, self._root)
-        if given is Unknown.VALUE or not isinstance(schema, dict) or depth > _DEEPEST:
+        if given is Unknown.VALUE or not isinstance(schema, dict) or depth > _MAX_DEPTH:
             return []
         for word in ("anyOf", "oneOf"):
             options = schema.get(word)
@@ -156,7 +156,7 @@ def _also(schema: JsonValue) -> list[str]:
 
 def resolved(schema: JsonValue, root: Json) -> JsonValue:
     """The schema that a `$ref` within the same document leads to; None where it leads nowhere."""
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
             return schema
         parts = str(schema["$ref"]).removeprefix("#").split("/")[1:]

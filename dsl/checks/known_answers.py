@@ -46,14 +46,14 @@ def schema_at(schema: JsonValue, path: Sequence[str]) -> Json | None:
     return here if _certain(here) else None
 
 
-_MOST_FORMS = 50
+_MAX_FORMS = 50
 
 
 def _forms(schemas: Sequence[JsonValue], root: Json) -> list[JsonValue]:
     """The forms that data may have, unions taken apart; null has no field, so it says nothing."""
     found: list[JsonValue] = []
     ahead = [*schemas]
-    while ahead and len(found) + len(ahead) <= _MOST_FORMS:
+    while ahead and len(found) + len(ahead) <= _MAX_FORMS:
         here = resolved(ahead.pop(), root)
         union = next((here[key] for key in ("anyOf", "oneOf") if key in here), None) if (
             isinstance(here, dict)

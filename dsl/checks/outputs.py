@@ -30,10 +30,10 @@ from dsl.paths import Path
 from dsl.templates.template import BadTemplate, is_template, parse
 from dsl.values import Json, JsonValue
 
-_MOST_PLANS = 5
+_MAX_PLANS = 5
 """Plans within plans that are looked into."""
 
-_DEEPEST = 12
+_MAX_DEPTH = 12
 """Levels of a schema that stands in another one; what is below is left open."""
 
 TaskSchemas = Mapping[str, Json]
@@ -141,7 +141,7 @@ class DeclaredOutputs:
         plan = persona.execution_plan
         if step.config is not None and "execution_plan" in step.config.model_fields_set:
             plan = step.config.execution_plan
-        if step.agent_type != "generic_orchestrating" or not plan or depth >= _MOST_PLANS:
+        if step.agent_type != "generic_orchestrating" or not plan or depth >= _MAX_PLANS:
             return None
         return self._plan(plan, depth + 1)
 
@@ -158,7 +158,7 @@ def _alone(schema: Json) -> Json:
     """The schema with what it refers to put in its place, so that it may stand in another one."""
 
     def inlined(part: JsonValue, depth: int) -> JsonValue:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return {}  # it refers to itself
         here = resolved(part, schema)
         if isinstance(here, list):

@@ -10,7 +10,7 @@ from dsl.values import NodePath
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _PLACEHOLDER = re.compile(r"(?<![\w$\\{}])\{([A-Za-z_]\w*(?:\.\w+)*)\}(?!\})")
-_MOST_TOLD = 5
+_MAX_REPORTED = 5
 
 
 class Placeholder(NamedTuple):
@@ -51,8 +51,8 @@ def check_placeholders(
         found = placeholders(text)
         if not found:
             continue
-        names = ", ".join(f"`{{{one.name}}}`" for one in found[:_MOST_TOLD])
-        more = f" and {len(found) - _MOST_TOLD} more" if len(found) > _MOST_TOLD else ""
+        names = ", ".join(f"`{{{one.name}}}`" for one in found[:_MAX_REPORTED])
+        more = f" and {len(found) - _MAX_REPORTED} more" if len(found) > _MAX_REPORTED else ""
         first = found[0]
         written = f"`{{{{ input.{first.name} }}}}` or `{{{{ context.{first.name} }}}}`"
         fix = "add `prompt_syntax: braces` to the persona" if older else f"write {written}"

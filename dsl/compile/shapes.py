@@ -48,7 +48,7 @@ from dsl.source.yaml_reader import Node, Problems
 from dsl.templates.template import is_template
 from dsl.values import Form, NodePath
 
-_MOST_PASSES = 50
+_MAX_PASSES = 50
 Document = TypeVar("Document", bound=BaseModel)
 
 
@@ -61,13 +61,13 @@ def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Docum
     """The tree as a document of any model, every misfit told at its place; see `shaped`."""
     reported = False
     problems.step_of = naming_steps(tree)
-    for _ in range(_MOST_PASSES):
+    for _ in range(_MAX_PASSES):
         try:
             text = json.dumps(tree.plain())
             # by alias alone: `while_` is Python's word for a key, not a person's
             return model.model_validate_json(text, strict=True, by_alias=True, by_name=False), tree
         except ValidationError as error:
-            found = [Misfit(details, model) for details in error.errors(include_url=False)]
+            found = [ShapeProblem(details, model) for details in error.errors(include_url=False)]
             misfits = [misfit for misfit in found if not misfit.follows(tree)]
             if not reported:
                 for misfit in _worth_telling(misfits, tree):
@@ -84,7 +84,7 @@ def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Docum
     return None, tree
 
 
-class Misfit:
+class ShapeProblem:
     """One error of pydantic's, told in the reader's words."""
 
     def __init__(self, details: ErrorDetails, root: type[BaseModel]) -> None:
@@ -289,7 +289,7 @@ def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:
     return [(isinstance(p, str), p if isinstance(p, int) else 0, str(p)) for p in path]
 
 
-def _worth_telling(misfits: list["Misfit"], tree: Node) -> Iterator["Misfit"]:
+def _worth_telling(misfits: list["ShapeProblem"], tree: Node) -> Iterator["ShapeProblem"]:
     """Each mistake once: a misspelt key is not also a missing one."""
     misspelt: set[NodePath] = set()
     told: set[NodePath] = set()

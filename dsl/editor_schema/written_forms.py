@@ -11,7 +11,7 @@ from dsl.model.conditions import Operator
 from dsl.model.steps import STEP_MODELS
 from dsl.normalise.dialects import AGENT_TYPES
 from dsl.normalise.forms import KIND_BY_KEY, OUTCOMES
-from dsl.values import LONGEST, Json, JsonValue
+from dsl.values import MAX_DURATION, Json, JsonValue
 
 _LENGTH = r"^ *(\d[\d ]*(\.[\d ]+)?(m *s|[smhd]) *)+$"
 _TEMPLATE = r"\{[{%#]"
@@ -50,7 +50,7 @@ def mapping(properties: Json, *required: str, **more: JsonValue) -> Json:
 
 def _durations() -> Json:
     texts: Json = {"type": "string", "pattern": _LENGTH, "examples": ["90s", "1h30m", "2d"]}
-    numbers: Json = {"type": "number", "maximum": LONGEST}
+    numbers: Json = {"type": "number", "maximum": MAX_DURATION}
     told = "Seconds, or a text like `90s`, `5m`, `1h30m`, `2d`."
     return {
         "Duration": {"description": told, "anyOf": [{**numbers, "minimum": 0}, texts]},

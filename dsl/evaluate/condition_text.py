@@ -22,7 +22,7 @@ from dsl.model.conditions import (
     TeamOutcome,
 )
 
-_LONGEST_VALUE = 60
+_MAX_VALUE_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def value_text(value: object) -> str:
     text = (
         value if isinstance(value, str) and "{{" in value else json.dumps(value, ensure_ascii=False)
     )
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 3]}..."
 
 
 def _test(name: str, operator: Operator, value: JsonValue) -> str:

@@ -40,7 +40,7 @@ def lacking_context(needs: Mapping[str, str], context: Json) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PathChange:
     """What became of one path."""
 
     path: str
@@ -49,20 +49,20 @@ class Difference:
     after: JsonValue = None
 
 
-def differences(before: Json, after: Json) -> tuple[Difference, ...]:
+def differences(before: Json, after: Json) -> tuple[PathChange, ...]:
     """What differs, by path, as deep as both hold mappings."""
     return tuple(_differences(before, after, ()))
 
 
-def _differences(before: Json, after: Json, path: tuple[str, ...]) -> Iterator[Difference]:
+def _differences(before: Json, after: Json, path: tuple[str, ...]) -> Iterator[PathChange]:
     for key in dict.fromkeys((*before, *after)):
         where = ".".join((*path, key))
         old, new = before.get(key), after.get(key)
         if key not in after:
-            yield Difference(where, "removed", before=old)
+            yield PathChange(where, "removed", before=old)
         elif key not in before:
-            yield Difference(where, "added", after=new)
+            yield PathChange(where, "added", after=new)
         elif isinstance(old, dict) and isinstance(new, dict):
             yield from _differences(old, new, (*path, key))
         elif old != new:
-            yield Difference(where, "changed", old, new)
+            yield PathChange(where, "changed", old, new)

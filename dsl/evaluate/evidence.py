@@ -46,7 +46,7 @@ class Examined:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TriedAlternatives:
     """One of several ways that were tried in order."""
 
     number: int
@@ -101,7 +101,7 @@ def _found(text: str, facts: Facts) -> Iterator[str]:
         yield f"{'.'.join(path)} is {'missing' if value is MISSING else brief(value)}"
 
 
-def rules(team: Team, facts: Facts) -> tuple[Asked, ...]:
+def rules(team: Team, facts: Facts) -> tuple[TriedAlternatives, ...]:
     """The team's rules as `choose` asked them, of the same facts."""
     if team.routing is None:
         return ()
@@ -112,7 +112,7 @@ def rules(team: Team, facts: Facts) -> tuple[Asked, ...]:
     return _in_order(conditions, leads_to, facts)
 
 
-def ways(step: BranchStep, facts: Facts) -> tuple[Asked, ...]:
+def ways(step: BranchStep, facts: Facts) -> tuple[TriedAlternatives, ...]:
     """The ways of a branch, asked in the same manner."""
     leads_to = [way.steps[0].name if way.steps else None for way in step.branches]
     return _in_order([way.condition for way in step.branches], leads_to, facts)
@@ -120,15 +120,15 @@ def ways(step: BranchStep, facts: Facts) -> tuple[Asked, ...]:
 
 def _in_order(
     conditions: list[Condition | None] | list[Condition], leads_to: list[str | None], facts: Facts
-) -> tuple[Asked, ...]:
-    asked: list[Asked] = []
+) -> tuple[TriedAlternatives, ...]:
+    asked: list[TriedAlternatives] = []
     open_still = True
     for number, (condition, end) in enumerate(zip(conditions, leads_to, strict=True), 1):
         if not open_still:
-            asked.append(Asked(number, end, None))
+            asked.append(TriedAlternatives(number, end, None))
             continue
         found = None if condition is None else examine(condition, facts)
         taken = found is None or found.holds
-        asked.append(Asked(number, end, taken, found))
+        asked.append(TriedAlternatives(number, end, taken, found))
         open_still = not taken
     return tuple(asked)

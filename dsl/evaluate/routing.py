@@ -59,7 +59,7 @@ def choose(team: Team, facts: Facts) -> Route:
     routing = team.routing
     if routing is None:
         if failure is not None:
-            raise TeamFailed(_failure_told(team, failure))
+            raise TeamFailed(_failure_text(team, failure))
         return Route(None, NoRouting("no_routing"), "no_routing")
     try:
         return _routed(team, routing, failure, facts, meter)
@@ -67,7 +67,7 @@ def choose(team: Team, facts: Facts) -> Route:
         if failure is None:
             raise
         raise TeamFailed(
-            f"{_failure_told(team, failure)}; its routing could not be evaluated: {error}"
+            f"{_failure_text(team, failure)}; its routing could not be evaluated: {error}"
         ) from None
 
 
@@ -109,11 +109,11 @@ def _by_default(
 ) -> Route:
     if routing.default is None and not (routing.ends_by_default and failure is None):
         if failure is not None:
-            raise TeamFailed(_failure_told(team, failure))
+            raise TeamFailed(_failure_text(team, failure))
         if routing.rules:
             raise NoRoute(
                 f"no route matched: none of the {len(routing.rules)} rules of team {team.id!r} "
-                f"holds and it has no default. {_rules_told(routing, facts)}"
+                f"holds and it has no default. {_rules_text(routing, facts)}"
             )
         updates, left_out = _filled(routing.context_updates, facts, meter)
         return Route(None, NoRouting("no_rules", left_out), "no_routing", updates)
@@ -134,7 +134,7 @@ def _default(
     return DefaultTaken("default", team.id, task, error.type, error.message, left_out)
 
 
-def _rules_told(routing: Routing, facts: Facts) -> str:
+def _rules_text(routing: Routing, facts: Facts) -> str:
     asked = (
         f"rule {number}: {condition_because(inspect(rule.condition, facts))}"
         for number, rule in enumerate(routing.rules, 1)
@@ -177,7 +177,7 @@ def failed_task(team: Team, tasks: Outcomes) -> tuple[str, Outcome] | None:
     return None
 
 
-def _failure_told(team: Team, failure: tuple[str, Outcome]) -> str:
+def _failure_text(team: Team, failure: tuple[str, Outcome]) -> str:
     name, outcome = failure
     error = outcome.error
     if error is None:

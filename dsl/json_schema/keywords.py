@@ -12,7 +12,7 @@ from dsl.errors import listed
 from dsl.json_schema.patterns import schema_pattern
 from dsl.values import Json
 
-MOST_ERRORS = 5
+MAX_ERRORS = 5
 """How many are told of one value."""
 
 _BYTES_A_STEP = 100
@@ -297,7 +297,7 @@ def _all(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -
 def _any(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
     found: list[list[str]] = []
     for below in cast("list[JsonValue]", schema["anyOf"]):
-        errors = list(islice(check.errors(value, below, where, depth), MOST_ERRORS))
+        errors = list(islice(check.errors(value, below, where, depth), MAX_ERRORS))
         if not errors:
             return
         found.append(errors)

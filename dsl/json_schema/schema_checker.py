@@ -11,15 +11,15 @@ from itertools import islice
 from pydantic import JsonValue
 
 from dsl.evaluate.operators import same
-from dsl.json_schema.keywords import MOST_ERRORS, WORDS, UnusableSchema, is_own, weight
+from dsl.json_schema.keywords import MAX_ERRORS, WORDS, UnusableSchema, is_own, weight
 from dsl.json_schema.schema_problems import static_fault
 from dsl.values import Json
 
 __all__ = ["UnusableSchema", "beyond", "misfits"]
 
-_MOST_WORK = 50_000
+_MAX_WORK = 50_000
 """About a tenth of a second; a workflow task has two."""
-_DEEPEST = 100
+_MAX_DEPTH = 100
 _BEYOND = (
     "patternProperties", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef",
     "$recursiveRef",
@@ -37,7 +37,7 @@ def misfits(value: JsonValue, schema: Json, where: str = "the value") -> list[st
     """
     check = _Check(schema)
     try:
-        return list(islice(check.errors(value, schema, where, 0), MOST_ERRORS))
+        return list(islice(check.errors(value, schema, where, 0), MAX_ERRORS))
     except (TypeError, ValueError, AttributeError, KeyError, ArithmeticError, RecursionError):
         raise UnusableSchema("it is no JSON Schema") from None
 
@@ -75,7 +75,7 @@ class _Check:
 
     def __init__(self, root: Json) -> None:
         self.root = root
-        self._left = _MOST_WORK
+        self._left = _MAX_WORK
 
     def charge(self, work: int) -> None:
         """Count work: a schema may multiply it by references."""
@@ -86,7 +86,7 @@ class _Check:
     def errors(self, value: JsonValue, schema: JsonValue, where: str, depth: int) -> Iterator[str]:
         """What the schema finds wrong with the value."""
         self.charge(1)
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise UnusableSchema("it refers to itself without end")
         if schema is False:
             yield f"{where} must not be there"

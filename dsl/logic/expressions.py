@@ -8,7 +8,7 @@ from jinja2 import TemplateError, nodes
 from pydantic import JsonValue
 
 from dsl.evaluate.operators import TESTS
-from dsl.logic.formulas import All, Ended, Formula, Opaque, joined, tested
+from dsl.logic.formulas import All, Formula, Opaque, TaskEnded, joined, tested
 from dsl.model.conditions import Operator
 from dsl.paths import Path
 from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
@@ -91,7 +91,7 @@ def _fact(node: nodes.Node) -> Path | None:
 def _truth(node: nodes.Node, holds: bool) -> Formula | None:
     match path_of(node):
         case ("tasks", task, "success"):
-            return Ended(task, "success", holds)
+            return TaskEnded(task, "success", holds)
         case _:
             pass
     path = _fact(node)
@@ -139,7 +139,7 @@ def _compared(left: nodes.Node, op: Comparison, right: nodes.Node, holds: bool) 
 
 def _ended(task: str, value: JsonValue, holds: bool) -> Formula:
     if value in ("success", "failure", "skipped"):
-        return Ended(task, value, holds)
+        return TaskEnded(task, value, holds)
     return not holds
 
 

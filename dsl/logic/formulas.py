@@ -11,7 +11,7 @@ from dsl.paths import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class TaskEnded:
     """A task ended so."""
 
     task: str
@@ -58,7 +58,7 @@ class Any:
     parts: tuple["Formula", ...]
 
 
-Literal = Ended | SomeTask | Value | Opaque
+Literal = TaskEnded | SomeTask | Value | Opaque
 Formula = bool | Literal | All | Any
 
 

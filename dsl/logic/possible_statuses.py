@@ -20,7 +20,7 @@ from dsl.model.steps import (
 )
 from dsl.templates.template import is_template
 
-_MOST_WAYS = 12
+_MAX_CASES = 12
 
 
 def after_all(steps: Sequence[Step], stop_on_failure: bool) -> tuple[Statuses, ...]:
@@ -33,7 +33,7 @@ def after_all(steps: Sequence[Step], stop_on_failure: bool) -> tuple[Statuses, .
     if not stop_on_failure:
         return (_counting(steps, ends),)
     failing = [step for step in steps if _may_stop(step, ends)]
-    if len(failing) > _MOST_WAYS:
+    if len(failing) > _MAX_CASES:
         after_first = steps[steps.index(failing[0]) + 1 :]
         skipped = {step.name: ends[step.name] | SKIPPED for step in after_first}
         return (_counting(steps, ends | skipped),)

@@ -11,7 +11,7 @@ from dsl.model.conditions import Condition
 from dsl.model.steps import Step
 
 
-class Holes(NamedTuple):
+class RoutingGaps(NamedTuple):
     """What the rules of a team without a default leave open."""
 
     after_success: bool
@@ -25,7 +25,7 @@ def holes(
     stop_on_failure: bool,
     rules: Sequence[Condition | None],
     effort: Effort,
-) -> Holes:
+) -> RoutingGaps:
     """What the rules of a team leave open.
 
     Args:
@@ -41,7 +41,7 @@ def holes(
         for step, world in after_failures(steps, stop_on_failure)
         if not any(can_hold((rule,), [world], effort) for rule in some)
     ]
-    return Holes(can_hold(none, [after_success(steps)], effort), tuple(failing))
+    return RoutingGaps(can_hold(none, [after_success(steps)], effort), tuple(failing))
 
 
 def _asked(condition: Condition | None, holds: bool) -> Formula:

@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dsl.logic.formulas import All, Any, Ended, Formula, Literal, Opaque, SomeTask, Value
+from dsl.logic.formulas import All, Any, Formula, Literal, Opaque, SomeTask, TaskEnded, Value
 from dsl.logic.ranges_of_values import Claim, possible
 from dsl.model.conditions import Status
 from dsl.paths import MISSING, Path
 
-_DEAREST = 5_000
+_MAX_COST = 5_000
 """What one question may cost: about that many comparisons of one claim with another."""
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 SUCCESS, FAILURE, SKIPPED, ABSENT = 1, 2, 4, 8
 ANY_STATUS = SUCCESS | FAILURE | SKIPPED | ABSENT
@@ -50,7 +50,7 @@ class _Case:
     def admits(self, literal: Literal) -> bool:
         """Whether one more thing may be so, as far as it alone tells."""
         match literal:
-            case Ended(task=task, status=status, holds=holds):
+            case TaskEnded(task=task, status=status, holds=holds):
                 bit = BITS[status]
                 return self.statuses.get(task, ANY_STATUS) & (bit if holds else ~bit) != 0
             case SomeTask(status=status, holds=holds):
@@ -63,7 +63,7 @@ class _Case:
     def add(self, literal: Literal) -> None:
         """Take one more thing to be so."""
         match literal:
-            case Ended(task=task, status=status, holds=holds):
+            case TaskEnded(task=task, status=status, holds=holds):
                 bit = BITS[status]
                 self.statuses[task] = self.statuses.get(task, ANY_STATUS) & (bit if holds else ~bit)
             case SomeTask(status=status, holds=holds):
@@ -120,7 +120,7 @@ class _Search:
 
     def __init__(self, effort: Effort) -> None:
         self.effort = effort
-        self.last = max(0, effort.left - _DEAREST)
+        self.last = max(0, effort.left - _MAX_COST)
 
     def admits(self, case: _Case, literal: Literal) -> bool:
         """Whether one more thing may be so.
@@ -135,7 +135,7 @@ class _Search:
         return case.admits(literal)
 
     def any_way(self, formulas: Iterable[Formula], case: _Case, depth: int = 0) -> bool:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise _TooHard
         choices: list[Any] = []
         ahead = list(formulas)

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from dsl.logic.expressions import expression
-from dsl.logic.formulas import All, Any, Ended, Formula, SomeTask, joined, tested
+from dsl.logic.formulas import All, Any, Formula, SomeTask, TaskEnded, joined, tested
 from dsl.model.conditions import (
     AllOf,
     AnyOf,
@@ -36,7 +36,7 @@ def formula(condition: Condition, holds: bool = True) -> Formula:
         case ContextField(context_field=path, operator=operator, value=value):
             return tested(("context", *parse(path)), operator, value, holds)
         case TaskStatus(task=task, status=status):
-            return Ended(task, status, holds)
+            return TaskEnded(task, status, holds)
         case TeamOutcome():
             return _outcome(condition, holds)
         case Expression(expression=text):

@@ -24,7 +24,7 @@ from dsl.model.plan import DEFAULT_CONCURRENT_BRANCHES, MAX_CONCURRENT_BRANCHES,
 from dsl.model.price import Price
 from dsl.model.steps import MergePolicy, PersonaDocument, Step
 from dsl.model.terms import Approval, ApprovalTerms, Channels, NoProgress
-from dsl.values import LONGEST_COMMAND, Frozen, Json, Timeout, misfit
+from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Json, Timeout, misfit
 
 
 class RateLimitPolicy(Frozen):
@@ -238,7 +238,7 @@ class CommandSection(Frozen):
     )
     """Program and arguments; no shell. `{python}` is the project's own interpreter: that of its
     virtual environment, else the first on PATH; never Coterie's."""
-    timeout: Timeout = Field(default=300.0, le=LONGEST_COMMAND)
+    timeout: Timeout = Field(default=300.0, le=MAX_COMMAND_TIMEOUT)
     cwd: str = Field(default=".", json_schema_extra={"pattern": r"^(?!/)(?!(.*/)?\.\.(/|$))"})
     """Relative to the workspace."""
     env: tuple[VariableName, ...] = ()

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 Scalar = str | int | float | bool | None
 
-_LONGEST_INTEGER = 300
+_MAX_INTEGER_LENGTH = 300
 
 
 def _integer(text: str) -> int:
-    if len(text) > _LONGEST_INTEGER:
+    if len(text) > _MAX_INTEGER_LENGTH:
         raise ValueError(f"{text[:20]}... is too large for a number")
     return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
 

@@ -20,8 +20,8 @@ __all__ = ["Mark", "Node", "Problems", "dotted", "overlaid", "placed", "read"]
 REPEATED = "E003"
 """The code of a key that stands twice: the rest of the document can be checked."""
 
-_MOST_NODES = 200_000
-_DEEPEST = 100
+_MAX_NODES = 200_000
+_MAX_DEPTH = 100
 EXPLODES = "aliases, nesting or sheer size make the document explode"
 _WRITE_OUT = "write less into one document, and each value where it is used"
 
@@ -144,7 +144,7 @@ class _Events:
         self.found.append(event)
         if isinstance(event, yaml.CollectionStartEvent):
             open_.append(number)
-        if len(open_) > _DEEPEST or number > _MOST_NODES:
+        if len(open_) > _MAX_DEPTH or number > _MAX_NODES:
             raise _Refused("E005", event.start_mark, EXPLODES, _WRITE_OUT)
         name = event.anchor
         if name is None:
@@ -210,7 +210,7 @@ class _Reader:
             return node
         mark = self.places.at(event.start_mark)
         self.count += 1
-        if number in self.open or self.count > _MOST_NODES or len(path) > _DEEPEST:
+        if number in self.open or self.count > _MAX_NODES or len(path) > _MAX_DEPTH:
             self._explode(mark, path)
             self._skip()
             return Node(None, mark, key_mark)

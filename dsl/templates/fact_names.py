@@ -7,7 +7,7 @@ from dsl.model.facts import CAUGHT, ERROR, OUTCOME, ROOTS, ROUTING, ROUTING_ERRO
 from dsl.paths import Path
 
 
-class Scope(Protocol):
+class TemplateScope(Protocol):
     """What is known where a template stands: `dsl.checks.reference_checks.Checker`."""
 
     teams: Mapping[str, Collection[str]]
@@ -48,7 +48,7 @@ class _Level(NamedTuple):
     """How it is told that a segment is not among them."""
 
 
-def lacking(named: Path, scope: Scope) -> Lacking | None:
+def lacking(named: Path, scope: TemplateScope) -> Lacking | None:
     """The first segment of a path that the facts can never have; only what is certain."""
     for number, (segment, level) in enumerate(zip(named, _levels(named, scope), strict=False)):
         if segment not in level.known:
@@ -58,7 +58,7 @@ def lacking(named: Path, scope: Scope) -> Lacking | None:
     return None
 
 
-def _levels(named: Path, scope: Scope) -> Iterator[_Level]:
+def _levels(named: Path, scope: TemplateScope) -> Iterator[_Level]:
     """What can stand at each segment, as far as that is known."""
     more = () if scope.flags is None else ("flags",)
     yield _Level([*ROOTS, *more, *scope.variables, *scope.given], "there is no name")

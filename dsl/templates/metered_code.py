@@ -38,7 +38,7 @@ def _charged(steps: int, line: int) -> nodes.Filter:
     return _filter(nodes.Const(steps, lineno=line), CHARGE)
 
 
-class Metered(NodeTransformer):
+class MeteredCode(NodeTransformer):
     """Rewrites a tree; what it leaves alone is charged as one step for each of its nodes."""
 
     def visit_TemplateData(self, node: nodes.TemplateData) -> nodes.Node:
@@ -126,4 +126,4 @@ class Metered(NodeTransformer):
 
 def metered(tree: nodes.Template) -> nodes.Template:
     """The tree, rewritten."""
-    return cast("nodes.Template", Metered().visit(tree))
+    return cast("nodes.Template", MeteredCode().visit(tree))

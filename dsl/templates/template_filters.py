@@ -19,7 +19,7 @@ from dsl.templates import value_costs as values
 from dsl.templates.shown_values import Absent, MeteredContext, encodable, text_of
 
 _PER_CALL = 5
-_WIDEST_INDENT = 16
+_MAX_INDENT = 16
 
 
 Run = Callable[..., object]
@@ -117,7 +117,7 @@ def _format(context: MeteredContext, value: object, *args: object, **kwargs: obj
 
 def _to_json_text(context: MeteredContext, value: object, indent: int | None = None) -> str:
     meter = context.meter
-    width = min(indent, _WIDEST_INDENT) if indent else None
+    width = min(indent, _MAX_INDENT) if indent else None
     plain = encodable(value, meter)
     if width:
         meter.charge(5)

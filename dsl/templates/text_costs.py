@@ -10,7 +10,7 @@ _WHITESPACE: Final = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"
 _LINE_ENDS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _PIECE = 64
 """Bytes of a short text of its own."""
-_LARGEST_NEEDLE = 100
+_MAX_NEEDLE_SIZE = 100
 """Longer ones are searched in linear time."""
 
 
@@ -24,7 +24,7 @@ def charge_scan(meter: EvaluationMeter, text: str, growth: int = 0) -> None:
 
 def charge_search(meter: EvaluationMeter, text: str, needle: str) -> None:
     """For finding every place of the needle."""
-    meter.charge((len(text) * min(len(needle) + 1, _LARGEST_NEEDLE)) >> 9)
+    meter.charge((len(text) * min(len(needle) + 1, _MAX_NEEDLE_SIZE)) >> 9)
 
 
 def charge_strip(meter: EvaluationMeter, text: str, characters: str | None = None) -> None:
@@ -105,7 +105,7 @@ def charge_url(meter: EvaluationMeter, text: str) -> None:
 _DIRECTIVE = re.compile(
     r"%(?:\([^()%]*\))?[#0\- +]*(?P<width>[0-9]*)(?:\.(?P<precision>[0-9]*))?[hlL]?[a-zA-Z%]"
 )
-_WIDEST = 1000
+_MAX_WIDTH = 1000
 
 
 def charge_format(meter: EvaluationMeter, text: str, longest: int, steps: int) -> None:
@@ -121,10 +121,10 @@ def charge_format(meter: EvaluationMeter, text: str, longest: int, steps: int) -
         rest += directive[0].count("%")
         width, precision = (len(directive[name] or "") for name in ("width", "precision"))
         size = max(
-            int(directive["width"] or 0) if width <= 4 else _WIDEST + 1,
-            int(directive["precision"] or 0) if precision <= 4 else _WIDEST + 1,
+            int(directive["width"] or 0) if width <= 4 else _MAX_WIDTH + 1,
+            int(directive["precision"] or 0) if precision <= 4 else _MAX_WIDTH + 1,
         )
-        if size > _WIDEST:
+        if size > _MAX_WIDTH:
             raise _too_wide()
         meter.charge(1 + steps)
         made += size * 2 + longest
@@ -135,6 +135,6 @@ def charge_format(meter: EvaluationMeter, text: str, longest: int, steps: int) -
 
 def _too_wide() -> EvaluationLimitExceeded:
     return EvaluationLimitExceeded(
-        f"a width or precision of more than {_WIDEST:,} characters, or one that is computed",
+        f"a width or precision of more than {_MAX_WIDTH:,} characters, or one that is computed",
         bound="format",
     )

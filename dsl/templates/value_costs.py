@@ -8,7 +8,7 @@ from dsl.errors import EvaluationLimitExceeded
 from dsl.model.evaluation_budget import ATOMS, MAX_INTEGER_BITS, EvaluationMeter, text_bytes
 from dsl.templates.text_costs import charge_search
 
-LONGEST_NUMBER: Final = 4300
+MAX_NUMBER_LENGTH: Final = 4300
 """Characters of a number in a text; Python reads no longer one."""
 
 COMPARISONS: Final[dict[str, Callable[[Any, Any], object]]] = {
@@ -109,9 +109,9 @@ def charge_arithmetic(meter: EvaluationMeter, name: str, left: object, right: ob
 def charge_number(meter: EvaluationMeter, value: object) -> None:
     """For reading a number."""
     size = len(value) if isinstance(value, str) else 0
-    if size > LONGEST_NUMBER:
+    if size > MAX_NUMBER_LENGTH:
         raise EvaluationLimitExceeded(
-            f"a number in a text has at most {LONGEST_NUMBER:,} characters", bound="integer"
+            f"a number in a text has at most {MAX_NUMBER_LENGTH:,} characters", bound="integer"
         )
     meter.charge(1 + (size >> 8) ** 2)
 

@@ -25,7 +25,7 @@ from temporalio.worker import (
 from activities.attempts import Attempt, Standing, current
 from activities.contracts import CALL_SKILL, SkillRequest
 from activities.heartbeats import kept_alive
-from activities.metering import Meter, Metered
+from activities.metering import Meter, MeteredProviders
 from activities.providers.provider import ModelRequest
 from activities.skills.skill_activity import SkillActivities
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
@@ -118,7 +118,7 @@ async def test_a_model_is_not_asked_again_in_an_attempt_that_does_not_count() ->
     world = World([Standing.STALE])
     model = RecordingModel(answer())
     attempt = world.attempt()
-    provider = Metered(model, Meter()).get("recorded")
+    provider = MeteredProviders(model, Meter()).get("recorded")
     world.time += 20.0
     token = current.set(attempt)
     try:

@@ -11,7 +11,7 @@ from activities.agent_activity import AgentActivities
 from activities.contracts import AgentRequest, Conversation, FailureType
 from activities.providers.provider import (
     Completion,
-    Message,
+    ModelMessage,
     ModelProvider,
     ModelRequest,
     TokenUsage,
@@ -168,7 +168,7 @@ async def test_a_conversation_that_cannot_be_kept_is_a_failure_that_tells_what_w
 
 def question() -> ModelRequest:
     return ModelRequest(
-        model="m", messages=(Message("user", "Well?"),), label="t/a#1.0", call="run/1"
+        model="m", messages=(ModelMessage("user", "Well?"),), label="t/a#1.0", call="run/1"
     )
 
 

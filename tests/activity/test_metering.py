@@ -10,7 +10,7 @@ from activities.agents.agent_base import BaseAgent
 from activities.call_prices import Pricing
 from activities.contracts import AgentResponse, FailureType, Spent, TokenUsage
 from activities.metering import Meter
-from activities.providers.provider import Message, ModelRequest, ProviderSettings
+from activities.providers.provider import ModelMessage, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from dsl.model.price import Price
 from dsl.values import Json
@@ -79,7 +79,9 @@ class Twice(BaseAgent):
         assert self.services.providers is not None
         provider = self.services.providers.get("recorded")
         for model in ("model-1", "another"):
-            await provider.complete(ModelRequest(model=model, messages=(Message("user", "Go."),)))
+            await provider.complete(
+                ModelRequest(model=model, messages=(ModelMessage("user", "Go."),))
+            )
         return AgentResponse(success=True, data="done")
 
 

@@ -13,7 +13,13 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.contracts import Notice
-from activities.notifications import Channel, NoticeActivities, NoticeCommand, Webhook, signed
+from activities.notifications import (
+    Channel,
+    NotificationActivities,
+    NotificationCommand,
+    Webhook,
+    signed,
+)
 from tests.law.sources import ROOT
 from tests.support.receiver import receiver
 
@@ -36,8 +42,8 @@ def documented() -> Callable[..., bool]:
 
 async def told(channel: Channel | None, folder: Path, notice: Notice = NOTICE) -> None:
     channels = {} if channel is None else {"ops": channel}
-    activities = NoticeActivities(channels, {"PATH": "/usr/bin:/bin", "TOKEN": "t", "KEY": "k"},
-                                  folder)  # fmt: skip
+    environment = {"PATH": "/usr/bin:/bin", "TOKEN": "t", "KEY": "k"}
+    activities = NotificationActivities(channels, environment, folder)
     await ActivityEnvironment().run(activities.notify, notice)
 
 
@@ -121,7 +127,7 @@ READ = "import os, sys; open('out', 'w').write(sys.stdin.read() + '|' + str(sort
 
 async def test_a_command_reads_the_notice_and_sees_little_else(tmp_path: Path) -> None:
     large = NOTICE.model_copy(update={"prompt": "x" * 200_000})
-    await told(NoticeCommand((sys.executable, "-c", READ), env=("TOKEN",)), tmp_path, large)
+    await told(NotificationCommand((sys.executable, "-c", READ), env=("TOKEN",)), tmp_path, large)
     body, _, seen = (tmp_path / "out").read_text().partition("|")
     assert json.loads(body)["prompt"] == "x" * 200_000
     assert "TOKEN" in seen
@@ -139,7 +145,7 @@ async def test_a_command_reads_the_notice_and_sees_little_else(tmp_path: Path) -
 async def test_a_command_that_fails_says_how(
     tmp_path: Path, run: tuple[str, ...], seconds: float, message: str, again: bool
 ) -> None:
-    error = await not_told(NoticeCommand(run, seconds), tmp_path)
+    error = await not_told(NotificationCommand(run, seconds), tmp_path)
     assert message in error.message
     assert error.non_retryable is not again
 
@@ -151,6 +157,6 @@ def gone(pid: int) -> bool:
 
 async def test_nothing_of_a_command_outlives_its_time(tmp_path: Path) -> None:
     script = "sleep 60 & echo $! > pid; wait"
-    await not_told(NoticeCommand(("/bin/sh", "-c", script), 0.5), tmp_path)
+    await not_told(NotificationCommand(("/bin/sh", "-c", script), 0.5), tmp_path)
     pid = int((tmp_path / "pid").read_text())
     assert gone(pid)

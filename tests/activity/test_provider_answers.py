@@ -5,7 +5,7 @@ import json
 import pytest
 
 from activities.contracts import StopReason, TokenUsage
-from activities.providers.provider import Message
+from activities.providers.provider import ModelMessage
 from dsl.values import Json
 from tests.support.asking import KINDS, ask, request, url_of
 from tests.support.model_server import ModelServer
@@ -64,7 +64,11 @@ async def test_system_prompt_turns_and_settings_reach_the_model(
     kind: str, model_server: ModelServer
 ) -> None:
     model_server.answer("done", system="a critic", user="again")
-    turns = (Message("user", "first"), Message("assistant", "[]"), Message("user", "again"))
+    turns = (
+        ModelMessage("user", "first"),
+        ModelMessage("assistant", "[]"),
+        ModelMessage("user", "again"),
+    )
     await ask(
         kind,
         url_of(kind, model_server),

@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
-from activities.processes.process_group import Limits
+from activities.processes.process_group import ProcessLimits
 from activities.skills.command_runner import CommandResult
 from activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, environment, refusal, said
@@ -105,7 +105,7 @@ while not os.path.exists("left.lock"):
 """
 
 
-def workspace_at(root: Path, *commands: Command, limits: Limits | None = None) -> Workspace:
+def workspace_at(root: Path, *commands: Command, limits: ProcessLimits | None = None) -> Workspace:
     assert isinstance(SANDBOX, Bubblewrap)
     return Workspace(
         root,
@@ -113,7 +113,7 @@ def workspace_at(root: Path, *commands: Command, limits: Limits | None = None) -
         environment={**os.environ, "API_KEY": "sk-of-the-worker", "VIRTUAL_ENV": sys.prefix},
         protected=(root / "coterie.yml", root / "config" / "teams"),
         sandbox=SANDBOX,
-        limits=limits or Limits(),
+        limits=limits or ProcessLimits(),
     )
 
 
@@ -208,9 +208,9 @@ if file.exists():
     ],
 )  # fmt: skip
 async def test_a_command_that_uses_too_much_is_ended(root: Path, limit: str, code: str) -> None:
-    limits = Limits(cpu=1, memory=200 << 20, processes=40, output=1 << 20)
+    limits = ProcessLimits(cpu=1, memory=200 << 20, processes=40, output=1 << 20)
     if limit != "cpu":
-        limits = Limits(memory=200 << 20, processes=400 if limit == "memory" else 40,
+        limits = ProcessLimits(memory=200 << 20, processes=400 if limit == "memory" else 40,
                         output=1 << 20)  # fmt: skip
     result = await run(workspace_at(root, python(code), limits=limits))
     assert (result.limit, result.passed) == (limit, False), result.output
@@ -218,7 +218,7 @@ async def test_a_command_that_uses_too_much_is_ended(root: Path, limit: str, cod
 
 async def test_a_file_of_a_command_has_a_greatest_size(root: Path) -> None:
     words = ("sh", "-c", "head -c 2000000 /dev/zero > large")
-    limits = Limits(output=1 << 20)
+    limits = ProcessLimits(output=1 << 20)
     result = await run(workspace_at(root, Command("it", words), limits=limits))
     assert (result.limit, result.passed) == ("output", False)
     assert (root / "large").stat().st_size == 1 << 20

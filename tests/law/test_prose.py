@@ -11,15 +11,15 @@ CODE = "`reason` is here one of a closed set of codes, which templates read too"
 ALLOWED = {
     "dsl: _told": "Jinja2's errors have no type and no code",
     "coterie: _reason": FOREIGN,
-    "coterie: _untold": FOREIGN,
+    "coterie: _unreported": FOREIGN,
     "coterie: start_run": FOREIGN,
     "coterie: Run._told": FOREIGN,
-    "coterie: Run._told_to": FOREIGN,
+    "coterie: Run._reported_to": FOREIGN,
     "coterie: _waits_its_turn": FOREIGN,
     "coterie: _first_line": "the engine's core hands its failure on as one text",
     "activities: _clean": "asks whether a secret was taken out of the text, not what it says",
-    "coterie: Witness._decided": CODE,
-    "coterie: Witness._led_away": CODE,
+    "coterie: DecisionObserver._decided": CODE,
+    "coterie: DecisionObserver._led_away": CODE,
 }
 """`{room: function}` that reads a text for people all the same, and why."""
 

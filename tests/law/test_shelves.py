@@ -1,6 +1,7 @@
 """Rooms have shelves: few files beside each other, unique names, imports at the top."""
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,35 @@ def test_no_two_modules_have_the_same_name() -> None:
         if file.name != "__init__.py" and not name.startswith("coterie.commands.")
     )
     assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    classes = Counter(
+        node.name
+        for _, file in sources()
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in classes.items() if count > 1] == []
+
+
+def test_limits_are_named_as_limits() -> None:
+    superlative = re.compile(r"_?(MOST|LONGEST|LARGEST|DEEPEST|WIDEST|DEAREST|SHORTEST|LEAST)\b")
+    names = {
+        f"{name}.{target.id}"
+        for name, file in sources()
+        for node in ast.parse(file.read_text()).body
+        for target in targets_of(node)
+        if superlative.match(target.id.replace("_", " ").strip().partition(" ")[0])
+    }
+    assert names == set(), "a limit is MAX_..., MIN_..., DEFAULT_... or ..._TIMEOUT"
+
+
+def targets_of(node: ast.stmt) -> list[ast.Name]:
+    """The names that a statement of a module gives values."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+    return [target for target in targets if isinstance(target, ast.Name)]
 
 
 def test_the_rooms_import_each_other_at_the_top() -> None:

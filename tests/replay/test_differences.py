@@ -15,7 +15,7 @@ import workflows.handlers.message_handlers
 import workflows.interpreter
 import workflows.steps.agent
 import workflows.steps.wait
-from coterie.replay.observer import Onlooker, observed
+from coterie.replay.observer import ReplayObserver, observed
 from coterie.replay.replay import Replayed, replay
 from coterie.storage.histories import read_history
 from dsl.evaluate.routing import Route, choose
@@ -43,7 +43,7 @@ def history(name: str, *, goes_on: bool = False) -> WorkflowHistory:
 async def replayed(name: str, *, goes_on: bool = False) -> Replayed:
     """The replay; Temporal's own replayer has nothing to say against it."""
     taken = history(name, goes_on=goes_on)
-    assert await observed(taken, Onlooker()) is None
+    assert await observed(taken, ReplayObserver()) is None
     return await replay(taken)
 
 

@@ -12,7 +12,7 @@ from coterie.storage.histories import read_history
 from dsl.model.steps import AgentStep
 from tests.replay.record import HISTORIES
 from tests.support.engine import engine
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.patches import Patch
 from workflows.core.scope import Call, CallOptions, Scope
 
@@ -26,13 +26,17 @@ class Trial(Patch):
 made: Any = workflows.steps.agent._call  # pyright: ignore
 
 
-def by_visit(step: AgentStep, place: Place, scope: Scope, options: CallOptions, reask: int) -> Call:
+def by_visit(
+    step: AgentStep, place: Location, scope: Scope, options: CallOptions, reask: int
+) -> Call:
     """The change itself: the ids of calls say the visit of their team."""
     call: Call = made(step, place, scope, options, reask)
     return call._replace(id=f"{call.id}.v{place.visit}")
 
 
-def patched(step: AgentStep, place: Place, scope: Scope, options: CallOptions, reask: int) -> Call:
+def patched(
+    step: AgentStep, place: Location, scope: Scope, options: CallOptions, reask: int
+) -> Call:
     """The change behind a patch."""
     if scope.patched(Trial.CALLS_BY_VISIT):
         return by_visit(step, place, scope, options, reask)

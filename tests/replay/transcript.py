@@ -18,7 +18,7 @@ from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 
 from coterie.graph.taken_path import walk_of
-from coterie.replay.observer import Onlooker, is_the_last, observed
+from coterie.replay.observer import ReplayObserver, is_the_last, observed
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.replay.replayed_effects import asked
 from coterie.storage.histories import read_history
@@ -30,7 +30,7 @@ _DIGESTS = ("trail_digest", "trail")
 _STATE = TypeAdapter(RunState)
 
 
-class _Commands(Onlooker):
+class _Commands(ReplayObserver):
     """Takes down what the run asks of Temporal, and what it remembers in the end."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from temporalio.worker import Worker
 from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
 from activities.contracts import HEARTBEAT_EVERY
-from activities.notifications import Channel, NoticeActivities
+from activities.notifications import Channel, NotificationActivities
 from activities.providers.provider import ProviderSettings
 from activities.providers.provider_registry import Providers
 from activities.skills.skill_activity import SkillActivities
@@ -165,7 +165,7 @@ async def engine(
         user_code=user_code,
     )
     skills = SkillActivities(workspace, SKILLS)
-    notices = NoticeActivities(channels or {}, {"PATH": os.environ["PATH"]}, folder)
+    notices = NotificationActivities(channels or {}, {"PATH": os.environ["PATH"]}, folder)
     queue = f"test-{uuid.uuid4()}"
     async with Worker(
         client,

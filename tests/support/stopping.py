@@ -13,7 +13,7 @@ from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.approvals import decisions as approvals
 from workflows.control import retry_and_skip as steering
-from workflows.core.memory import Telling
+from workflows.core.memory import PendingNotification
 from workflows.core.messages import DecideInput, RetryInput, SkipInput
 from workflows.core.patches import Patch
 from workflows.core.scope import Call, CallFailed, Interrupted, Job, Leaving
@@ -57,7 +57,7 @@ class StoppingScope:
         self.work = EvaluationWork()
         self.world = world
         self.left = stop_at
-        self.told: list[Telling] = []
+        self.told: list[PendingNotification] = []
 
     def now(self) -> datetime:
         return BEGAN + timedelta(seconds=self.world.seconds)
@@ -71,7 +71,7 @@ class StoppingScope:
     def cancelled(self) -> str | None:
         return None
 
-    def tell(self, telling: Telling) -> None:
+    def tell(self, telling: PendingNotification) -> None:
         self.told.append(telling)
 
     def weigh(self, steps: int) -> None:

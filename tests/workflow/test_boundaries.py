@@ -10,7 +10,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.failures import CommandError
 from coterie.runs.new_runs import start_run
-from dsl.sizes import LARGEST, MOST_SHOWN
+from dsl.sizes import MAX_SHOWN, MAX_VALUE_SIZE
 from dsl.values import Json
 from tests.support.engine import HEAD, Engine, engine, plan_of, trail
 from tests.support.runs import asked, failure, refused
@@ -67,7 +67,7 @@ CASES = {
     ),
     "what an approval shows": (
         '        - {name: sign, type: approval, prompt: "Sure?", show: "{{ a }}"}',
-        f"ValueTooLarge: what 'sign' shows to a person has 900,012 bytes, and {MOST_SHOWN:,} are",
+        f"ValueTooLarge: what 'sign' shows to a person has 900,012 bytes, and {MAX_SHOWN:,} are",
     ),
     "route updates": (
         f"{ROUTES}{{all: {LARGE}}}}}",
@@ -111,7 +111,7 @@ async def test_what_cannot_travel_is_a_failure_that_names_it(here: Engine, case:
 
 
 async def test_a_run_is_not_begun_with_more_than_it_can_carry(here: Engine) -> None:
-    given = TeamInput(plan=plan_of(TEAM), context={"all": "x" * LARGEST})
+    given = TeamInput(plan=plan_of(TEAM), context={"all": "x" * MAX_VALUE_SIZE})
     with pytest.raises(CommandError, match="larger than the 2 MB that a run may begin with"):
         await start_run(here.client, "large", given, task_queue=here.queue, summary="large")
 

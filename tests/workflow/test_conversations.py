@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from activities.agent_activity import AgentActivities
 from activities.agents.agent_base import ProviderAccess
 from activities.contracts import AgentRequest, Conversation, FailureType
-from activities.providers.provider import Completion, Message, ModelRequest
+from activities.providers.provider import Completion, ModelMessage, ModelRequest
 from activities.skills.skill_activity import SkillActivities
 from activities.storage.blobs import BlobsUnusable, MemoryBlobs
 from activities.storage.conversations import Conversations, OpenConversation, Turn
@@ -60,7 +60,7 @@ class Model:
     """Answers with what it was asked, and keeps it."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[Message, ...]] = []
+        self.asked: list[tuple[ModelMessage, ...]] = []
 
     def get(self, name: str) -> "Model":
         return self
@@ -233,4 +233,4 @@ async def test_another_worker_reads_what_the_first_one_kept() -> None:
     first, other = Conversations(blobs), Conversations(blobs)
     head = await first.add(Turn(prompt="a", answer="b"), "run")
     turns = await other.open(Conversation(head=head), "run").earlier()
-    assert turns == (Message("user", "a"), Message("assistant", "b"))
+    assert turns == (ModelMessage("user", "a"), ModelMessage("assistant", "b"))

@@ -10,7 +10,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from activities.providers.provider import ProviderSettings
-from coterie.display.discovery_notes import FoundTeller
+from coterie.display.discovery_notes import DiscoveryNotes
 from coterie.display.follower import Watch
 from coterie.display.plain_view import PlainView
 from coterie.runs.run_client import Run
@@ -82,7 +82,7 @@ async def test_files_and_tokens_are_shown_and_warned_of_before_the_first_call_is
         )
         async with engine(env, tmp_path, [], provider=provider) as running:
             handle = await running.start(TEAM)
-            teller = FoundTeller({"scripted": ProviderSection(kind="openai")})
+            teller = DiscoveryNotes({"scripted": ProviderSection(kind="openai")})
             watch = Watch(Run(running.client, handle.id), view, Nobody(), teller)
             async with asyncio.timeout(120):
                 end = await watch.until_end()

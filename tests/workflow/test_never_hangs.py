@@ -11,7 +11,7 @@ from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
 import workflows.handlers.board
-from dsl.values import LONGEST, Json
+from dsl.values import MAX_DURATION, Json
 from tests.support.engine import Engine, engine, plan_of, time_skipping
 from tests.support.runs import failure, scheduled
 from tests.support.stopping import StoppingScope, World, fresh
@@ -196,7 +196,7 @@ async def test_a_retry_never_waits_longer_than_a_clock_can_count() -> None:
     world = World(lambda _: {})
     with pytest.raises(RunFailed):
         await run(StoppingScope(plan, fresh(plan, {}), world, None))
-    assert world.seconds == 60 * LONGEST
+    assert world.seconds == 60 * MAX_DURATION
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from temporalio.testing import WorkflowEnvironment
 from dsl.model.outcomes import Failure, Outcome
 from tests.support.engine import Engine, engine
 from tests.support.runs import asked, decide
-from workflows.core.extract import LARGEST_ANSWER
+from workflows.core.extract import MAX_ANSWER_SIZE
 from workflows.core.memory import Frame, Noted
 from workflows.core.messages import StateAsked
 from workflows.core.state import MAIN, RunState
@@ -132,4 +132,4 @@ def test_the_ways_and_blocks_of_a_run_are_seen_too() -> None:
     assert view["blocks"][f"{MAIN}:draft#2/plan"] == {
         "tasks": {}, "variables": {"n": 1}, "input": "given",
     }  # fmt: skip
-    assert len(json.dumps(view)) < LARGEST_ANSWER
+    assert len(json.dumps(view)) < MAX_ANSWER_SIZE

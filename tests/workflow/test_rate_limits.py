@@ -223,7 +223,7 @@ async def test_a_call_comes_back_when_nobody_serves_its_queue_any_more(
     here: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A limit that was lifted leaves no run waiting for ever."""
-    monkeypatch.setattr(workflows.temporal.activity_calls, "LONGEST_WAIT", timedelta(seconds=1))
+    monkeypatch.setattr(workflows.temporal.activity_calls, "MAX_WAIT", timedelta(seconds=1))
     (tmp_path / "answers.yml").write_text("answers: [{task: ask, answer: noted}]")
     given = ProviderSettings(
         name="scripted", kind="scripted", answers=str(tmp_path / "answers.yml")

@@ -7,7 +7,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tests.support.engine import engine
 from tests.support.runs import Handle, asked, decide
-from workflows.core.extract import LARGEST_ANSWER
+from workflows.core.extract import MAX_ANSWER_SIZE
 from workflows.core.requests import Pending
 from workflows.core.state import RunState
 from workflows.handlers import query_answers as looking
@@ -31,7 +31,7 @@ async def test_a_large_request_is_cut_in_the_list_and_whole_by_its_id(
         handle: Handle = await running.start(LARGE, {"book": book})
         listed = await asked(handle)
         assert listed["cut"] is True
-        assert len(json.dumps(listed)) < LARGEST_ANSWER + 1000
+        assert len(json.dumps(listed)) < MAX_ANSWER_SIZE + 1000
         whole = (await handle.query("request", "only/sign#1"))["pending"]
         assert whole["show"] == {"book": book}
         assert whole["digest"] == listed["digest"]

@@ -7,15 +7,15 @@ import pytest
 
 from activities.contracts import AgentRequest, SkillRequest
 from dsl.model.plan import Plan
-from dsl.sizes import LARGEST
+from dsl.sizes import MAX_VALUE_SIZE
 from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.stopping import StoppingScope, World, carried, fresh
 from workflows.core.requests import Decision
 from workflows.core.scope import Interrupted
-from workflows.core.state import MOST_DECISIONS, RunState
+from workflows.core.state import MAX_DECISIONS, RunState
 from workflows.interpreter import run
-from workflows.steps.loop import MOST_RESULTS
+from workflows.steps.loop import MAX_RESULTS
 
 HEAD = """
 llm_config:
@@ -72,7 +72,7 @@ async def after(plan: Plan, steps: int) -> int:
 async def test_what_is_carried_along_does_not_grow_for_ever(case: str) -> None:
     plan = plan_of(HEAD + CASES[case])
     size = await after(plan, 2000)
-    assert size < LARGEST
+    assert size < MAX_VALUE_SIZE
     assert await after(plan, 2400) < 1.02 * size
 
 
@@ -88,7 +88,7 @@ async def test_of_a_very_long_loop_the_latest_results_are_kept_and_the_others_co
     kept = cast("list[Json]", data["results"])
     assert data["rounds"] == 900
     assert data["dropped"] == 900 - len(kept)
-    assert 0.8 * MOST_RESULTS < len(json.dumps(kept)) < 1.2 * MOST_RESULTS
+    assert 0.8 * MAX_RESULTS < len(json.dumps(kept)) < 1.2 * MAX_RESULTS
 
 
 def decided(number: int) -> Decision:
@@ -97,19 +97,19 @@ def decided(number: int) -> Decision:
 
 def test_of_very_many_decisions_the_latest_are_kept() -> None:
     state = RunState()
-    for number in range(MOST_DECISIONS + 10):
+    for number in range(MAX_DECISIONS + 10):
         state.decide(decided(number), awaited=False)
     assert next(iter(state.decisions)) == "10"
-    assert len(state.decisions) == MOST_DECISIONS
+    assert len(state.decisions) == MAX_DECISIONS
 
 
 def test_a_decision_is_kept_until_the_step_that_asked_has_read_it() -> None:
     """As many as come while no worker is there, all at once."""
-    state, many = RunState(), MOST_DECISIONS + 100
+    state, many = RunState(), MAX_DECISIONS + 100
     for number in range(many):
         state.decide(decided(number))
     assert [state.decided(str(number)).id for number in reversed(range(many))] == [
         str(number) for number in reversed(range(many))
     ]
-    assert len(state.decisions) == MOST_DECISIONS
+    assert len(state.decisions) == MAX_DECISIONS
     assert state.unread == []

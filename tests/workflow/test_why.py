@@ -16,7 +16,7 @@ from coterie.inspection.why_text import json_text, run_text, visits_text
 from coterie.replay.decision_trace import Visit
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.settings import load
-from dsl.evaluate.context import Difference
+from dsl.evaluate.context import PathChange
 from tests.support.engine import Engine, engine, trail
 from tests.support.places import HISTORIES
 from tests.support.runs import asked, decide, failure
@@ -89,11 +89,11 @@ async def test_every_rule_is_told_with_what_it_found_and_every_change_by_its_pat
     first, second = visits["draft#1"], visits["draft#2"]
     assert first.next_team == "draft"
     assert [rule.taken for rule in first.rules or ()] == [False, True, None]
-    assert first.changes == (Difference("tries", "changed", 1, 2),)
+    assert first.changes == (PathChange("tries", "changed", 1, 2),)
     assert second.next_team == "review"
     assert second.changes == (
-        Difference("tries", "changed", 2, 3),
-        Difference("result", "added", after={"text": 2}),
+        PathChange("tries", "changed", 2, 3),
+        PathChange("result", "added", after={"text": 2}),
     )
     assert [rule.taken for rule in second.rules or ()] == [True, None, None]
     text = visits_text([first])
@@ -147,7 +147,7 @@ async def test_what_people_changed_and_where_they_sent_it_is_told_as_theirs(here
     assert review.rules is None
     assert "redirected to draft by ann: again" in review.because
     changes = [one.changes for visit in visits.values() for one in visit.happened if one.changes]
-    assert changes == [(Difference("tries", "changed", 6, 50),)]
+    assert changes == [(PathChange("tries", "changed", 6, 50),)]
     assert "tries: 6 -> 50" in visits_text(visits.values())
     await handle.terminate()
 

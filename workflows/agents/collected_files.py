@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.model.steps import SkillStep, Step, ToolStep
-from workflows.core.views import Found
+from workflows.core.views import CollectedFiles
 
-_MOST_MODELS = 8
+_MAX_MODELS = 8
 """A plan has few; each entry of the trail is carried."""
 
 
-def found_by(step: Step, outcome: Outcome, plan: Plan) -> Found | None:
+def found_by(step: Step, outcome: Outcome, plan: Plan) -> CollectedFiles | None:
     """How much a skill has collected, where its result says `files` and `estimated_tokens`."""
     data = outcome.data
     if not isinstance(step, SkillStep | ToolStep) or not isinstance(data, Mapping):
@@ -21,4 +21,6 @@ def found_by(step: Step, outcome: Outcome, plan: Plan) -> Found | None:
         return None
     asked = {f"{persona.provider}/{persona.model}": None for persona in plan.personas.values()
              if persona.execution_plan is None}  # fmt: skip
-    return Found(files=len(files), estimated_tokens=tokens, models=tuple(asked)[:_MOST_MODELS])
+    return CollectedFiles(
+        files=len(files), estimated_tokens=tokens, models=tuple(asked)[:_MAX_MODELS]
+    )

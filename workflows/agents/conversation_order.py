@@ -9,19 +9,19 @@ from activities.contracts import AgentResponse, Conversation
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import AgentStep
 from dsl.templates.template import fill
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.scope import Scope
 
-MOST_CONVERSATIONS = 1000
+MAX_CONVERSATIONS = 1000
 """Of one run: each has a line in its state, for as long as the run lasts."""
 
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 
 Turns = Callable[[Conversation], Awaitable[tuple[Outcome, AgentResponse | None]]]
 """An agent's turn with its re-asks: what came of it, and the answer if there was any."""
 
 
-async def converse(step: AgentStep, place: Place, scope: Scope, turns: Turns) -> Outcome:
+async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns) -> Outcome:
     """The agent's turn in its conversation; no two turns of one conversation run at once."""
     name = _name(step, place, scope)
     if isinstance(name, Outcome):
@@ -42,20 +42,20 @@ async def converse(step: AgentStep, place: Place, scope: Scope, turns: Turns) ->
     return outcome
 
 
-def _name(step: AgentStep, place: Place, scope: Scope) -> str | Outcome:
+def _name(step: AgentStep, place: Location, scope: Scope) -> str | Outcome:
     filled = fill(step.conversation, place.facts(scope).names())
     name = str(filled) if isinstance(filled, str | int) else ""
-    if not name or len(name) > _LONGEST_NAME:
+    if not name or len(name) > _MAX_NAME_LENGTH:
         return Outcome.failed(
             "NotAName",
             f"the conversation of {step.name!r} has no name: it is to be a text of 1 to "
-            f"{_LONGEST_NAME} characters",
+            f"{_MAX_NAME_LENGTH} characters",
         )
     known = scope.state.conversations
-    if name not in known and len(known) >= MOST_CONVERSATIONS:
+    if name not in known and len(known) >= MAX_CONVERSATIONS:
         return Outcome.failed(
             "TooManyConversations",
             f"{step.name!r} would begin conversation {len(known) + 1} of this run, and "
-            f"{MOST_CONVERSATIONS} are allowed",
+            f"{MAX_CONVERSATIONS} are allowed",
         )
     return name

@@ -11,15 +11,15 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Outcome
-from workflows.core.location import Place
-from workflows.core.memory import Block
+from workflows.core.location import Location
+from workflows.core.memory import StepProgress
 from workflows.core.scope import Scope
 from workflows.core.trail_because import trail_because
 from workflows.core.trail_causes import CallRepeated
 
 NUDGED_AT = 3
 STOPPED_AT = 5
-_MOST_KEPT = 200
+_MAX_KEPT = 200
 """Different calls that a loop remembers; of the oldest it forgets."""
 
 
@@ -32,7 +32,7 @@ class _Seen(NamedTuple):
     what: str
 
 
-def refused(skill: str, given: JsonValue, place: Place, scope: Scope) -> Outcome | None:
+def refused(skill: str, given: JsonValue, place: Location, scope: Scope) -> Outcome | None:
     """The failure of a call that has brought nothing new for too long; None when it may be made."""
     seen = _seen(_loop(place, scope), _digest([skill, given]))
     if seen is None or seen.times < STOPPED_AT - 1:
@@ -45,7 +45,7 @@ def refused(skill: str, given: JsonValue, place: Place, scope: Scope) -> Outcome
     return Outcome.failed("RepeatedCall", because)
 
 
-def noted(skill: str, given: JsonValue, outcome: Outcome, place: Place, scope: Scope) -> None:
+def noted(skill: str, given: JsonValue, outcome: Outcome, place: Location, scope: Scope) -> None:
     """Remember a call and what came of it; the third time is told in the trail."""
     block = _loop(place, scope)
     digest = _digest([skill, given])
@@ -56,14 +56,14 @@ def noted(skill: str, given: JsonValue, outcome: Outcome, place: Place, scope: S
     repeats = block.repeats if block.repeats is not None else {}
     repeats.pop(digest, None)  # the latest last
     repeats[digest] = [result, times, skill]
-    while len(repeats) > _MOST_KEPT:
+    while len(repeats) > _MAX_KEPT:
         del repeats[next(iter(repeats))]
     block.repeats = repeats
     if times == NUDGED_AT:
         place.note(scope, "step", CallRepeated("call_repeated", skill, times), status="repeated")
 
 
-def told(place: Place, scope: Scope) -> tuple[str, ...]:
+def told(place: Location, scope: Scope) -> tuple[str, ...]:
     """What an agent of the loop should know of the calls that repeat."""
     block = _loop(place, scope)
     found = (_seen(block, digest) for digest in block.repeats or ())
@@ -78,11 +78,11 @@ def _repeated(seen: _Seen) -> CallRepeated:
     return CallRepeated("call_repeated", seen.what, seen.times)
 
 
-def _loop(place: Place, scope: Scope) -> Block:
-    return scope.state.blocks.setdefault(place.loop or "", Block())
+def _loop(place: Location, scope: Scope) -> StepProgress:
+    return scope.state.blocks.setdefault(place.loop or "", StepProgress())
 
 
-def _seen(block: Block, digest: str) -> _Seen | None:
+def _seen(block: StepProgress, digest: str) -> _Seen | None:
     match (block.repeats or {}).get(digest):
         case [str() as result, int() as times, str() as what]:
             return _Seen(result, times, what)

@@ -7,7 +7,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import SkillTerms
 from workflows.agents.repeated_calls import noted, refused
 from workflows.budgets.balances import allowed, in_flight, paid
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.scope import Call, CallFailed, Scope
 from workflows.core.usage import began
 
@@ -19,7 +19,7 @@ async def call_skill(
     skill: str,
     given: JsonValue,
     terms: SkillTerms | None,
-    place: Place,
+    place: Location,
     scope: Scope,
     seconds: float | None = None,
 ) -> Outcome:

@@ -10,10 +10,10 @@ from dsl.model.causes import NotDecided
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.person_names import each_once
-from dsl.sizes import MOST_SHOWN, check_size
+from dsl.sizes import MAX_SHOWN, check_size
 from workflows.approvals.decisions import approvable, digest_of, record
 from workflows.approvals.notification_moments import tell
-from workflows.core.location import Place, Redirected, Skipped
+from workflows.core.location import Location, Redirected, Skipped
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, Pending
 from workflows.core.scope import Interrupted, Scope
@@ -39,7 +39,7 @@ class _Due(NamedTuple):
 
 async def ask(
     scope: Scope,
-    place: Place,
+    place: Location,
     prompt: str,
     *,
     show: JsonValue = None,
@@ -65,7 +65,7 @@ async def ask(
     state = scope.state
     block = place.block(scope, "ask")
     if not block.results:
-        check_size([prompt, show], f"what {place.name!r} shows to a person", MOST_SHOWN)
+        check_size([prompt, show], f"what {place.name!r} shows to a person", MAX_SHOWN)
         block.results.append(_request(scope, place, prompt, show, terms, choices))
     request_id = str(block.results[0])
     if boundary:
@@ -106,7 +106,7 @@ def rejected(decision: Decision | None) -> Outcome:
 
 
 async def _decided(
-    scope: Scope, place: Place, request_id: str, terms: DecisionTerms, *, boundary: bool
+    scope: Scope, place: Location, request_id: str, terms: DecisionTerms, *, boundary: bool
 ) -> None:
     """Wait until it is decided, by a person or by what the file says of silence."""
     pending = scope.state.pending
@@ -143,7 +143,7 @@ def _next(terms: DecisionTerms, request: Pending) -> _Due | None:
 
 
 def _while_nobody_decides(
-    scope: Scope, place: Place, request: Pending, terms: DecisionTerms, due: _Due
+    scope: Scope, place: Location, request: Pending, terms: DecisionTerms, due: _Due
 ) -> None:
     if due.what == "remind":
         number = request.reminders + 1
@@ -164,7 +164,7 @@ def _while_nobody_decides(
 
 def _request(
     scope: Scope,
-    place: Place,
+    place: Location,
     prompt: str,
     show: JsonValue,
     terms: DecisionTerms,
@@ -218,7 +218,7 @@ def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:
         record(scope.state, answer, scope.now(), "deadline")
 
 
-def _undecided(scope: Scope, place: Place, request_id: str, on_timeout: str) -> None:
+def _undecided(scope: Scope, place: Location, request_id: str, on_timeout: str) -> None:
     """Silence that fails the step, or leads to another team."""
     del scope.state.pending[request_id]
     cause = NotDecided("timed_out", request_id)

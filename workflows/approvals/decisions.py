@@ -13,14 +13,14 @@ from pydantic import JsonValue
 
 from dsl.errors import RunRefused, listed
 from dsl.person_names import as_listed, is_among
-from dsl.sizes import MOST_SHOWN, too_large
-from workflows.approvals.payload_edits import MOST_CHANGES, changes, fault
+from dsl.sizes import MAX_SHOWN, too_large
+from workflows.approvals.payload_edits import MAX_CHANGES, changes, fault
 from workflows.core.messages import DecideInput
 from workflows.core.requests import MALFORMED, Decision, How, Pending, Refusal, Verdict
-from workflows.core.state import MOST_DECISIONS, RunState
+from workflows.core.state import MAX_DECISIONS, RunState
 
-_LONGEST_NAME = 120
-_MOST = 50
+_MAX_NAME_LENGTH = 120
+_MAX_DECISIONS = 50
 
 
 def digest_of(prompt: str, show: JsonValue) -> str:
@@ -44,7 +44,9 @@ def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
     request = state.pending.get(asked.id)
     if request is None:
         told = f"nothing waits under {id}; pending: {listed(state.pending)}"
-        return Refusal(code="UnknownRequest", message=told, pending=tuple(state.pending)[:_MOST])
+        return Refusal(
+            code="UnknownRequest", message=told, pending=tuple(state.pending)[:_MAX_DECISIONS]
+        )
     if request.approvers and not is_among(asked.by, request.approvers):
         told = f"{asked.by!r} may not decide {id}; allowed: {listed(request.approvers)}"
         return Refusal(
@@ -86,7 +88,7 @@ def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
 
 
 def _named(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}...")
+    return repr(text if len(text) <= _MAX_NAME_LENGTH else f"{text[:_MAX_NAME_LENGTH]}...")
 
 
 def _given(request: Pending, asked: DecideInput) -> bool:
@@ -109,7 +111,7 @@ def _wrong_payload(request: Pending, asked: DecideInput) -> str | None:
             return None
         unfit = fault(request, request.show, "what is shown")
         return None if unfit is None else f"{unfit}; approve it with a changed `payload`"
-    large = too_large(asked.payload, "`payload`", MOST_SHOWN)
+    large = too_large(asked.payload, "`payload`", MAX_SHOWN)
     if large is not None:
         return large
     if not request.editable:
@@ -142,7 +144,7 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
                 "digest": digest_of(request.prompt, show),
                 "edited": True,
                 "approved_by": (),
-                "changes": (*request.changes, *made)[-MOST_CHANGES:],
+                "changes": (*request.changes, *made)[-MAX_CHANGES:],
             }
         )
     approve = asked.decision == "approve"
@@ -166,6 +168,6 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
     state.decide(decision)
     if approve and request.remembered_as is not None and how != "deadline":
         state.remembered[request.remembered_as] = decision
-        if len(state.remembered) > MOST_DECISIONS:
+        if len(state.remembered) > MAX_DECISIONS:
             del state.remembered[next(iter(state.remembered))]
     return decision

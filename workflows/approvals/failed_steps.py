@@ -7,14 +7,14 @@ from dsl.model.retryability import DECIDED
 from dsl.model.steps import Step
 from workflows.approvals.approval_wait import ask
 from workflows.control.retry_and_skip import CHOICES, FAILED
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.scope import Scope
 
-_LONGEST_MESSAGE = 2000
+_MAX_MESSAGE_LENGTH = 2000
 
 
 async def accepted(
-    step: Step, place: Place, scope: Scope, work: Callable[[], Awaitable[Outcome]]
+    step: Step, place: Location, scope: Scope, work: Callable[[], Awaitable[Outcome]]
 ) -> Outcome:
     """What the work comes to, in the end: its failure only when a person lets it fail.
 
@@ -29,7 +29,7 @@ async def accepted(
         error = outcome.error
         if error is None or error.type in DECIDED:
             break
-        said = f"{error.type}: {error.message}"[:_LONGEST_MESSAGE]
+        said = f"{error.type}: {error.message}"[:_MAX_MESSAGE_LENGTH]
         decision = await ask(
             scope, place.at(FAILED), f"{step.name!r} failed. {said}", choices=CHOICES
         )

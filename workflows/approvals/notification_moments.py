@@ -11,19 +11,19 @@ from pydantic import JsonValue
 from activities.contracts import Notice, NoticeKind
 from dsl.model.terms import DecisionTerms, channels
 from workflows.approvals.decisions import digest_of
-from workflows.core.location import Place
-from workflows.core.memory import Telling
+from workflows.core.location import Location
+from workflows.core.memory import PendingNotification
 from workflows.core.requests import Pending
 from workflows.core.scope import Scope
 
-_LARGEST_SHOW = 4000
+_MAX_SHOW_SIZE = 4000
 """Characters of JSON; what is larger is looked at where the decision is made."""
-_LONGEST_PROMPT = 2000
+_MAX_PROMPT_LENGTH = 2000
 
 
 def tell(
     scope: Scope,
-    place: Place,
+    place: Location,
     request: Pending,
     terms: DecisionTerms,
     what: NoticeKind,
@@ -41,15 +41,15 @@ def tell(
         notice = Notice(
             id=f"msg_{digest_of('', list(key))}",
             channel=channel, what=what, number=number, text=text, run=scope.run_id,
-            plan=scope.plan.name, request=request.id, prompt=request.prompt[:_LONGEST_PROMPT],
+            plan=scope.plan.name, request=request.id, prompt=request.prompt[:_MAX_PROMPT_LENGTH],
             show=_small(request.show), digest=request.digest, approvers=request.approvers,
             quorum=request.quorum, since=request.since, deadline=request.deadline,
             on_timeout=request.on_timeout,
         )  # fmt: skip
         id = f"{state.calls:04}.{place.team}.{place.name}.{name}"
-        scope.tell(Telling(notice, id, place.team, place.visit, place.path or None))
+        scope.tell(PendingNotification(notice, id, place.team, place.visit, place.path or None))
     return bool(named)
 
 
 def _small(show: JsonValue) -> JsonValue:
-    return show if len(json.dumps(show)) <= _LARGEST_SHOW else None
+    return show if len(json.dumps(show)) <= _MAX_SHOW_SIZE else None

@@ -9,7 +9,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent
 from dsl.templates.template import fill
 from workflows.approvals.approval_wait import ask, rejected
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.requests import Decision
 from workflows.core.scope import Scope
 
@@ -32,7 +32,7 @@ class Subject(NamedTuple):
 async def with_consent(
     terms: Consent,
     subject: Subject,
-    place: Place,
+    place: Location,
     scope: Scope,
     work: Callable[[JsonValue], Awaitable[Outcome]],
 ) -> Outcome:
@@ -67,7 +67,7 @@ async def with_consent(
 
 
 async def _ask(
-    terms: Consent, subject: Subject, place: Place, scope: Scope, question: str, shown: JsonValue
+    terms: Consent, subject: Subject, place: Location, scope: Scope, question: str, shown: JsonValue
 ) -> Decision | None:
     prompt, show = terms.prompt, terms.show
     if not subject.literal and (prompt is not None or show is not None):

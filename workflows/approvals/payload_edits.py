@@ -9,7 +9,7 @@ from dsl.json_schema.keywords import brief, kind_of
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from workflows.core.requests import Pending
 
-MOST_CHANGES = 20
+MAX_CHANGES = 20
 """So many are told of one request; the whole value is the decision's payload."""
 
 
@@ -47,10 +47,10 @@ def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
 
 
 def changes(before: JsonValue, after: JsonValue) -> tuple[str, ...]:
-    """What is different, as `pages: 3 -> 4`; at most MOST_CHANGES, saying so."""
+    """What is different, as `pages: 3 -> 4`; at most MAX_CHANGES, saying so."""
     found: list[str] = []
     for change in _changes(before, after, ""):
-        if len(found) == MOST_CHANGES:
+        if len(found) == MAX_CHANGES:
             return (*found, "and more")
         found.append(change)
     return tuple(found)

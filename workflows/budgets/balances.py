@@ -17,8 +17,8 @@ from dsl.model.causes import BudgetReached, RouteCause
 from dsl.model.terms import ApprovalTerms, AskTerms
 from dsl.values import Json
 from workflows.approvals.approval_wait import ask
-from workflows.core.location import Place, Redirected, RunLeft
-from workflows.core.memory import Pot
+from workflows.core.location import Location, Redirected, RunLeft
+from workflows.core.memory import BudgetBalance
 from workflows.core.requests import Decision
 from workflows.core.scope import Interrupted, Leaving, Scope
 from workflows.core.state import RunState
@@ -38,7 +38,7 @@ _PAYS: dict[Paid, tuple[str, ...]] = {
 
 
 async def allowed(
-    scope: Scope, place: Place, personas: Personas, kind: Paid, *, boundary: bool = True
+    scope: Scope, place: Location, personas: Personas, kind: Paid, *, boundary: bool = True
 ) -> tuple[str, ...]:
     """Stands before each call of a plan with budgets, and counts it.
 
@@ -88,7 +88,7 @@ async def in_flight(scope: Scope, call: Coroutine[None, None, T]) -> T:
 
 
 def paid(
-    scope: Scope, place: Place, personas: Personas, what: AgentResponse | SkillResult | Spent,
+    scope: Scope, place: Location, personas: Personas, what: AgentResponse | SkillResult | Spent,
     model: str = "",
 ) -> None:  # fmt: skip
     """Take what a call used from the budgets that cover it."""
@@ -108,25 +108,25 @@ def paid(
                 place.note(scope, "budget", _not_held(budget, pot), status="unpriced")
 
 
-def limit_of(budget: Budget, pot: Pot | None) -> float:
+def limit_of(budget: Budget, pot: BudgetBalance | None) -> float:
     """What it allows by now: people may have extended it."""
     return round(budget.limit + pot.extended, _DIGITS) if pot is not None else budget.limit
 
 
-def _covering(scope: Scope, place: Place, personas: Personas) -> Iterator[Budget]:
+def _covering(scope: Scope, place: Location, personas: Personas) -> Iterator[Budget]:
     for budget in scope.plan.budgets:
         if budget.covers(place.team, personas):
             yield budget
 
 
-def _pot(state: RunState, budget: Budget) -> Pot:
+def _pot(state: RunState, budget: Budget) -> BudgetBalance:
     pot = state.pots.get(budget.id)
     if pot is None:
-        pot = state.pots[budget.id] = Pot()
+        pot = state.pots[budget.id] = BudgetBalance()
     return pot
 
 
-def _used_up(budget: Budget, pot: Pot, place: Place) -> bool:
+def _used_up(budget: Budget, pot: BudgetBalance, place: Location) -> bool:
     """Whether nothing more is paid from it; the team that it leads to works all the same."""
     unheld = pot.unpriced and not pot.unpriced_allowed
     if pot.used < limit_of(budget, pot) and not unheld:
@@ -137,7 +137,7 @@ def _used_up(budget: Budget, pot: Pot, place: Place) -> bool:
     return (place.team, place.visit) != (budget.next_team, pot.visit) and led_to not in place.track
 
 
-def _add(scope: Scope, place: Place, budget: Budget, value: float) -> None:
+def _add(scope: Scope, place: Location, budget: Budget, value: float) -> None:
     pot = _pot(scope.state, budget)
     pot.used = round(pot.used + value, _DIGITS)
     if not pot.warned and pot.used >= budget.warn_at * limit_of(budget, pot):
@@ -153,23 +153,25 @@ def _notices(state: RunState, paying: list[Budget]) -> Iterator[str]:
             yield f"[Note: {told}. Come to an end with what is left.]"
 
 
-def _so_far(budget: Budget, pot: Pot) -> BudgetReached:
+def _so_far(budget: Budget, pot: BudgetBalance) -> BudgetReached:
     limit = limit_of(budget, pot)
     return BudgetReached("budget_warned", budget.kind, budget.owner, pot.used, limit)
 
 
-def _not_held(budget: Budget, pot: Pot) -> BudgetReached:
+def _not_held(budget: Budget, pot: BudgetBalance) -> BudgetReached:
     return BudgetReached("budget_not_held", budget.kind, budget.owner, model=pot.unpriced)
 
 
-def _exceeded(budget: Budget, pot: Pot) -> BudgetReached:
+def _exceeded(budget: Budget, pot: BudgetBalance) -> BudgetReached:
     if pot.unpriced and not pot.unpriced_allowed:
         return _not_held(budget, pot)
     limit = limit_of(budget, pot)
     return BudgetReached("budget_used_up", budget.kind, budget.owner, pot.used, limit)
 
 
-async def _decide(scope: Scope, place: Place, budget: Budget, pot: Pot, *, boundary: bool) -> None:
+async def _decide(
+    scope: Scope, place: Location, budget: Budget, pot: BudgetBalance, *, boundary: bool
+) -> None:
     cause = _exceeded(budget, pot)
     match budget.on_exceeded:
         case "ask":
@@ -184,7 +186,7 @@ async def _decide(scope: Scope, place: Place, budget: Budget, pot: Pot, *, bound
             await _stop(scope, budget, pot, cause)
 
 
-def _leads_to(state: RunState, budget: Budget, pot: Pot) -> str | None:
+def _leads_to(state: RunState, budget: Budget, pot: BudgetBalance) -> str | None:
     """Where the budget leads: once, so until that visit has begun, and in no cancelled run.
 
     Whoever is on the way there may still ask it in a `finally`.
@@ -196,7 +198,7 @@ def _leads_to(state: RunState, budget: Budget, pot: Pot) -> str | None:
     return None if begun else team
 
 
-async def _stop(scope: Scope, budget: Budget, pot: Pot, cause: BudgetReached) -> None:
+async def _stop(scope: Scope, budget: Budget, pot: BudgetBalance, cause: BudgetReached) -> None:
     await _leave(scope, cause)
     raise BudgetExceeded(
         f"Budget exceeded: {route_because(cause)}",
@@ -227,7 +229,13 @@ async def _leave(scope: Scope, cause: RouteCause) -> None:
 
 
 async def _ask(
-    scope: Scope, place: Place, budget: Budget, pot: Pot, cause: BudgetReached, *, boundary: bool
+    scope: Scope,
+    place: Location,
+    budget: Budget,
+    pot: BudgetBalance,
+    cause: BudgetReached,
+    *,
+    boundary: bool,
 ) -> None:
     """Let a person extend it; of several ways that find it used up, one asks."""
     here = place.key
@@ -264,7 +272,7 @@ async def _ask(
 
 
 async def _decided(
-    scope: Scope, place: Place, budget: Budget, pot: Pot, decision: Decision | None,
+    scope: Scope, place: Location, budget: Budget, pot: BudgetBalance, decision: Decision | None,
     cause: BudgetReached,
 ) -> None:  # fmt: skip
     if decision is None or (decision.verdict == "rejected" and decision.how == "deadline"):

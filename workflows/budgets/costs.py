@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable
 from dsl.model.budgets import Budget
 from dsl.model.plan import Plan
 from workflows.budgets.balances import limit_of
-from workflows.core.memory import Pot, Tally
+from workflows.core.memory import BudgetBalance, Tally
 from workflows.core.state import RunState
 from workflows.core.usage import DIGITS
 from workflows.core.views import BudgetUse, CostReport, CostRow
 
-_MOST = {"tasks": 50}
-_MOST_OTHERS = 20
+_MAX_ROWS = {"tasks": 50}
+_MAX_OTHER_ROWS = 20
 """Rows in one answer: the plain `temporal` command line shows no large ones."""
-_LONGEST_NAME = 80
+_MAX_NAME_LENGTH = 80
 
 
 def report(plan: Plan | None, state: RunState) -> CostReport:
@@ -26,7 +26,10 @@ def report(plan: Plan | None, state: RunState) -> CostReport:
         "models": _rows(tallies, _model),
         "tools": _rows(tallies, lambda tally: tally.tool),
     }
-    shown = {name: _costliest(rows, _MOST.get(name, _MOST_OTHERS)) for name, rows in tables.items()}
+    shown = {
+        name: _costliest(rows, _MAX_ROWS.get(name, _MAX_OTHER_ROWS))
+        for name, rows in tables.items()
+    }
     budgets = uses(plan, state)
     left_out = {name: len(rows) - len(shown[name]) for name, rows in tables.items()}
     left_out["budgets"] = len(budgets) - len(_fullest(budgets))
@@ -42,10 +45,12 @@ def uses(plan: Plan | None, state: RunState) -> tuple[BudgetUse, ...]:
     """How much of each budget is used."""
     if plan is None:
         return ()
-    return tuple(_use(budget, state.pots.get(budget.id) or Pot()) for budget in plan.budgets)
+    return tuple(
+        _use(budget, state.pots.get(budget.id) or BudgetBalance()) for budget in plan.budgets
+    )
 
 
-def _use(budget: Budget, pot: Pot) -> BudgetUse:
+def _use(budget: Budget, pot: BudgetBalance) -> BudgetUse:
     limit = limit_of(budget, pot)
     unheld = pot.unpriced and not pot.unpriced_allowed
     return BudgetUse(
@@ -75,7 +80,7 @@ def _rows(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> list[CostRo
 def _row(name: str, tallies: list[Tally]) -> CostRow:
     costs = [tally.cost for tally in tallies if tally.cost is not None]
     return CostRow(
-        name=name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…",
+        name=name if len(name) <= _MAX_NAME_LENGTH else f"{name[: _MAX_NAME_LENGTH - 1]}…",
         calls=sum(tally.calls for tally in tallies),
         input_tokens=sum(tally.input_tokens for tally in tallies),
         output_tokens=sum(tally.output_tokens for tally in tallies),
@@ -100,8 +105,8 @@ def _costliest(rows: list[CostRow], most: int) -> tuple[CostRow, ...]:
 
 
 def _fullest(budgets: tuple[BudgetUse, ...]) -> tuple[BudgetUse, ...]:
-    if len(budgets) <= _MOST_OTHERS:
+    if len(budgets) <= _MAX_OTHER_ROWS:
         return budgets
-    fullest = sorted(budgets, key=lambda use: use.used / use.limit, reverse=True)[:_MOST_OTHERS]
+    fullest = sorted(budgets, key=lambda use: use.used / use.limit, reverse=True)[:_MAX_OTHER_ROWS]
     kept = {use.id for use in fullest}
     return tuple(use for use in budgets if use.id in kept)

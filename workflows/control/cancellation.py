@@ -13,7 +13,7 @@ from dsl.model.causes import RunCancelled
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
 from workflows.control.pause_and_amend import give_up
-from workflows.core.location import Interpreter, Place, Redirected, Returned
+from workflows.core.location import Interpreter, Location, Redirected, Returned
 from workflows.core.memory import Routed, Track
 from workflows.core.results import result
 from workflows.core.scope import Scope
@@ -35,7 +35,7 @@ def begin_to_stop(scope: Scope) -> float:
         state.stop_by = scope.time() + scope.plan.limits.cancel_timeout
         state.paused = None
         main = state.main
-        place = Place(MAIN, main.team or "", main.visit, "", "")
+        place = Location(MAIN, main.team or "", main.visit, "", "")
         place.note(scope, "control", _cancelled(scope), status="cancelled")
         give_up(state, scope.now())
     return state.stop_by
@@ -65,13 +65,13 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
         except Returned:
             pass  # that ends it, and fails nothing
         except (TeamError, Redirected) as left:
-            Place(MAIN, "", 0, "", name).note(scope, "step", _left(left), status="failed")
+            Location(MAIN, "", 0, "", name).note(scope, "step", _left(left), status="failed")
 
     if seconds > 0:
         finished = await scope.together({name: job}, enough=bool, seconds=seconds)
         if finished:
             return
-    place = Place(MAIN, "", 0, "", name)
+    place = Location(MAIN, "", 0, "", name)
     limit = scope.plan.limits.cancel_timeout
     place.note(scope, "step", TimeOver("cancel_timeout", limit), status="cancelled")
 
@@ -122,5 +122,5 @@ async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) 
         await interpreter.follow(name)
     except TeamError as error:
         here = state.tracks[name]
-        place = Place(name, here.team or team, here.visit, "", "")
+        place = Location(name, here.team or team, here.visit, "", "")
         place.note(scope, "control", failed_with(error), status="failed")

@@ -29,11 +29,11 @@ from workflows.core.views import Paused, TrailKind
 
 _CANCELLED = "the run is cancelled: what it still does has its time"
 
-MOST_PATHS = 100
+MAX_PATHS = 100
 """That one amendment changes."""
 
-LONGEST_PATH = 300
-MOST_PARTS = 50
+MAX_PATH_LENGTH = 300
+MAX_PARTS = 50
 _SHOWN = 60
 
 
@@ -77,12 +77,12 @@ def refusal(state: RunState, asked: AmendInput) -> str | None:
     """Why the context cannot be changed so, or None."""
     if not asked.updates:
         return "an amendment changes at least one path of the context"
-    if len(asked.updates) > MOST_PATHS:
-        return f"an amendment changes at most {MOST_PATHS} paths, not {len(asked.updates):,}"
+    if len(asked.updates) > MAX_PATHS:
+        return f"an amendment changes at most {MAX_PATHS} paths, not {len(asked.updates):,}"
     for path in asked.updates:
-        if len(path) > LONGEST_PATH or len(parse(path)) > MOST_PARTS:
+        if len(path) > MAX_PATH_LENGTH or len(parse(path)) > MAX_PARTS:
             return (
-                f"a path has at most {LONGEST_PATH} characters and {MOST_PARTS} parts; this one "
+                f"a path has at most {MAX_PATH_LENGTH} characters and {MAX_PARTS} parts; this one "
                 f"has {len(path):,} characters: {path[:_SHOWN]!r}"
             )
     try:

@@ -12,7 +12,7 @@ from dsl.model.approvers import approvers_within
 from dsl.model.plan import Plan
 from dsl.model.step_paths import names_a_way, step_paths, within_rounds
 from dsl.person_names import is_among
-from dsl.sizes import MOST_SHOWN, too_large
+from dsl.sizes import MAX_SHOWN, too_large
 from workflows.control.pause_and_amend import note
 from workflows.core.messages import RetryInput, SkipInput
 from workflows.core.requests import Decision, How, Pending
@@ -48,7 +48,7 @@ def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decisio
 
 def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> str | None:
     """Why the task cannot be skipped, or None."""
-    large = too_large(asked.value, "`value`", MOST_SHOWN)
+    large = too_large(asked.value, "`value`", MAX_SHOWN)
     if large is not None:
         return large
     found = _place(plan, state, asked.task)

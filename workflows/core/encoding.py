@@ -16,7 +16,7 @@ from temporalio import workflow
 from temporalio.common import RawValue
 
 from dsl.errors import RunRefused
-from dsl.sizes import LARGEST
+from dsl.sizes import MAX_VALUE_SIZE
 
 _HALF = 0.5
 _JSON = b"json/plain"
@@ -25,8 +25,8 @@ _NULL = b"binary/null"
 INVALID_REFERENCE = b"coterie/invalid-reference"
 """Encoding of what came instead of a payload that pretended to be a reference; says why."""
 
-_LONGEST_NAME = 120
-_DEEPEST = 100
+_MAX_NAME_LENGTH = 120
+_MAX_DEPTH = 100
 """Of a message; what a run remembers lies deeper yet, and 200 are read again."""
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -113,15 +113,15 @@ def plain(given: Sequence[RawValue]) -> JsonValue:
     _refuse_reference(given[0])
     encoding = given[0].payload.metadata.get("encoding", b"")
     if encoding not in (_JSON, _NULL):
-        named = encoding[:_LONGEST_NAME].decode(errors="replace")
+        named = encoding[:_MAX_NAME_LENGTH].decode(errors="replace")
         raise RunRefused(f"its encoding is {named!r}; a message is JSON, {_JSON.decode()!r}")
     try:
         value = _value(given[0])
         json.dumps(value, allow_nan=False)
     except (ValueError, TypeError, RuntimeError) as error:
         raise RunRefused(f"it is no JSON: {error}") from None
-    if _deeper(value, _DEEPEST):
-        raise RunRefused(f"it is nested deeper than the {_DEEPEST} levels that are allowed")
+    if _deeper(value, _MAX_DEPTH):
+        raise RunRefused(f"it is nested deeper than the {_MAX_DEPTH} levels that are allowed")
     return cast("JsonValue", value)
 
 
@@ -164,11 +164,11 @@ def encoded(value: BaseModel) -> RawValue | str:
         (payload,) = workflow.payload_converter().to_payloads([value])
     except (ValueError, RecursionError) as error:
         return f"it holds what JSON has not: {error}"
-    if len(payload.data) <= LARGEST:
+    if len(payload.data) <= MAX_VALUE_SIZE:
         return RawValue(payload)
     where, size = _largest(cast("JsonValue", json.loads(payload.data)))
     return (
-        f"it has {len(payload.data):,} bytes, more than the {LARGEST:,} that may travel; "
+        f"it has {len(payload.data):,} bytes, more than the {MAX_VALUE_SIZE:,} that may travel; "
         f"the largest part is {where} ({size:,})"
     )
 

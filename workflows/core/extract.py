@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-LARGEST_ANSWER = 24_000
+MAX_ANSWER_SIZE = 24_000
 """Bytes of JSON: well below what a payload store would take out of sight."""
 
-_LEAST = 200
+_MIN_PART_SIZE = 200
 """Bytes below which a part is told by its size instead of being cut up further."""
 _SMALL = 20
 """Parts of a page that are smaller than one in so many stand in it whole."""
@@ -34,7 +34,7 @@ class Extract(NamedTuple):
     """Where the next page begins; None when there is none."""
 
 
-def extract(value: JsonValue, path: Path, start: int, most: int = LARGEST_ANSWER) -> Extract:
+def extract(value: JsonValue, path: Path, start: int, most: int = MAX_ANSWER_SIZE) -> Extract:
     """As much of the value as fits, from its character, item or key number `start` on."""
     size = _size(value)
     if size <= most and start == 0:
@@ -68,7 +68,7 @@ def _of_items(
     needed = 0
     for key, item in items[start:]:
         size = _size(item)
-        needed += len(_bytes(key)) + min(size, max(_told_size(path, key), most // _SMALL))
+        needed += len(_bytes(key)) + min(size, max(_size_text(path, key), most // _SMALL))
         if needed > most and page:
             break
         page.append((key, item))
@@ -82,7 +82,7 @@ def _of_items(
     return kept, end if end < len(items) else None
 
 
-def _told_size(path: Path, key: str) -> int:
+def _size_text(path: Path, key: str) -> int:
     return _TOLD + len(_bytes([*path, key]))
 
 
@@ -99,7 +99,7 @@ def _share(sizes: Sequence[int], most: int) -> int:
 
 def _smaller(value: JsonValue, path: Path, most: int) -> JsonValue:
     """The value with its large parts told by their size."""
-    if most >= _LEAST and isinstance(value, dict | list) and value:
+    if most >= _MIN_PART_SIZE and isinstance(value, dict | list) and value:
         part = extract(value, path, 0, most)
         if part.next is None and _size(part.value) <= most:
             return part.value

@@ -12,13 +12,13 @@ from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep, Step
-from workflows.core.memory import Block, Frame, Noted
+from workflows.core.memory import Frame, Noted, StepProgress
 from workflows.core.scope import Scope
 from workflows.core.trail_causes import TrailCause
-from workflows.core.views import Found, TrailKind
+from workflows.core.views import CollectedFiles, TrailKind
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A step's surroundings: track, team, visit, the frame that it writes to, its path.
 
     A tuple, since the sandbox makes each class anew for each run, and a dataclass takes longer.
@@ -35,17 +35,17 @@ class Place(NamedTuple):
     loop: str | None = None
     """The block of the innermost loop that notices calls which repeat."""
 
-    def at(self, name: str) -> "Place":
+    def at(self, name: str) -> "Location":
         """The place of a step within this one."""
         track, team, visit, frame_path, above, personas, loop = self
         path = f"{above}/{name}" if above else name
-        return Place(track, team, visit, frame_path, path, personas, loop)
+        return Location(track, team, visit, frame_path, path, personas, loop)
 
-    def own_frame(self, persona: str) -> "Place":
+    def own_frame(self, persona: str) -> "Location":
         """This place as the root of a persona's plan, with a frame of its own."""
         return self._replace(frame_path=self.key, personas=(*self.personas, persona))
 
-    def branched(self, name: str, scope: Scope) -> "Place":
+    def branched(self, name: str, scope: Scope) -> "Location":
         """This place with a frame that begins as a copy, for one of several ways at once.
 
         The values themselves are shared: nothing changes one in its place.
@@ -74,12 +74,12 @@ class Place(NamedTuple):
             frame = frames[self.frame_path] = Frame()
         return frame
 
-    def block(self, scope: Scope, part: str = "") -> Block:
+    def block(self, scope: Scope, part: str = "") -> StepProgress:
         """How far the block at this place has come."""
         blocks, key = scope.state.blocks, self.block_key(part)
         block = blocks.get(key)
         if block is None:
-            block = blocks[key] = Block()
+            block = blocks[key] = StepProgress()
         return block
 
     def block_key(self, part: str = "") -> str:
@@ -125,7 +125,7 @@ class Place(NamedTuple):
         fingerprint: str = "",
         since: float | None = None,
         tokens: int | None = None,
-        found: Found | None = None,
+        found: CollectedFiles | None = None,
     ) -> None:
         """Add an entry to the run's trail; `since` is the clock when it began, in seconds."""
         now = scope.time()
@@ -142,7 +142,7 @@ class Interpreter(Protocol):
     """What kinds that hold other steps, or name another team, run them with."""
 
     async def run_steps(
-        self, steps: Sequence[Step], place: Place, *, part: str = "", stop: bool = True
+        self, steps: Sequence[Step], place: Location, *, part: str = "", stop: bool = True
     ) -> Outcome:
         """Run the steps in order, from where the block stands."""
         ...

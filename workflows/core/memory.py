@@ -20,7 +20,7 @@ from dsl.values import Json
 from workflows.core.cause_facts import without_wording
 from workflows.core.trail_because import trail_because
 from workflows.core.trail_causes import TrailCause
-from workflows.core.views import Found, TrailEntry, TrailKind
+from workflows.core.views import CollectedFiles, TrailEntry, TrailKind
 
 _STARTED = Started("started")
 
@@ -54,7 +54,7 @@ class Noted:
     updated: tuple[str, ...] = ()
     seconds: float | None = None
     tokens: int | None = None
-    found: Found | None = None
+    found: CollectedFiles | None = None
 
     @property
     def because(self) -> str:
@@ -73,7 +73,7 @@ class Noted:
 
 
 @dataclass(slots=True)
-class Telling:
+class PendingNotification:
     """A notice on its way."""
 
     notice: Notice
@@ -95,7 +95,7 @@ class Frame:
 
 
 @dataclass(slots=True)
-class Block:
+class StepProgress:
     """How far a list of steps or a loop has come."""
 
     next: int = 0
@@ -153,7 +153,7 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Pot:
+class BudgetBalance:
     """What is used of one budget, and what became of it."""
 
     used: float = 0.0

@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from dsl.model.plan import Plan
-from dsl.sizes import LONGEST_BY, LONGEST_NAME, LONGEST_WHY
+from dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from dsl.values import Frozen, Json
 
-By = Annotated[str, Field(max_length=LONGEST_BY)]
-Why = Annotated[str, Field(max_length=LONGEST_WHY)]
-Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+By = Annotated[str, Field(max_length=MAX_BY_LENGTH)]
+Why = Annotated[str, Field(max_length=MAX_WHY_LENGTH)]
+Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
 """Of a request, a task, a team."""
 
 

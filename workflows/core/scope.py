@@ -20,7 +20,7 @@ from activities.contracts import (
 from dsl.model.evaluation_budget import EvaluationWork
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
-from workflows.core.memory import Telling
+from workflows.core.memory import PendingNotification
 from workflows.core.patches import Patch
 from workflows.core.state import RunState
 
@@ -123,7 +123,7 @@ class Scope(Protocol):
         """One skill. Raises CallFailed."""
         ...
 
-    def tell(self, telling: Telling) -> None:
+    def tell(self, telling: PendingNotification) -> None:
         """Tell people something, without waiting for it; a failure is told in the trail."""
         ...
 

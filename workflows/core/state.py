@@ -10,12 +10,20 @@ from pydantic import JsonValue, TypeAdapter
 from activities.contracts import Marks, OwnQueue, TokenUsage
 from dsl.values import Json
 from workflows.core.cause_facts import cause_facts
-from workflows.core.memory import Block, Frame, Noted, Pot, Tally, Telling, Track
+from workflows.core.memory import (
+    BudgetBalance,
+    Frame,
+    Noted,
+    PendingNotification,
+    StepProgress,
+    Tally,
+    Track,
+)
 from workflows.core.messages import AmendInput, RedirectInput, SkipInput
 from workflows.core.requests import Decision, Pending
 from workflows.core.views import Paused
 
-MOST_DECISIONS = 500
+MAX_DECISIONS = 500
 """That a run remembers, of each kind."""
 
 _TRAIL_KEPT = 1000
@@ -45,7 +53,7 @@ class RunState:
     seen: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Context fingerprints by team, where no-progress detection is on."""
     frames: dict[str, Frame] = field(default_factory=dict[str, Frame])
-    blocks: dict[str, Block] = field(default_factory=dict[str, Block])
+    blocks: dict[str, StepProgress] = field(default_factory=dict[str, StepProgress])
     executions: dict[str, int] = field(default_factory=dict[str, int])
     """How often each step has run in this run, by `team/path`."""
     calls: int = 0
@@ -57,7 +65,7 @@ class RunState:
     """`{provider: the queue that it is called through}`, where a worker has named one."""
     tallies: dict[str, Tally] = field(default_factory=dict[str, Tally])
     """What was used, by task and model or skill."""
-    pots: dict[str, Pot] = field(default_factory=dict[str, Pot])
+    pots: dict[str, BudgetBalance] = field(default_factory=dict[str, BudgetBalance])
     """What is used of each budget, by its id; of those that some call has touched."""
     marks: Marks | None = None
     """How the run is to be seen from outside."""
@@ -80,7 +88,7 @@ class RunState:
     """`{team/path}` of the tasks that people skip, until they would begin or are cut."""
     stop_by: float | None = None
     """Unix time at which a cancelled run ends, whatever it still does; None while it is not."""
-    notices: dict[str, Telling] = field(default_factory=dict[str, Telling])
+    notices: dict[str, PendingNotification] = field(default_factory=dict[str, PendingNotification])
     """`{id: what is on its way to people}`."""
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals that nobody has waited for yet."""
@@ -196,7 +204,7 @@ class RunState:
             self._forget_old()
 
     def _forget_old(self) -> None:
-        too_many = len(self.decisions) - MOST_DECISIONS
+        too_many = len(self.decisions) - MAX_DECISIONS
         if too_many > 0:
             waited_for = set(self.unread)
             read = [id for id in self.decisions if id not in waited_for]

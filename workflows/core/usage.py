@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from activities.contracts import AgentResponse, SkillResult, Spent, TokenUsage
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.memory import Tally
 from workflows.core.state import RunState
 
@@ -19,7 +19,7 @@ DIGITS = 6
 Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
 
 
-def began(state: RunState, place: Place, persona: str, model: str = "", tool: str = "") -> Tally:
+def began(state: RunState, place: Location, persona: str, model: str = "", tool: str = "") -> Tally:
     """Count a call that begins; what it uses is added to this tally."""
     path = place.path
     if "|" in place.frame_path:  # rounds of a loop at once have numbers, which are no tasks
@@ -33,7 +33,7 @@ def began(state: RunState, place: Place, persona: str, model: str = "", tool: st
     return tally
 
 
-def used(state: RunState, place: Place, tally: Tally, what: AgentResponse | Spent) -> None:
+def used(state: RunState, place: Location, tally: Tally, what: AgentResponse | Spent) -> None:
     """Add what a model call used, over all its attempts."""
     usage = what.usage
     tally.seconds += what.seconds

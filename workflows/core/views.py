@@ -28,7 +28,7 @@ class Paused(Frozen):
     """ISO 8601, UTC."""
 
 
-class Found(Frozen):
+class CollectedFiles(Frozen):
     """What a skill has collected for prompts, told before a model reads it."""
 
     files: int
@@ -56,7 +56,7 @@ class TrailEntry(Frozen):
     """Context paths that a route changed."""
     seconds: float | None = None
     tokens: int | None = None
-    found: Found | None = None
+    found: CollectedFiles | None = None
     """Of a skill that collects files."""
     cause: TrailCause | None = None
     """What `because` says, as facts for programs; the words of a failure are in `because` alone."""

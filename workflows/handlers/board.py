@@ -16,10 +16,10 @@ from workflows.core.state import RunState
 from workflows.core.usage import total_cost
 from workflows.core.views import Activity, RunStatus, Standing
 
-_MOST = 10
+_MAX_LINES = 10
 """Of a kind: a thousand ways at once would each write a thousand lines."""
 
-_LONGEST = 2_000
+_MAX_REASON_LENGTH = 2_000
 """Characters of a reason; the trail has all of it."""
 
 
@@ -92,16 +92,16 @@ def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
         held = f"- **paused** by {plain(paused.by)}: {plain(_cut(paused.why))}\n"
     doing = "".join([
         f"- doing {code(step)} since {_clock(at)}\n"
-        for step, at in islice(state.doing.items(), _MOST)
+        for step, at in islice(state.doing.items(), _MAX_LINES)
     ])  # fmt: skip
     waits = "".join([
         f"- **waits for a person**: {code(request.id)}: {plain(_cut(request.prompt))}\n"
-        for request in islice(state.pending.values(), _MOST)
+        for request in islice(state.pending.values(), _MAX_LINES)
     ]) if state.pending else ""  # fmt: skip
-    if len(state.doing) > _MOST:
-        doing += f"- and {len(state.doing) - _MOST} more steps\n"
-    if len(state.pending) > _MOST:
-        waits += f"- and for {len(state.pending) - _MOST} more decisions\n"
+    if len(state.doing) > _MAX_LINES:
+        doing += f"- and {len(state.doing) - _MAX_LINES} more steps\n"
+    if len(state.pending) > _MAX_LINES:
+        waits += f"- and for {len(state.pending) - _MAX_LINES} more decisions\n"
     at = f"team **{plain(main.team or '')}**, visit {main.visit}" if main.visit else _between(main)
     return (
         f"**{plain(plan.name)}**: {at} "
@@ -114,7 +114,7 @@ def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return text if len(text) <= _MAX_REASON_LENGTH else f"{text[:_MAX_REASON_LENGTH]}..."
 
 
 def _between(main: Track) -> str:

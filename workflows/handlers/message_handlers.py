@@ -15,7 +15,7 @@ from temporalio.exceptions import ApplicationError
 from dsl.errors import RunRefused
 from dsl.model.plan import Plan
 from dsl.model.step_walk import waited_for
-from dsl.sizes import MOST_SIGNALLED, too_large
+from dsl.sizes import MAX_SIGNALLED, too_large
 from workflows.approvals import decisions as approvals
 from workflows.control import pause_and_amend as control
 from workflows.control import retry_and_skip as steering
@@ -34,13 +34,13 @@ from workflows.core.state import RunState
 from workflows.core.trail_causes import MessageRefused
 from workflows.handlers.early_messages import EarlySignals
 
-_MOST_SIGNALS = 100
-_LONGEST_TOLD = 1000
+_MAX_SIGNALS = 100
+_MAX_REPORT_LENGTH = 1000
 
 
 def _short(text: str) -> str:
     """A sentence of a refusal; what it repeats of a message may be long."""
-    return text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}..."
+    return text if len(text) <= _MAX_REPORT_LENGTH else f"{text[:_MAX_REPORT_LENGTH]}..."
 
 
 def _shaped(given: Sequence[RawValue], model: type[Model]) -> Model:
@@ -76,7 +76,7 @@ def _decision(given: Sequence[RawValue]) -> DecideInput:
         raise _refused(approvals.malformed(error)) from None
 
 
-class People:
+class MessageHandlers:
     """The updates and signals of a run."""
 
     plan: Plan | None
@@ -160,15 +160,15 @@ class People:
             self._refuse(f"nothing in this plan waits for a signal {name!r}")
             return
         queue = self.state.signals.setdefault(name, [])
-        if len(queue) >= _MOST_SIGNALS:
-            self._refuse(f"{_MOST_SIGNALS} signals {name!r} wait already")
+        if len(queue) >= _MAX_SIGNALS:
+            self._refuse(f"{_MAX_SIGNALS} signals {name!r} wait already")
             return
         try:
             payload = plain(args)
         except RunRefused as error:
             self._refuse(f"signal {name!r}: {error}", MALFORMED)
             return
-        large = too_large([*queue, payload], f"what waits as signal {name!r}", MOST_SIGNALLED)
+        large = too_large([*queue, payload], f"what waits as signal {name!r}", MAX_SIGNALLED)
         if large is None:
             queue.append(payload)
         else:

@@ -10,18 +10,18 @@ from dsl.model.outcomes import Outcome
 from dsl.paths import MISSING, get, parse
 from dsl.values import Json
 from workflows.core.cause_facts import cause_facts, shortened
-from workflows.core.extract import LARGEST_ANSWER, extract, written
+from workflows.core.extract import MAX_ANSWER_SIZE, extract, written
 from workflows.core.memory import Frame, Track
 from workflows.core.messages import StateAsked
 from workflows.core.requests import Pending, RequestView
 from workflows.core.state import MAIN, RunState
 from workflows.core.views import StateView, TrailEntry, TrailPage
 
-_LONGEST_BECAUSE = 2_000
+_MAX_BECAUSE_LENGTH = 2_000
 _ENTRY = 250
 """Bytes of an entry without its texts."""
-_LEAST = 200
-_LEAST_SHOWN = 500
+_MIN_ENTRIES_SIZE = 200
+_MIN_SHOWN_SIZE = 500
 _REST = TypeAdapter(RunState)
 _UNSEEN = frozenset({"tracks", "frames", "blocks", "trail", "seen", "executions"})
 """Parts of the state that are told elsewhere in the view, or mean nothing to people."""
@@ -37,7 +37,7 @@ def events(state: RunState, since: int) -> TrailPage:
         entry = _shortened(noted.told())
         size += _ENTRY + sum(len(text.encode("utf-8", "replace")) for text in _texts(entry))
         size += len(cause_facts(entry.cause))
-        if size > LARGEST_ANSWER and entries:
+        if size > MAX_ANSWER_SIZE and entries:
             break
         entries.append(entry)
     return TrailPage(entries=tuple(entries), more=len(entries) < len(later), first=first)
@@ -48,16 +48,16 @@ def _texts(entry: TrailEntry) -> Sequence[str]:
 
 
 def _shortened(entry: TrailEntry) -> TrailEntry:
-    cut = len(entry.because) - _LONGEST_BECAUSE
+    cut = len(entry.because) - _MAX_BECAUSE_LENGTH
     if cut <= 0:
         return entry
-    because = f"{entry.because[:_LONGEST_BECAUSE]}... [{cut:,} more characters]"
+    because = f"{entry.because[:_MAX_BECAUSE_LENGTH]}... [{cut:,} more characters]"
     return entry.model_copy(update={"because": because, "cause": shortened(entry.cause)})
 
 
 def pending(state: RunState) -> list[Pending]:
     """What waits, each request with its share of an answer."""
-    most = max(LARGEST_ANSWER // max(len(state.pending), 1) - _ENTRY, _LEAST_SHOWN)
+    most = max(MAX_ANSWER_SIZE // max(len(state.pending), 1) - _ENTRY, _MIN_SHOWN_SIZE)
     return [_cut(request, most) for request in state.pending.values()]
 
 
@@ -65,7 +65,7 @@ def _cut(request: Pending, most: int) -> Pending:
     schema = request.payload_schema
     shown = extract(request.show, ("show",), 0, most)
     kept = schema if schema is None or extract(schema, (), 0, most).whole else None
-    prompt = request.prompt[:_LONGEST_BECAUSE]
+    prompt = request.prompt[:_MAX_BECAUSE_LENGTH]
     if shown.whole and kept == schema and prompt == request.prompt:
         return request
     update = {"show": shown.value, "payload_schema": kept, "prompt": prompt, "cut": True}
@@ -81,7 +81,7 @@ def request(state: RunState, id: str) -> RequestView:
     waiting, decided = state.pending.get(id), state.decisions.get(id)
     if waiting is None and decided is None:
         known = listed(state.pending) or "none"
-        raise RunRefused(f"there is no request {id[:_LEAST]!r}; waiting: {known}")
+        raise RunRefused(f"there is no request {id[:_MIN_ENTRIES_SIZE]!r}; waiting: {known}")
     return RequestView(pending=waiting, decision=decided)
 
 

@@ -45,7 +45,7 @@ def _answered(
     raise ApplicationError(refusal, type="Refused", non_retryable=True)
 
 
-class Questions:
+class QueryHandlers:
     """The queries of a run."""
 
     plan: Plan | None

@@ -13,7 +13,7 @@ from dsl.model.step_walk import blocks, walk
 from dsl.model.steps import AgentStep, LoopStep, Step, TeamStep
 from workflows.core.state import RunState
 
-_DEEPEST = 40
+_MAX_DEPTH = 40
 """Blocks in blocks; a document of ours has at most a hundred levels, three a block."""
 
 
@@ -31,8 +31,8 @@ def begin(plan: Plan, state: RunState) -> None:
         if team_id not in plan.teams:
             raise InvalidPlan(f"the plan has no team {team_id!r}")
     for steps in _step_lists(plan):
-        if _depth(steps) > _DEEPEST:
-            raise InvalidPlan(f"the plan has blocks nested more than {_DEEPEST} deep")
+        if _depth(steps) > _MAX_DEPTH:
+            raise InvalidPlan(f"the plan has blocks nested more than {_MAX_DEPTH} deep")
         for step, _ in walk(steps, ()):
             _check(step, plan)
     ending: set[str] = set()
@@ -55,7 +55,7 @@ def _check(step: Step, plan: Plan) -> None:
 
 def _refuse_cycle(key: str, plan: Plan, above: tuple[str, ...], ending: set[str]) -> None:
     """Refuse a persona whose plan leads back to it; `ending` are those known not to."""
-    if key in above or len(above) > _DEEPEST:
+    if key in above or len(above) > _MAX_DEPTH:
         raise InvalidPlan(f"the execution plan of {key!r} contains itself, or is without end")
     for step, _ in walk(plan.personas[key].execution_plan or (), ()):
         if isinstance(step, AgentStep) and step.persona_key not in (None, *ending):

@@ -22,7 +22,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from workflows.core.location import Interpreter, Place
+from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
 from workflows.steps import (
     agent,
@@ -42,7 +42,7 @@ from workflows.steps import (
 
 
 async def execute(  # noqa: C901  # one case a kind: that is the point
-    step: Step, place: Place, scope: Scope, interpreter: Interpreter
+    step: Step, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run one step of any kind; an expected failure is an Outcome."""
     match step:

@@ -22,7 +22,7 @@ from workflows.agents.conversation_order import converse
 from workflows.agents.repeated_calls import told
 from workflows.approvals.output_approval import Subject, with_consent
 from workflows.budgets.balances import allowed, in_flight, paid
-from workflows.core.location import Interpreter, Place, Returned
+from workflows.core.location import Interpreter, Location, Returned
 from workflows.core.scope import Call, CallFailed, Scope
 from workflows.core.usage import began, used
 
@@ -31,7 +31,9 @@ _LEGACY_TIMEOUT = 600.0
 _LEGACY_RETRIES = 2
 
 
-async def execute(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def execute(
+    step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     """Run the agent, with a person's consent before or after where the step asks for it."""
     if step.requires_approval is False:
         if step.agent_type == ORCHESTRATING:
@@ -54,7 +56,7 @@ async def execute(step: AgentStep, place: Place, scope: Scope, interpreter: Inte
     return await with_consent(terms, subject, place, scope, work)
 
 
-def _sent(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter) -> JsonValue:
+def _sent(step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter) -> JsonValue:
     """What the prompts name, for who is asked whether an agent without `input` may start."""
     if step.agent_class is not None or step.agent_type == ORCHESTRATING:
         return None
@@ -62,7 +64,11 @@ def _sent(step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter)
 
 
 async def _work(
-    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, given: JsonValue = None
+    step: AgentStep,
+    place: Location,
+    scope: Scope,
+    interpreter: Interpreter,
+    given: JsonValue = None,
 ) -> Outcome:
     if step.agent_type == ORCHESTRATING:
         return await _plan(step, place, scope, interpreter, given)
@@ -70,7 +76,11 @@ async def _work(
 
 
 async def _plan(
-    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, given: JsonValue = None
+    step: AgentStep,
+    place: Location,
+    scope: Scope,
+    interpreter: Interpreter,
+    given: JsonValue = None,
 ) -> Outcome:
     """Interpret the persona's execution plan in a frame of its own; its variables are the data."""
     persona = scope.plan.personas[step.persona_key or ""]
@@ -92,7 +102,11 @@ async def _plan(
 
 
 async def _turns(
-    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, given: JsonValue = None
+    step: AgentStep,
+    place: Location,
+    scope: Scope,
+    interpreter: Interpreter,
+    given: JsonValue = None,
 ) -> Outcome:
     """A model turn by itself, or one of a conversation."""
     if step.conversation is None:
@@ -104,7 +118,7 @@ async def _turns(
 
 async def _asked(
     step: AgentStep,
-    place: Place,
+    place: Location,
     scope: Scope,
     interpreter: Interpreter,
     given: JsonValue,
@@ -145,7 +159,9 @@ async def _asked(
             notices = await _notices(scope, place, persona, boundary=False)
 
 
-async def _notices(scope: Scope, place: Place, persona: str, *, boundary: bool) -> tuple[str, ...]:
+async def _notices(
+    scope: Scope, place: Location, persona: str, *, boundary: bool
+) -> tuple[str, ...]:
     """Wait until the turn may begin; what the agent should know besides its prompt."""
     nudges = told(place, scope) if place.loop is not None else ()
     if not scope.plan.budgets:
@@ -155,7 +171,7 @@ async def _notices(scope: Scope, place: Place, persona: str, *, boundary: bool) 
 
 
 async def _paid(
-    scope: Scope, place: Place, persona: str, request: AgentRequest, call: Call, model: str
+    scope: Scope, place: Location, persona: str, request: AgentRequest, call: Call, model: str
 ) -> AgentResponse:
     """The turn, paid from the budgets of the plan."""
     personas = (*place.personas, persona)
@@ -175,7 +191,7 @@ def _model(request: AgentRequest) -> str:
 
 
 def _request(
-    step: AgentStep, place: Place, scope: Scope, interpreter: Interpreter, allowed: JsonValue
+    step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter, allowed: JsonValue
 ) -> tuple[AgentRequest, CallOptions, int]:
     """The request, with just what the prompts name, and how to run it.
 
@@ -204,7 +220,7 @@ def _request(
     return request, options, persona.max_reasks
 
 
-def _call(step: AgentStep, place: Place, scope: Scope, options: CallOptions, reask: int) -> Call:
+def _call(step: AgentStep, place: Location, scope: Scope, options: CallOptions, reask: int) -> Call:
     state = scope.state
     state.calls += 1
     state.model_calls += 1

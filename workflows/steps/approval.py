@@ -5,11 +5,11 @@ from dsl.model.steps import ApprovalStep
 from dsl.templates.template import fill
 from dsl.values import Json
 from workflows.approvals.approval_wait import ask
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: ApprovalStep, place: Place, scope: Scope) -> Outcome:
+async def execute(step: ApprovalStep, place: Location, scope: Scope) -> Outcome:
     """Ask; an approval is a success, a rejection a failure that routing may take care of."""
     names = place.facts(scope).names()
     prompt = fill(step.prompt, names)

@@ -3,14 +3,14 @@
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import BranchStep, Step
-from workflows.core.location import Interpreter, Place
+from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
 from workflows.core.trail_causes import BranchChosen, StepStated
 from workflows.skipped_steps import skip_steps
 
 
 async def execute(
-    step: BranchStep, place: Place, scope: Scope, interpreter: Interpreter
+    step: BranchStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Choose once, then run the way that was chosen."""
     block = place.block(scope, "branch")
@@ -32,7 +32,7 @@ async def execute(
     return Outcome.succeeded({"chosen": None if chosen < 0 else chosen + 1, "data": outcome.data})
 
 
-async def _choose(step: BranchStep, place: Place, scope: Scope) -> int:
+async def _choose(step: BranchStep, place: Location, scope: Scope) -> int:
     facts = place.facts(scope)
     for number, way in enumerate(step.branches):
         await scope.rest()

@@ -3,11 +3,11 @@
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import FailStep
 from dsl.templates.template import fill
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: FailStep, place: Place, scope: Scope) -> Outcome:
+async def execute(step: FailStep, place: Location, scope: Scope) -> Outcome:
     """The failure."""
     message = fill(step.message, place.facts(scope).names())
     return Outcome.failed(step.error, message if isinstance(message, str) else str(message))

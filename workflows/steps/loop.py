@@ -11,12 +11,12 @@ from dsl.model.steps import LoopStep
 from dsl.sizes import check_size, json_size
 from dsl.templates.template import fill
 from dsl.values import Json
-from workflows.core.location import Interpreter, Place
-from workflows.core.memory import Block
+from workflows.core.location import Interpreter, Location
+from workflows.core.memory import StepProgress
 from workflows.core.scope import Job, Scope
 from workflows.skipped_steps import skip_within
 
-MOST_RESULTS = 1_000_000
+MAX_RESULTS = 1_000_000
 """Bytes of JSON that the results of a loop may have: of a longer one, the latest are kept."""
 
 _ITEMS_A_STEP = 400
@@ -26,7 +26,9 @@ _LOOK_EVERY = 50
 """Results; to weigh them each time would take time in proportion to all of them."""
 
 
-async def execute(step: LoopStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def execute(
+    step: LoopStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     """Run the body round by round; `results` holds the data of each round's last step."""
     block = place.block(scope, "loop")
     frame = place.frame(scope)
@@ -59,7 +61,7 @@ async def execute(step: LoopStep, place: Place, scope: Scope, interpreter: Inter
     return Outcome.succeeded(data)
 
 
-def _begun(step: LoopStep, block: Block, place: Place, scope: Scope) -> Outcome | None:
+def _begun(step: LoopStep, block: StepProgress, place: Location, scope: Scope) -> Outcome | None:
     """Take down what the loop goes over, once; the failure when that is no list."""
     if step.iterate_on is None or block.items is not None:
         return None
@@ -73,15 +75,15 @@ def _begun(step: LoopStep, block: Block, place: Place, scope: Scope) -> Outcome 
     return None
 
 
-def _keep(block: Block, result: JsonValue) -> None:
+def _keep(block: StepProgress, result: JsonValue) -> None:
     """Keep a round's result; the earliest go when there are more than a run can carry along."""
     results = block.results
     results.append(result)
-    if len(results) % _LOOK_EVERY and json_size(result) < MOST_RESULTS // _LOOK_EVERY:
+    if len(results) % _LOOK_EVERY and json_size(result) < MAX_RESULTS // _LOOK_EVERY:
         return
     sizes = [json_size(one) for one in results]
     total, early = sum(sizes), 0
-    while total > MOST_RESULTS and early < len(results) - 1:
+    while total > MAX_RESULTS and early < len(results) - 1:
         total -= sizes[early]
         early += 1
     del results[:early]
@@ -89,7 +91,7 @@ def _keep(block: Block, result: JsonValue) -> None:
 
 
 async def _at_once(
-    step: LoopStep, block: Block, place: Place, scope: Scope, interpreter: Interpreter
+    step: LoopStep, block: StepProgress, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Several rounds at once, each with variables of its own; results stand in the list's order."""
     items = (block.items or [])[: step.max_iterations]
@@ -148,7 +150,7 @@ class _Rounds(Mapping[str, Job]):
         return len(self._items) - len(self._ended)
 
 
-def _noticing(step: LoopStep, place: Place) -> Place:
+def _noticing(step: LoopStep, place: Location) -> Location:
     """The place of the body: whether calls that repeat are noticed, here or by a loop around."""
     match step.repeated_calls:
         case None:
@@ -159,12 +161,12 @@ def _noticing(step: LoopStep, place: Place) -> Place:
             return place._replace(loop=None)
 
 
-def _forget(name: str, place: Place, scope: Scope) -> None:
+def _forget(name: str, place: Location, scope: Scope) -> None:
     """What a round that ran beside others leaves: nothing but its outcome."""
     scope.state.forget(place.at(name).key)
 
 
-def _goes_on(step: LoopStep, block: Block, place: Place, scope: Scope) -> bool:
+def _goes_on(step: LoopStep, block: StepProgress, place: Location, scope: Scope) -> bool:
     if step.max_iterations is not None and block.next >= step.max_iterations:
         return False
     if block.items is not None and block.next >= len(block.items):
@@ -174,10 +176,10 @@ def _goes_on(step: LoopStep, block: Block, place: Place, scope: Scope) -> bool:
     return step.while_ is None or holds(step.while_, place.facts(scope))
 
 
-def _item(block: Block) -> JsonValue:
+def _item(block: StepProgress) -> JsonValue:
     return block.next if block.items is None else block.items[block.next]
 
 
-def _breaks(step: LoopStep, place: Place, scope: Scope) -> bool:
+def _breaks(step: LoopStep, place: Location, scope: Scope) -> bool:
     asked = [asked for asked in (step.break_when, step.until) if asked is not None]
     return bool(asked) and any(holds(one, place.facts(scope)) for one in asked)

@@ -10,14 +10,14 @@ from dsl.model.merge import merged_by
 from dsl.model.outcomes import Outcome
 from dsl.model.step_walk import walk
 from dsl.model.steps import ParallelStep
-from workflows.core.location import Interpreter, Place
+from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
 from workflows.core.trail_causes import Failed, StepStated, TrailCause
 from workflows.skipped_steps import skip_steps
 
 
 async def execute(
-    step: ParallelStep, place: Place, scope: Scope, interpreter: Interpreter
+    step: ParallelStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the ways; what they set is merged in written order; each one's fate is in the data."""
     block = place.block(scope, "parallel")
@@ -51,7 +51,7 @@ async def execute(
 
 
 def _joined(
-    step: ParallelStep, place: Place, scope: Scope, outcomes: dict[str, Outcome], wanted: int
+    step: ParallelStep, place: Location, scope: Scope, outcomes: dict[str, Outcome], wanted: int
 ) -> Outcome:
     frame = place.frame(scope)
     before = dict(frame.variables)

@@ -4,12 +4,12 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import ReturnStep
 from dsl.sizes import check_size
 from dsl.templates.template import fill
-from workflows.core.location import Place, Returned
+from workflows.core.location import Location, Returned
 from workflows.core.scope import Scope
 from workflows.core.trail_causes import StepStated
 
 
-async def execute(step: ReturnStep, place: Place, scope: Scope) -> Outcome:
+async def execute(step: ReturnStep, place: Location, scope: Scope) -> Outcome:
     """Leave every block up to the plan or team.
 
     Raises:

@@ -4,11 +4,11 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import SetStep
 from dsl.sizes import check_size
 from dsl.templates.template import fill
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: SetStep, place: Place, scope: Scope) -> Outcome:
+async def execute(step: SetStep, place: Location, scope: Scope) -> Outcome:
     """Fill the values in written order; each sees the ones before it."""
     frame = place.frame(scope)
     for name, value in step.values.items():

@@ -8,11 +8,11 @@ from dsl.model.terms import consent
 from dsl.templates.template import fill
 from workflows.agents.skill_calls import call_skill
 from workflows.approvals.output_approval import Subject, with_consent
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: SkillStep, place: Place, scope: Scope) -> Outcome:
+async def execute(step: SkillStep, place: Location, scope: Scope) -> Outcome:
     """Call the skill with its filled input, with a person's consent where the step asks for it."""
     given = fill(step.input, place.facts(scope).names())
     if step.requires_approval is False:

@@ -7,24 +7,26 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import TeamStep
 from dsl.sizes import check_size
 from dsl.templates.template import fill
-from workflows.core.location import Interpreter, Place
+from workflows.core.location import Interpreter, Location
 from workflows.core.memory import Routed, Track
 from workflows.core.scope import Interrupted, Scope
 
-MOST_NESTED = 20
+MAX_NESTED = 20
 """A team in a team in a team takes Python's stack, which is not endless."""
 
 
-async def execute(step: TeamStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def execute(
+    step: TeamStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     """Run the team to its own end; its context is a copy, its outputs are the data."""
     tracks = scope.state.tracks
     name = f"{place.key}!"
-    if name.count("!") > MOST_NESTED:
+    if name.count("!") > MAX_NESTED:
         raise LimitExceeded(
-            f"Teams within teams are nested more than {MOST_NESTED} deep: {step.name!r} of team "
+            f"Teams within teams are nested more than {MAX_NESTED} deep: {step.name!r} of team "
             f"{place.team!r} would be the next",
             limit="max_recursion_depth",
-            allowed=MOST_NESTED,
+            allowed=MAX_NESTED,
         )
     if name not in tracks:
         parent = tracks[place.track]

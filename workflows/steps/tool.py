@@ -9,11 +9,11 @@ from dsl.model.terms import consent
 from dsl.templates.template import fill
 from workflows.agents.skill_calls import call_skill
 from workflows.approvals.output_approval import Subject, with_consent
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: ToolStep, place: Place, scope: Scope) -> Outcome:
+async def execute(step: ToolStep, place: Location, scope: Scope) -> Outcome:
     """Call the tool; an unknown name is a failure that names the tools there are."""
     names = place.facts(scope).names()
     name = fill(step.tool, names)

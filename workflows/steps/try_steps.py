@@ -7,14 +7,16 @@ from pydantic import JsonValue
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import Catch, TryStep
 from workflows.control.cancellation import at_last
-from workflows.core.location import Interpreter, Place
-from workflows.core.memory import Block
+from workflows.core.location import Interpreter, Location
+from workflows.core.memory import StepProgress
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.trail_causes import Failed
 from workflows.skipped_steps import skip_steps
 
 
-async def execute(step: TryStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def execute(
+    step: TryStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     """The outcome of the steps, or of the clause that caught their failure.
 
     `finally` runs in any case, also when the run is cancelled or returns; its own failure is
@@ -34,7 +36,9 @@ async def execute(step: TryStep, place: Place, scope: Scope, interpreter: Interp
     return last if last.status == "failure" else block.outcome
 
 
-async def _finally(step: TryStep, place: Place, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def _finally(
+    step: TryStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     """The last steps, in any case: when the run is cancelled meanwhile, within its time limit."""
     if scope.cancelled() is None:
         try:
@@ -49,14 +53,14 @@ async def _finally(step: TryStep, place: Place, scope: Scope, interpreter: Inter
     return Outcome.succeeded()
 
 
-async def _at_last(step: TryStep, place: Place, scope: Scope, interpreter: Interpreter) -> None:
+async def _at_last(step: TryStep, place: Location, scope: Scope, interpreter: Interpreter) -> None:
     if step.finally_:
         rest = partial(interpreter.run_steps, step.finally_, place, part="finally")
         await at_last(scope, f"{place.path}/finally", rest)
 
 
 async def _tried(
-    step: TryStep, block: Block, place: Place, interpreter: Interpreter, scope: Scope
+    step: TryStep, block: StepProgress, place: Location, interpreter: Interpreter, scope: Scope
 ) -> Outcome:
     frame = place.frame(scope)
     if block.chosen is None:

@@ -7,12 +7,12 @@ from pydantic import JsonValue
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import WaitStep
 from dsl.templates.template import fill
-from dsl.values import LONGEST, seconds
-from workflows.core.location import Place, Skipped
+from dsl.values import MAX_DURATION, seconds
+from workflows.core.location import Location, Skipped
 from workflows.core.scope import Interrupted, Scope
 
 
-async def execute(step: WaitStep, place: Place, scope: Scope) -> Outcome:
+async def execute(step: WaitStep, place: Location, scope: Scope) -> Outcome:
     """Wait; what was waited for does not come twice when the run is resumed in between."""
     if step.signal is not None:
         return await _signal(step, step.signal, place, scope)
@@ -36,7 +36,7 @@ def _number(value: JsonValue) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _until(step: WaitStep, place: Place, scope: Scope) -> float | Outcome:
+def _until(step: WaitStep, place: Location, scope: Scope) -> float | Outcome:
     """When the wait ends, in seconds of Unix time."""
     names = place.facts(scope).names()
     if step.time is not None:
@@ -47,7 +47,7 @@ def _until(step: WaitStep, place: Place, scope: Scope) -> float | Outcome:
             datetime.fromtimestamp(until, UTC)  # what it is told as afterwards
         except (ValueError, OverflowError):
             return Outcome.failed("NotATime", f"{written!r} is no time like 2026-01-31T09:00")
-        if until - scope.time() > LONGEST:
+        if until - scope.time() > MAX_DURATION:
             return Outcome.failed("NotATime", f"{written!r} is more than a hundred years away")
         return until
     written = fill(step.duration, names)
@@ -57,12 +57,12 @@ def _until(step: WaitStep, place: Place, scope: Scope) -> float | Outcome:
         return Outcome.failed("NotADuration", f"{written!r}: {error}")
     if not isinstance(length, int | float) or isinstance(length, bool):
         return Outcome.failed("NotADuration", f"{written!r} is no duration like 90 or 5m")
-    if not 0 <= length <= LONGEST:
+    if not 0 <= length <= MAX_DURATION:
         return Outcome.failed("NotADuration", f"{written!r} is not between 0 and a hundred years")
     return scope.time() + length
 
 
-async def _signal(step: WaitStep, name: str, place: Place, scope: Scope) -> Outcome:
+async def _signal(step: WaitStep, name: str, place: Location, scope: Scope) -> Outcome:
     signals, skips = scope.state.signals, scope.state.skips
     path = f"{place.team}/{place.path}"
     block = place.block(scope, "wait")

@@ -31,7 +31,7 @@ from workflows.core.scope import Call, CallFailed
 from workflows.core.state import RunState
 from workflows.core.usage import together
 from workflows.temporal.pacer import Pacer
-from workflows.temporal.queues import LONGEST_WAIT, Elsewhere, NotTaken, fairness_key
+from workflows.temporal.queues import MAX_WAIT, Elsewhere, NotTaken, fairness_key
 
 _STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
 """A skill changes the world: what comes after a cancelled one begins when it has stopped."""
@@ -99,7 +99,7 @@ class Calls:
                 retry_policy=call.options.retry_policy(),
                 cancellation_type=cancellation,
                 task_queue=None if queue is None else queue.name,
-                schedule_to_start_timeout=None if queue is None else LONGEST_WAIT,
+                schedule_to_start_timeout=None if queue is None else MAX_WAIT,
                 priority=Priority.default if queue is None else self._turn(queue),
             )
             self._waiting[call.step] = handle

@@ -10,7 +10,7 @@ from workflows.core.pace import Branches, Pace
 from workflows.core.scope import Interrupted, Job
 
 
-class Ways:
+class BranchGroup:
     """Coroutines that run at once: which wait, which run, which have finished."""
 
     def __init__(self, jobs: Mapping[str, Job], branches: Branches, pace: Pace) -> None:

@@ -14,18 +14,18 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from workflows.control.cancellation import begin_to_stop
 from workflows.control.pause_and_amend import amend
-from workflows.core.memory import Telling
+from workflows.core.memory import PendingNotification
 from workflows.core.pace import Branches
 from workflows.core.patches import Patch
 from workflows.core.scope import Call, Interrupted, Job, Leaving
 from workflows.core.state import RunState
 from workflows.temporal.activity_calls import Calls
-from workflows.temporal.branches import Ways, failures, gives_way, interrupted, left_of
+from workflows.temporal.branches import BranchGroup, failures, gives_way, interrupted, left_of
 from workflows.temporal.notifier import Notifier
 from workflows.temporal.pacer import Pacer
 from workflows.temporal.search_attributes import Attributes, attributes
 
-_LONGEST_SUMMARY = 200
+_MAX_SUMMARY_LENGTH = 200
 _MAX_NAMED = 20
 
 
@@ -147,7 +147,7 @@ class DurableScope:
         with workflow.create_event_group(name).scope():
             return await work
 
-    def tell(self, telling: Telling) -> None:
+    def tell(self, telling: PendingNotification) -> None:
         """One activity `notify`, beside whatever the run does."""
         self.notifier.tell(telling)
 
@@ -196,10 +196,10 @@ class DurableScope:
         wake: Callable[[], bool] | None = None,
     ) -> Set[str]:
         """Coroutines of this one workflow; no event but those of what they do."""
-        ways = Ways(jobs, self._branches, self._pacer.pace)
+        ways = BranchGroup(jobs, self._branches, self._pacer.pace)
         timer = None
         if seconds is not None:
-            told = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_LONGEST_SUMMARY]
+            told = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_MAX_SUMMARY_LENGTH]
             timer = asyncio.create_task(self.wait_until(lambda: False, seconds, told))
 
         def stirred() -> bool:
@@ -225,7 +225,9 @@ class DurableScope:
         await self._stopped(ways, timer)
         return ways.finished
 
-    async def _start(self, ways: Ways, at_once: int | None, stirred: Callable[[], bool]) -> None:
+    async def _start(
+        self, ways: BranchGroup, at_once: int | None, stirred: Callable[[], bool]
+    ) -> None:
         """Start a portion of branches, and wait until one has ended or others may start."""
         pacer = self._pacer
 
@@ -241,7 +243,10 @@ class DurableScope:
             await pacer.next_task()
 
     async def _stopped(
-        self, ways: Ways, timer: asyncio.Task[bool] | None, error: BaseException | None = None
+        self,
+        ways: BranchGroup,
+        timer: asyncio.Task[bool] | None,
+        error: BaseException | None = None,
     ) -> None:
         """Stop what is not needed any more, and wait until all of it has stopped.
 

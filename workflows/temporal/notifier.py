@@ -11,7 +11,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError
 
 from activities.contracts import HEARTBEAT_TIMEOUT, NOTIFY
-from workflows.core.memory import Noted, Telling
+from workflows.core.memory import Noted, PendingNotification
 from workflows.core.state import RunState
 from workflows.core.trail_causes import NoticeFailed
 from workflows.temporal.pacer import Pacer
@@ -32,23 +32,23 @@ class Notifier:
         """So that nobody clears them away."""
         self._closing = False
 
-    def tell(self, telling: Telling) -> None:
+    def tell(self, telling: PendingNotification) -> None:
         """Send it, without waiting for it."""
         self._state.notices[telling.notice.id] = telling
         self._tasks.add(asyncio.create_task(self._tell(telling)))
 
-    def tell_again(self) -> None:
+    def notify_again(self) -> None:
         """What was on its way when the run continued as new: receivers know it by its id."""
         for telling in list(self._state.notices.values()):
             self.tell(telling)
 
-    async def all_told(self) -> None:
+    async def all_reported(self) -> None:
         """Wait at the run's end for what is on its way; what a pause held back is not sent."""
         self._closing = True
         if self._state.notices:
             await workflow.wait_condition(lambda: not self._state.notices)
 
-    async def _tell(self, telling: Telling) -> None:
+    async def _tell(self, telling: PendingNotification) -> None:
         state = self._state
         if state.paused is not None:
             await workflow.wait_condition(lambda: state.paused is None or self._closing)
@@ -58,7 +58,7 @@ class Notifier:
                 self._note(telling, problem)
         state.notices.pop(telling.notice.id, None)
 
-    async def _sent(self, telling: Telling) -> str | None:
+    async def _sent(self, telling: PendingNotification) -> str | None:
         """Why it could not be sent, or None."""
         notice = telling.notice
         await self._pacer.call(len(notice.model_dump_json()))
@@ -82,7 +82,7 @@ class Notifier:
             self._pacer.called()
         return None
 
-    def _note(self, telling: Telling, problem: str) -> None:
+    def _note(self, telling: PendingNotification, problem: str) -> None:
         notice, state = telling.notice, self._state
         entry = Noted(
             number=state.trail_length + 1,

@@ -7,7 +7,7 @@ from temporalio import workflow
 
 from workflows.core.pace import MAX_STEPS, Pace
 
-_SHORTEST = timedelta(milliseconds=1)
+_MIN_PAUSE = timedelta(milliseconds=1)
 
 
 class Pacer:
@@ -77,5 +77,5 @@ class Pacer:
 
     async def _tick(self) -> None:
         self.pace.silent = False
-        await workflow.sleep(_SHORTEST, summary=self._because())
+        await workflow.sleep(_MIN_PAUSE, summary=self._because())
         self._timer = None

@@ -13,11 +13,11 @@ from activities.contracts import OwnQueue
 from dsl.paths import get, parse
 from dsl.values import Json
 
-LONGEST_WAIT = timedelta(minutes=15)
+MAX_WAIT = timedelta(minutes=15)
 """For a turn in such a queue. Then the call comes back to the run's own queue, whose worker sends
 it there again: or makes it, where the limit was lifted and nobody serves that queue any more."""
 
-_LONGEST_KEY = 64
+_MAX_KEY_LENGTH = 64
 
 
 class Elsewhere(Exception):
@@ -39,6 +39,6 @@ def fairness_key(queue: OwnQueue, run_id: str, context: Json) -> str:
         found = get(context, parse(queue.fair_by))
         if isinstance(found, str | int) and not isinstance(found, bool):
             key = f"{queue.fair_by}={found}"
-    if len(key.encode()) <= _LONGEST_KEY:
+    if len(key.encode()) <= _MAX_KEY_LENGTH:
         return key
     return sha256(key.encode(), usedforsecurity=False).hexdigest()

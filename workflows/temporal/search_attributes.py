@@ -13,9 +13,9 @@ WAITING = "CoterieWaiting"
 KINDS = {PLAN: "Keyword", STATE: "Keyword", TEAM: "KeywordList", WAITING: "KeywordList"}
 """`{attribute: its type, as the `temporal` CLI calls it}`."""
 
-_LONGEST = 100
+_MAX_VALUE_LENGTH = 100
 """Characters of a value: databases keep 255 bytes of a keyword."""
-_MOST = 10
+_MAX_VALUES = 10
 """Values of a list: a server takes two kilobytes."""
 
 Attributes = dict[str, str | tuple[str, ...]]
@@ -25,7 +25,7 @@ def attributes(plan: Plan, state: RunState, *, done: bool) -> Attributes:
     """Where the run is: its plan, its state, its teams, the requests that wait."""
     teams = (track.team for track in state.tracks.values() if track.team is not None)
     return {
-        PLAN: plan.name[:_LONGEST],
+        PLAN: plan.name[:_MAX_VALUE_LENGTH],
         STATE: state_of(state, done=done),
         TEAM: _few(teams),
         WAITING: _few(state.pending),
@@ -35,7 +35,7 @@ def attributes(plan: Plan, state: RunState, *, done: bool) -> Attributes:
 def _few(values: Iterable[str]) -> tuple[str, ...]:
     few: dict[str, None] = {}
     for value in values:
-        few[value[:_LONGEST]] = None
-        if len(few) == _MOST:
+        few[value[:_MAX_VALUE_LENGTH]] = None
+        if len(few) == _MAX_VALUES:
             break
     return tuple(few)

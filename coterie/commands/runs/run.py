@@ -4,7 +4,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from coterie.arguments import add_context, add_model, read_context, tell_warnings
+from coterie.arguments import add_context, add_model, print_warnings, read_context
 from coterie.display.run_session import serve_and_watch
 from coterie.display.written_decisions import WrittenDecision, read_decisions
 from coterie.documents.compilation import compile_target, startable
@@ -50,7 +50,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         raise CommandError("name a team or a file, or go on with a run: coterie run --resume")
     context = read_context(settings, args.context, args.settings)
     document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
-    tell_warnings(args.target, document.compiled.warnings)
+    print_warnings(args.target, document.compiled.warnings)
     keys = key_names(document.compiled.plan, document.trusted)
     _refuse_without_keys(missing_keys(keys, settings))
     plan = startable(document.compiled, context).plan

@@ -15,7 +15,7 @@ _STATES = (
     "running", "waiting", "paused", "stopping", "no_worker", "completed", "failed", "cancelled",
     "terminated", "timed_out", "open", "closed",
 )  # fmt: skip
-_MOST = 1_000
+_MAX_RUNS = 1_000
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,6 +45,6 @@ def _age(text: str) -> timedelta:
 
 
 def _limit(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {_MOST}")
+    if not text.isdecimal() or not 1 <= int(text) <= _MAX_RUNS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {_MAX_RUNS}")
     return int(text)

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_context, add_model, add_target, read_context, tell_warnings
+from coterie.arguments import add_context, add_model, add_target, print_warnings, read_context
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located, startable
 from coterie.documents.trusted_catalog import trusted_catalog
@@ -45,7 +45,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         )
     located = catalog.locate(target)
     compiled = startable(compile_located(catalog, located, args.model), context)
-    tell_warnings(args.target, compiled.warnings)
+    print_warnings(args.target, compiled.warnings)
     document = None if trusted.accept_plans else located.file.read_text(encoding="utf-8")
     return run_async(start(settings, compiled.plan.name, compiled.plan, context, args.id,
                            marked=trusted.marks_runs, document=document))  # fmt: skip

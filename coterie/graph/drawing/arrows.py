@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from coterie.graph.drawing.boxes import ChipFigure
-from coterie.graph.drawing.layout import Line
-from coterie.graph.picture import START, Picture, Route
+from coterie.graph.drawing.layout import Connector
+from coterie.graph.picture import START, Picture, RouteArrow
 
 _CHIPS = ("rule", "call", "silence", "redirect")
 """Routes that say on their way when they are taken."""
@@ -23,7 +23,7 @@ def team_shape(team: str) -> str:
 class Arrow:
     """One route, and the lines that it is drawn with."""
 
-    def __init__(self, index: int, route: Route) -> None:
+    def __init__(self, index: int, route: RouteArrow) -> None:
         self.route = route
         self.chip = ChipFigure(route) if route.kind in _CHIPS else None
         self.via = f"chip {index}"
@@ -33,7 +33,7 @@ class Arrow:
         """The chip stands on the arrow; on a way back to the same team it stands beside it."""
         self._index = index
 
-    def lines(self, back: frozenset[WayBack]) -> tuple[Line, ...]:
+    def lines(self, back: frozenset[WayBack]) -> tuple[Connector, ...]:
         """The lines, in the direction in which a run goes; the last ones have heads."""
         ends = [team_shape(team) for team in self.route.targets] or [self.end]
         tail = team_shape(self.route.team)
@@ -41,19 +41,19 @@ class Arrow:
             team_shape(team) for team in self.route.targets if (self.route.team, team) in back
         }
         if self.chip is not None and not self.has_shape:
-            return (Line(self.via, tail, tail, label=(self.chip.width + 8, self.chip.height)),)
+            return (Connector(self.via, tail, tail, label=(self.chip.width + 8, self.chip.height)),)
         if self.chip is None:
             return tuple(
-                Line(f"{self._index}", tail, end, backwards=end in turned and end != tail)
+                Connector(f"{self._index}", tail, end, backwards=end in turned and end != tail)
                 for end in ends
             )
         up = ends == [*turned]
-        first = Line(
+        first = Connector(
             f"{self._index} in", tail, self.via,
             head_port="s" if up else "n", backwards=up, arrow=False, weight=2,
         )  # fmt: skip
         rest = (
-            Line(
+            Connector(
                 f"{self._index} out {end}", self.via, end,
                 tail_port="n" if up else "s" if len(ends) == 1 else "",
                 backwards=end in turned, weight=2,

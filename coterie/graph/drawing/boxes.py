@@ -7,13 +7,13 @@ from coterie.graph.drawing.layout import Point
 from coterie.graph.drawing.measure import widest, width, wrapped
 from coterie.graph.drawing.pen import Pen, pill_width
 from coterie.graph.drawing.style import MARKS, SIGNS
-from coterie.graph.picture import Route, TeamBox
+from coterie.graph.picture import RouteArrow, TeamBox
 from coterie.graph.taken_path import Mark
 from coterie.graph.tasks import TaskLine
 
 _PAD = 14
-_WIDEST = 320
-_NARROWEST = 172
+_MAX_WIDTH = 320
+_MIN_WIDTH = 172
 _INDENT = 16
 _SIGN = 24
 """The room that the sign of a task takes."""
@@ -54,15 +54,15 @@ class BoxFigure:
         """The room for how a task stands."""
         self._type = "" if box.type == "standard" else box.type
         type_room = width(self._type, 10.5, bold=True) + 20 if self._type else 0
-        self._title = wrapped(box.name, _WIDEST - type_room, 15, lines=2, bold=True)
+        self._title = wrapped(box.name, _MAX_WIDTH - type_room, 15, lines=2, bold=True)
         told = " · ".join((box.id, *box.limits))
-        self._under = wrapped(told, _WIDEST, 11.5, lines=3)
+        self._under = wrapped(told, _MAX_WIDTH, 11.5, lines=3)
         self._rows = [_row(task) for task in box.tasks]
         inside = max(
             widest(self._title, 15, bold=True) + type_room,
             widest(self._under, 11.5),
             *(row.width + self._mark for row in self._rows),
-            _NARROWEST,
+            _MIN_WIDTH,
         )
         self.width = inside + 2 * _PAD
         self._head = 11 + 19 * len(self._title) + 15 * len(self._under) + 7
@@ -129,9 +129,9 @@ def _row(task: TaskLine) -> _Row:
     left = task.depth * _INDENT + (_SIGN if task.kind else 0)
     kind = width(task.kind or "", 10.5) + 14
     size = 13 if task.kind else 11.5
-    names = wrapped(task.name, _WIDEST - left - kind, size, lines=2, bold=bool(task.kind))
+    names = wrapped(task.name, _MAX_WIDTH - left - kind, size, lines=2, bold=bool(task.kind))
     details = [*task.detail, task.approval] if task.approval else [*task.detail]
-    lines = list(_joined(details, _WIDEST - left))
+    lines = list(_joined(details, _MAX_WIDTH - left))
     return _Row(task, names, lines)
 
 
@@ -153,7 +153,7 @@ def _joined(details: list[str], most: float) -> Iterator[str]:
 class ChipFigure:
     """The condition of a route, on its arrow."""
 
-    def __init__(self, route: Route) -> None:
+    def __init__(self, route: RouteArrow) -> None:
         self.route = route
         self._lines = list(_chip_lines(route))
         self._left = 29 if route.number is not None else 12
@@ -173,7 +173,7 @@ class ChipFigure:
             pen.text(left + self._left, top + 16 + 15 * index, line, 11.5, "ink")
 
 
-def _chip_lines(route: Route) -> Iterator[str]:
+def _chip_lines(route: RouteArrow) -> Iterator[str]:
     for index, part in enumerate(route.words):
         yield from wrapped(f"and {part}" if index else part, 256, 11.5, lines=2)
     if len(route.targets) > 1:

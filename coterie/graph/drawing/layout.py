@@ -30,7 +30,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Connector:
     """An arrow, or a part of one, from one shape to another."""
 
     id: str
@@ -76,7 +76,7 @@ class Layout:
     """Their centres, by the id of the line."""
 
 
-def laid_out(shapes: Sequence[Shape], lines: Sequence[Line]) -> Layout:
+def laid_out(shapes: Sequence[Shape], lines: Sequence[Connector]) -> Layout:
     """Place the shapes and lead the lines around them.
 
     Raises:
@@ -104,7 +104,7 @@ def laid_out(shapes: Sequence[Shape], lines: Sequence[Line]) -> Layout:
     )
 
 
-def _drawn_by_graphviz(shapes: Sequence[Shape], lines: Sequence[Line]) -> dict[str, object]:
+def _drawn_by_graphviz(shapes: Sequence[Shape], lines: Sequence[Connector]) -> dict[str, object]:
     try:
         from pygraphviz import AGraph  # pyright: ignore
     except ImportError as error:
@@ -128,11 +128,11 @@ def _drawn_by_graphviz(shapes: Sequence[Shape], lines: Sequence[Line]) -> dict[s
     return cast("dict[str, object]", json.loads(cast("bytes", text)))
 
 
-def _ends(line: Line) -> tuple[str, str]:
+def _ends(line: Connector) -> tuple[str, str]:
     return (line.head, line.tail) if line.backwards else (line.tail, line.head)
 
 
-def _attributes(line: Line) -> dict[str, str]:
+def _attributes(line: Connector) -> dict[str, str]:
     ports = {"tailport": line.tail_port, "headport": line.head_port}
     if line.backwards:
         ports = {"tailport": line.head_port, "headport": line.tail_port}

@@ -25,7 +25,7 @@ _BOLD = {
 }  # fmt: skip
 _OTHER = 640
 """For what the tables have not: most letters of other alphabets are narrower."""
-_WIDEST_OTHER = 1350
+_MAX_OTHER_WIDTH = 1350
 """For what the tables of the fallback have not."""
 _EMOJI = "\U0001f000"
 """From here on signs are wider than letters of Chinese."""
@@ -52,7 +52,7 @@ def width(text: str, size: float, *, bold: bool = False) -> float:
     """The room in pixels that one line needs, whatever the font."""
     table, wide = _TABLES[bold], _FALLBACK[bold]
     widths = (
-        max(table.get(character, 0), wide.get(character) or _other(character, _WIDEST_OTHER))
+        max(table.get(character, 0), wide.get(character) or _other(character, _MAX_OTHER_WIDTH))
         for character in text
     )
     return sum(widths) * size / 1000

@@ -5,12 +5,12 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from coterie.graph.drawing.arrows import START_SHAPE, Arrow, team_shape, ways_back
 from coterie.graph.drawing.boxes import BoxFigure
-from coterie.graph.drawing.layout import Line, Point, Shape, laid_out
+from coterie.graph.drawing.layout import Connector, Point, Shape, laid_out
 from coterie.graph.drawing.legend import Legend
 from coterie.graph.drawing.measure import cut, wrapped
 from coterie.graph.drawing.pen import Pen, middle, pill_width
 from coterie.graph.drawing.style import MARKS, style_sheet
-from coterie.graph.picture import Picture, Route, RouteKind
+from coterie.graph.picture import Picture, RouteArrow, RouteKind
 from coterie.graph.taken_path import Mark, Standing, Walk, with_redirects
 
 _MARGIN = 36
@@ -45,7 +45,7 @@ class _Drawing:
         self.arrows = [Arrow(index, route) for index, route in enumerate(picture.routes)]
         back = ways_back(picture)
         self.lines = {arrow.via: arrow.lines(back) for arrow in self.arrows}
-        entry = Line("entry", START_SHAPE, team_shape(picture.entry), weight=4)
+        entry = Connector("entry", START_SHAPE, team_shape(picture.entry), weight=4)
         lines = [entry, *(line for lines in self.lines.values() for line in lines)]
         self.layout = laid_out(list(self._shapes()), lines)
 
@@ -114,14 +114,14 @@ class _Drawing:
     def _entry(self) -> str:
         return "taken" if self.walk is not None and self.walk.began_at_entry else "way"
 
-    def _orders(self, route: Route) -> tuple[int, ...]:
+    def _orders(self, route: RouteArrow) -> tuple[int, ...]:
         return () if self.walk is None else self.walk.orders(route)
 
     def _arrow(self, pen: Pen, arrow: Arrow) -> None:
         route = arrow.route
         orders = self._orders(route)
         faded = " unvisited" if self.walk is not None and not orders else ""
-        group = pen.group(f"route{faded}", route_told(route))
+        group = pen.group(f"route{faded}", describe_route(route))
         css = f"{'taken' if orders else 'way'}{_DASHES.get(route.kind, '')}"
         curves = [self.layout.curves[line.id] for line in self.lines[arrow.via]]
         for curve in curves:
@@ -190,7 +190,7 @@ def _ordered(orders: tuple[int, ...]) -> str:
     return f"{orders[0]}, {orders[1]} … {orders[-1]}"
 
 
-def route_told(route: Route) -> str:
+def describe_route(route: RouteArrow) -> str:
     """A route in a sentence, for whoever points at it."""
     whither = ", ".join(route.targets) or f"the end ({route.ending})"
     what = f"rule {route.number}: " if route.number is not None else ""

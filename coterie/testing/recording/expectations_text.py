@@ -14,7 +14,7 @@ from dsl.paths import MISSING, get, parse
 from dsl.values import Json
 from workflows.core.views import RunStatus, TeamResult, TrailEntry
 
-_LONGEST_VALUE = 300
+_MAX_VALUE_LENGTH = 300
 """Characters of JSON; of a longer value a test says only that it is there."""
 
 
@@ -61,7 +61,7 @@ def _context(context: Json, trail: Sequence[TrailEntry]) -> dict[str, JsonValue]
         value = get(context, parse(path))
         if value is MISSING:
             continue
-        if len(json.dumps(value)) > _LONGEST_VALUE:
+        if len(json.dumps(value)) > _MAX_VALUE_LENGTH:
             found[path] = {"exists": True}
         else:
             found[path] = {"equals": value} if isinstance(value, dict) else value

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RecordedCallEvent:
     """One call of the world that came to an end."""
 
     request: AgentRequest | SkillRequest
@@ -43,7 +43,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class RecordedMessage:
     """Something that came from outside."""
 
     kind: Literal["signal", "update", "cancel"]
@@ -85,7 +85,7 @@ def began(first: WorkflowHistory) -> datetime:
     return _moment(first.events[0].event_time)
 
 
-def calls(parts: Iterable[WorkflowHistory]) -> Iterator[Call]:
+def calls(parts: Iterable[WorkflowHistory]) -> Iterator[RecordedCallEvent]:
     """Every call that ended, in the order in which they were asked for."""
     for part in parts:
         ends = {_scheduled_id(event): event for event in part.events if _scheduled_id(event)}
@@ -97,7 +97,7 @@ def calls(parts: Iterable[WorkflowHistory]) -> Iterator[Call]:
                     yield call
 
 
-def messages(parts: Iterable[WorkflowHistory]) -> Iterator[Message]:
+def messages(parts: Iterable[WorkflowHistory]) -> Iterator[RecordedMessage]:
     """Everything that came from outside, in order."""
     for part in parts:
         for event in part.events:
@@ -126,7 +126,7 @@ def _scheduled_id(event: HistoryEvent) -> int:
             return 0
 
 
-def _call(event: HistoryEvent, end: HistoryEvent) -> Call | None:
+def _call(event: HistoryEvent, end: HistoryEvent) -> RecordedCallEvent | None:
     scheduled = event.activity_task_scheduled_event_attributes
     seconds = (_moment(end.event_time) - _moment(event.event_time)).total_seconds()
     completed = end.activity_task_completed_event_attributes.result
@@ -134,10 +134,10 @@ def _call(event: HistoryEvent, end: HistoryEvent) -> Call | None:
     match scheduled.activity_type.name:
         case name if name == RUN_AGENT:
             answer = _decoded(completed, AgentResponse) if succeeded else _failure(end)
-            return Call(_decoded(scheduled.input, AgentRequest), answer, seconds)
+            return RecordedCallEvent(_decoded(scheduled.input, AgentRequest), answer, seconds)
         case name if name == CALL_SKILL:
             result = _decoded(completed, SkillResult) if succeeded else _failure(end)
-            return Call(_decoded(scheduled.input, SkillRequest), result, seconds)
+            return RecordedCallEvent(_decoded(scheduled.input, SkillRequest), result, seconds)
         case _:
             return None
 
@@ -151,18 +151,18 @@ def _failure(end: HistoryEvent) -> CallFailure:
     return CallFailure(type=kind, message=failure.message)
 
 
-def _message(event: HistoryEvent) -> Message | None:
+def _message(event: HistoryEvent) -> RecordedMessage | None:
     at = _moment(event.event_time)
     match event.event_type:
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
             signal = event.workflow_execution_signaled_event_attributes
-            return Message("signal", signal.signal_name, _json(signal.input.payloads), at)
+            return RecordedMessage("signal", signal.signal_name, _json(signal.input.payloads), at)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
             update = event.workflow_execution_update_accepted_event_attributes
             asked = update.accepted_request.input
-            return Message("update", asked.name, _json(asked.args.payloads), at)
+            return RecordedMessage("update", asked.name, _json(asked.args.payloads), at)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
-            return Message("cancel", "", None, at)
+            return RecordedMessage("cancel", "", None, at)
         case _:
             return None
 
@@ -182,6 +182,6 @@ def _moment(stamp: Timestamp) -> datetime:
     return stamp.ToDatetime(tzinfo=UTC)
 
 
-def json_of(message: Message) -> Json:
+def json_of(message: RecordedMessage) -> Json:
     """A message's payload, when it is a mapping."""
     return message.payload if isinstance(message.payload, dict) else {}

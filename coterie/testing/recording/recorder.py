@@ -31,8 +31,8 @@ from coterie.testing.files.test_document import (
 )
 from coterie.testing.recording.expectations_text import expected
 from coterie.testing.recording.recorded_events import (
-    Call,
-    Message,
+    RecordedCallEvent,
+    RecordedMessage,
     began,
     beginning,
     calls,
@@ -111,7 +111,7 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
     return TestDocument.model_validate({**document, "cases": (case,)})
 
 
-def _answers(ended: Sequence[Call]) -> Iterator[ScriptedAnswer]:
+def _answers(ended: Sequence[RecordedCallEvent]) -> Iterator[ScriptedAnswer]:
     for call in ended:
         if isinstance(call.request, AgentRequest) and not isinstance(call.result, SkillResult):
             yield _answer(call.request, call.result, call.seconds)
@@ -153,7 +153,7 @@ def _said(request: AgentRequest, result: AgentResponse | Failure) -> dict[str, o
             return {"error": ScriptedError(type=kind or FailureType.AGENT_FAILED, message=message)}
 
 
-def _skills(ended: Sequence[Call]) -> Iterator[SkillResultDocument]:
+def _skills(ended: Sequence[RecordedCallEvent]) -> Iterator[SkillResultDocument]:
     for call in ended:
         if isinstance(call.request, AgentRequest):
             continue
@@ -209,7 +209,7 @@ def _decisions(heard: Sequence[Heard]) -> Iterator[DecisionDocument]:
             yield DecisionDocument.model_validate(fields)
 
 
-def _signals(came: Sequence[Message], start: datetime) -> Iterator[SignalDocument]:
+def _signals(came: Sequence[RecordedMessage], start: datetime) -> Iterator[SignalDocument]:
     for message in came:
         if message.kind == "signal" and message.name not in (*_DECISIONS, "pause", "resume"):
             yield SignalDocument(
@@ -217,9 +217,9 @@ def _signals(came: Sequence[Message], start: datetime) -> Iterator[SignalDocumen
             )
 
 
-def _pauses(came: Sequence[Message], start: datetime) -> Iterator[PauseDocument]:
+def _pauses(came: Sequence[RecordedMessage], start: datetime) -> Iterator[PauseDocument]:
     """Each pause until the resume that followed it."""
-    since: Message | None = None
+    since: RecordedMessage | None = None
     for message in came:
         if message.kind != "signal" or message.name not in ("pause", "resume"):
             continue
@@ -234,14 +234,14 @@ def _pauses(came: Sequence[Message], start: datetime) -> Iterator[PauseDocument]
             since = None
 
 
-def _amendments(came: Sequence[Message], start: datetime) -> Iterator[AmendmentDocument]:
+def _amendments(came: Sequence[RecordedMessage], start: datetime) -> Iterator[AmendmentDocument]:
     for message in came:
         if message.kind == "update" and message.name == "amend":
             asked = json_of(message)
             yield AmendmentDocument.model_validate({**asked, "after": _whole(message.at, start)})
 
 
-def _redirects(came: Sequence[Message], start: datetime) -> Iterator[RedirectDocument]:
+def _redirects(came: Sequence[RecordedMessage], start: datetime) -> Iterator[RedirectDocument]:
     for message in came:
         if message.kind == "update" and message.name == "redirect":
             asked = json_of(message)

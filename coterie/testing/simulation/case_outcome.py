@@ -17,7 +17,7 @@ from workflows.core.views import TeamResult, TrailEntry
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """A finished run."""
 
     end: Ending
@@ -56,7 +56,7 @@ class Outcome:
             return None
 
 
-async def outcome_of(run: Run, stage: Stage) -> Outcome:
+async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
     """What there is to be found of a run that has ended; its worker still answers."""
     end = await run.end()
     status = await run.status()
@@ -64,7 +64,7 @@ async def outcome_of(run: Run, stage: Stage) -> Outcome:
     described = await run.describe()
     cancelled = described.status == WorkflowExecutionStatus.CANCELED
     result = end.result
-    return Outcome(
+    return CaseOutcome(
         end="cancelled" if cancelled else _ending(end, result),
         because=result.because if result is not None else end.message,
         error=None if result is None else result.error,

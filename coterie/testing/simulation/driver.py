@@ -10,7 +10,7 @@ from coterie.runs.run_client import Run
 from coterie.testing.simulation.clock import Broken, Clock, Overshot, Sight
 from coterie.testing.simulation.crashes import Crash
 from coterie.testing.simulation.gate import Gate
-from coterie.testing.simulation.scheduled_events import Happening, Scene
+from coterie.testing.simulation.scheduled_events import Scene, ScheduledEvent
 from coterie.testing.simulation.stage import Stage
 
 _SOONEST, _LATEST = 0.003, 0.05
@@ -24,7 +24,7 @@ class Driver:
     run: Run
     stage: Stage
     clock: Clock
-    happenings: Sequence[Happening]
+    happenings: Sequence[ScheduledEvent]
     crashes: list[Crash]
     """When the worker is to end; those still to come."""
     troubles: list[str] = field(default_factory=list[str])

@@ -39,7 +39,7 @@ class Scene:
     """`{team/path: since}` of the steps in progress."""
 
 
-class Happening(ABC):
+class ScheduledEvent(ABC):
     """One thing that is to happen."""
 
     quiet: bool = False
@@ -84,7 +84,7 @@ async def _decide(run: Run, request: str, digest: str, entry: DecisionDocument) 
 
 
 @dataclass
-class Decisions(Happening):
+class Decisions(ScheduledEvent):
     """All decisions of a case: a request meets the entries that fit in their order, each once."""
 
     entries: Sequence[DecisionDocument]
@@ -136,7 +136,7 @@ class Decisions(Happening):
 
 
 @dataclass
-class Timed(Happening):
+class Timed(ScheduledEvent):
     """Something that is sent once: so long after the run, or after a step, began."""
 
     what: str
@@ -167,7 +167,7 @@ class Timed(Happening):
         return f"{self.what}: the run was over before{also}"
 
 
-def happenings(case: CaseDocument) -> tuple[Happening, ...]:
+def happenings(case: CaseDocument) -> tuple[ScheduledEvent, ...]:
     """Everything that a case lets happen."""
     return (Decisions(case.decisions), *_timed(case))
 

@@ -23,13 +23,13 @@ from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.settings import STATE_FOLDER
 from coterie.testing.files.test_reader import Case, TestFile
 from coterie.testing.simulation.gate import Gate
-from coterie.testing.simulation.stub_model import PlayedModel
-from coterie.testing.simulation.stub_notifications import PlayedNotices
-from coterie.testing.simulation.stub_skills import PlayedSkills
+from coterie.testing.simulation.stub_model import StubModel
+from coterie.testing.simulation.stub_notifications import StubNotifications
+from coterie.testing.simulation.stub_skills import StubSkills
 from coterie.version import own_version
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import provider_settings, user_code_of, workspace_of
-from coterie.worker.workers import MOST_ACTIVITIES
+from coterie.worker.workers import MAX_ACTIVITIES
 from workflows.team import TeamWorkflow
 
 _LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
@@ -45,10 +45,10 @@ class Stage:
     folder: Path
     """The case's own workspace."""
     queue: str
-    model: PlayedModel
-    skills: PlayedSkills
+    model: StubModel
+    skills: StubSkills
     user_code: UserCode
-    notices: PlayedNotices = field(default_factory=PlayedNotices)
+    notices: StubNotifications = field(default_factory=StubNotifications)
     blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
     """What its conversations say; they outlive a worker."""
     gate: Gate | None = None
@@ -78,7 +78,7 @@ class Stage:
             pricing=Pricing(provider_settings(self.file.team.trusted, self.file.settings)),
             user_code=self.user_code,
         )
-        slots = FixedSizeSlotSupplier(MOST_ACTIVITIES)
+        slots = FixedSizeSlotSupplier(MAX_ACTIVITIES)
         return Worker(
             self.client,
             task_queue=self.queue,
@@ -110,8 +110,8 @@ async def staged(client: Client, file: TestFile, case: Case, queue: str) -> Asyn
             file=file,
             folder=folder,
             queue=queue,
-            model=PlayedModel(case.answers),
-            skills=PlayedSkills(workspace_of(trusted, file.settings, sandbox), case.skills),
+            model=StubModel(case.answers),
+            skills=StubSkills(workspace_of(trusted, file.settings, sandbox), case.skills),
             user_code=user_code_of(trusted, file.settings),
         )
         try:

@@ -26,7 +26,7 @@ _ATTEMPTS = 100
 """The most that a plan can give a call, after its first."""
 
 
-class PlayedModel:
+class StubModel:
     """Every provider of a test's worker; which model is asked makes a difference to cost alone."""
 
     def __init__(self, scripts: Sequence[Sequence[ScriptedAnswer]]) -> None:
@@ -35,15 +35,15 @@ class PlayedModel:
         self.unanswered: dict[str, str] = {}
         """`{label: what to add}` of the calls that no entry fits."""
 
-    def get(self, name: str) -> "PlayedProvider":
+    def get(self, name: str) -> "StubProvider":
         """The provider of any name."""
-        return PlayedProvider(name, self)
+        return StubProvider(name, self)
 
 
-class PlayedProvider:
+class StubProvider:
     """One provider of a test's worker."""
 
-    def __init__(self, name: str, model: PlayedModel) -> None:
+    def __init__(self, name: str, model: StubModel) -> None:
         self._name = name
         self._model = model
 

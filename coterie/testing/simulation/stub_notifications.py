@@ -9,7 +9,7 @@ from coterie.testing.files.expectations import holds, told
 from coterie.testing.files.test_document import NoticeCheck
 
 
-class PlayedNotices:
+class StubNotifications:
     """Takes every notice of a run, whatever its channel."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from coterie.testing.files.test_document import SkillResultDocument
 from dsl.model.step_paths import without_rounds
 
 
-class PlayedSkills:
+class StubSkills:
     """Runs skills, or gives what the file says that they came to."""
 
     def __init__(self, workspace: Workspace, played: Sequence[SkillResultDocument]) -> None:

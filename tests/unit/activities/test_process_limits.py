@@ -1,13 +1,13 @@
 """What a command may use, as the process that supervises it reads it."""
 
 from activities.processes.process_group import (
-    Limits,
+    ProcessLimits,
     _written,  # pyright: ignore[reportPrivateUsage]
 )
 
 
 def test_limits_are_written_in_the_order_in_which_the_supervisor_reads_them() -> None:
-    limits = Limits(cpu=1, memory=2, processes=3, output=4)
+    limits = ProcessLimits(cpu=1, memory=2, processes=3, output=4)
     assert _written(limits, apart=True) == "1,1,2,3,4"
     assert _written(limits, apart=False) == "0,1,2,3,4"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from activities.contracts import FailureType, TokenUsage
-from activities.providers.provider import Completion, Message, ModelRequest
+from activities.providers.provider import Completion, ModelMessage, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.scripted import ScriptedProvider
 
@@ -34,7 +34,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def asked(label: str, prompt: str = "go") -> ModelRequest:
-    return ModelRequest(model="m", messages=(Message("user", prompt),), label=label)
+    return ModelRequest(model="m", messages=(ModelMessage("user", prompt),), label=label)
 
 
 async def said(script: Path, label: str, prompt: str = "go") -> str:
@@ -122,7 +122,10 @@ async def test_the_answer_carries_what_the_entry_says(tmp_path: Path) -> None:
 
 async def test_usage_is_counted_from_the_text_unless_it_is_given(script: Path) -> None:
     request = ModelRequest(
-        model="m", system="four", messages=(Message("user", "eleven more"),), label="t/twice#1.0"
+        model="m",
+        system="four",
+        messages=(ModelMessage("user", "eleven more"),),
+        label="t/twice#1.0",
     )
     completion = await ScriptedProvider(script).complete(request)
     assert completion.usage == TokenUsage(input_tokens=4, output_tokens=1)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from dsl.values import LONGEST, Seconds, Timeout, seconds
+from dsl.values import MAX_DURATION, Seconds, Timeout, seconds
 
 SECONDS: TypeAdapter[float] = TypeAdapter(Seconds)
 TIMEOUT: TypeAdapter[float] = TypeAdapter(Timeout)
@@ -15,7 +15,7 @@ TIMEOUT: TypeAdapter[float] = TypeAdapter(Timeout)
     ("written", "value"),
     [
         (90, 90), (1.5, 1.5), (0, 0), ("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172_800),
-        ("250ms", 0.25), ("1.5h", 5400), ("1d 2h", 93_600), ("0s", 0), ("36500d", LONGEST),
+        ("250ms", 0.25), ("1.5h", 5400), ("1d 2h", 93_600), ("0s", 0), ("36500d", MAX_DURATION),
     ],
 )  # fmt: skip
 def test_a_duration_as_people_write_it(written: object, value: float) -> None:

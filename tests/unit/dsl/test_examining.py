@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dsl.evaluate.because import condition_because
 from dsl.evaluate.condition_evaluation import holds
-from dsl.evaluate.context import Difference, apply, differences
-from dsl.evaluate.evidence import Asked, Examined, examine, rules, ways
+from dsl.evaluate.context import PathChange, apply, differences
+from dsl.evaluate.evidence import Examined, TriedAlternatives, examine, rules, ways
 from dsl.evaluate.routing import choose
 from dsl.model.conditions import (
     AllOf,
@@ -127,7 +127,7 @@ def test_rules_are_asked_in_order_up_to_the_one_that_leads_on() -> None:
     first, second, third = rules(team, FACTS)
     assert (first.taken, second.taken, third.taken) == (False, True, None)
     assert second.leads_to == "fix, tell"
-    assert third == Asked(3, None, None)
+    assert third == TriedAlternatives(3, None, None)
 
 
 def test_the_ways_of_a_branch_are_asked_in_order_too() -> None:
@@ -148,11 +148,11 @@ def test_a_difference_is_told_by_the_deepest_path_that_both_have() -> None:
     before: Any = {"same": 1, "gone": 2, "deep": {"er": 1, "list": [1]}, "kind": {"a": 1}}
     after: Any = {"same": 1, "deep": {"er": 2, "list": [1, 2], "new": None}, "kind": "text"}
     assert differences(before, after) == (
-        Difference("gone", "removed", before=2),
-        Difference("deep.er", "changed", 1, 2),
-        Difference("deep.list", "changed", [1], [1, 2]),
-        Difference("deep.new", "added", after=None),
-        Difference("kind", "changed", {"a": 1}, "text"),
+        PathChange("gone", "removed", before=2),
+        PathChange("deep.er", "changed", 1, 2),
+        PathChange("deep.list", "changed", [1], [1, 2]),
+        PathChange("deep.new", "added", after=None),
+        PathChange("kind", "changed", {"a": 1}, "text"),
     )
     assert differences(before, before) == ()
-    assert differences({}, apply({}, {"a.b": 1})) == (Difference("a", "added", after={"b": 1}),)
+    assert differences({}, apply({}, {"a.b": 1})) == (PathChange("a", "added", after={"b": 1}),)

@@ -25,7 +25,7 @@ from workflows.core.scope import Call
 from workflows.core.state import RunState
 from workflows.temporal.activity_calls import Calls
 from workflows.temporal.pacer import Pacer
-from workflows.temporal.queues import LONGEST_WAIT
+from workflows.temporal.queues import MAX_WAIT
 
 CALL = Call(id="7", summary="a/b", options=CallOptions(timeout=5, retries=0), step="a/b")
 SKILL = SkillRequest(skill="A.b", key="k")
@@ -114,7 +114,10 @@ async def test_a_call_in_the_queue_of_its_provider_waits_there_for_a_while_and_t
     engine.state.queues["theirs"] = QUEUE
     await engine.calls.run_agent(turn("theirs"), CALL)
     queue = engine.options
-    assert (queue["task_queue"], queue["schedule_to_start_timeout"]) == (QUEUE.name, LONGEST_WAIT)
+    assert (queue["task_queue"], queue["schedule_to_start_timeout"]) == (
+        QUEUE.name,
+        MAX_WAIT,
+    )
     assert queue["priority"] == Priority(fairness_key="run")
 
 

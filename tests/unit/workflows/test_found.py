@@ -7,7 +7,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona, Plan
 from dsl.model.steps import SetStep, SkillStep
 from workflows.agents.collected_files import found_by
-from workflows.core.views import Found
+from workflows.core.views import CollectedFiles
 
 READER = Persona(provider="anthropic", model="small")
 PLAN = Plan(
@@ -22,7 +22,7 @@ COLLECT = SkillStep(kind="skill", name="look", skill="Discovery.collect")
 def test_a_collection_tells_its_size_and_the_models_that_are_asked() -> None:
     outcome = Outcome.succeeded({"files": [1, 2], "estimated_tokens": 7})
     found = found_by(COLLECT, outcome, PLAN)
-    assert found == Found(files=2, estimated_tokens=7, models=("anthropic/small",))
+    assert found == CollectedFiles(files=2, estimated_tokens=7, models=("anthropic/small",))
     assert found_by(SetStep(kind="set", name="s", values={}), outcome, PLAN) is None
 
 

@@ -34,7 +34,7 @@ from workflows.core.results import RunFailed
 from workflows.core.scope import Call, Interrupted
 from workflows.core.state import RunState
 from workflows.interpreter import run
-from workflows.steps.team_call import MOST_NESTED
+from workflows.steps.team_call import MAX_NESTED
 from workflows.temporal.activity_calls import Calls
 from workflows.temporal.pacer import Pacer
 
@@ -241,11 +241,11 @@ down:
 """
 
 
-@pytest.mark.parametrize("depth", [MOST_NESTED, MOST_NESTED + 1])
+@pytest.mark.parametrize("depth", [MAX_NESTED, MAX_NESTED + 1])
 async def test_teams_within_teams_are_bounded_at_twenty(depth: int) -> None:
-    assert MOST_NESTED == 20, "Python's stack is measured to bear as many"
+    assert MAX_NESTED == 20, "Python's stack is measured to bear as many"
     plan = work(f"- {{name: call, team: down, input: {{left: {depth - 1}}}}}\n", NESTED)
-    if depth <= MOST_NESTED:
+    if depth <= MAX_NESTED:
         _, world = await undisturbed(plan, {}, lambda _: {})
         assert world.calls == []
         return

@@ -10,7 +10,7 @@ from dsl.errors import BudgetExceeded
 from dsl.model.plan import Plan
 from tests.support.compiling import plan_of
 from workflows.budgets.balances import allowed
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.scope import Leaving
 from workflows.core.state import RunState
 
@@ -22,7 +22,7 @@ orchestration:
     work:
       tasks: [{name: note, type: set, values: {n: 1}}]
 """
-HERE = Place("main", "work", 1, "main:work#1", "note")
+HERE = Location("main", "work", 1, "main:work#1", "note")
 
 
 class Nowhere:

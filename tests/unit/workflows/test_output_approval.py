@@ -12,11 +12,11 @@ from tests.support.compiling import plan_of
 from tests.support.stopping import StoppingScope, World, fresh
 from workflows.approvals import decisions
 from workflows.approvals.output_approval import Subject, with_consent
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.messages import DecideInput
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
-HERE = Place("main", "a", 1, "main:a#1/", "s")
+HERE = Location("main", "a", 1, "main:a#1/", "s")
 
 
 class Desk(StoppingScope):

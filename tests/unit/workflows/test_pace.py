@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 import pytest
 
 from dsl.model.evaluation_budget import DEFAULT_BUDGET
-from dsl.sizes import LARGEST, exceeds, json_size
+from dsl.sizes import MAX_VALUE_SIZE, exceeds, json_size
 from dsl.values import JsonValue
 from workflows.core.pace import (
     MAX_CALL_BYTES,
@@ -18,7 +18,7 @@ from workflows.core.pace import (
     Pace,
 )
 from workflows.core.scope import Job
-from workflows.temporal.branches import Ways
+from workflows.temporal.branches import BranchGroup
 
 
 def jobs(names: str, log: list[str]) -> dict[str, Job]:
@@ -34,7 +34,7 @@ def jobs(names: str, log: list[str]) -> dict[str, Job]:
     return {name: job(name) for name in names}
 
 
-async def done(ways: Ways) -> None:
+async def done(ways: BranchGroup) -> None:
     """Wait until those that run have ended, and their block has heard of it."""
     await asyncio.gather(*ways.running.values())
     await asyncio.sleep(0)
@@ -115,8 +115,8 @@ def test_steps_before_a_wait_count_only_once_the_run_has_asked_for_something() -
 
 async def test_branches_of_nested_blocks_share_one_limit_and_each_block_runs_one() -> None:
     branches, log = Branches(limit=3), list[str]()
-    outer = Ways(jobs("abcd", log), branches, Pace())
-    inner = [Ways(jobs("xyz", log), branches, Pace()) for _ in range(3)]
+    outer = BranchGroup(jobs("abcd", log), branches, Pace())
+    inner = [BranchGroup(jobs("xyz", log), branches, Pace()) for _ in range(3)]
     outer.start(None)
     assert list(outer.running) == ["a", "b", "c"]
     assert not outer.wants(None)
@@ -136,7 +136,7 @@ async def test_branches_of_nested_blocks_share_one_limit_and_each_block_runs_one
 async def test_branches_start_in_written_order_as_far_as_the_pace_allows() -> None:
     log = list[str]()
     pace = Pace(steps=MAX_STEPS - 2)
-    ways = Ways(jobs("abcd", log), Branches(limit=10), pace)
+    ways = BranchGroup(jobs("abcd", log), Branches(limit=10), pace)
     ways.start(None)
     assert list(ways.running) == ["a", "b"]
     assert ways.wants(None)
@@ -163,4 +163,4 @@ def test_shared_values_are_weighed_each_time_without_looking_at_all_of_them() ->
     value: JsonValue = list[JsonValue](range(1_000_000))
     for _ in range(40):
         value = [value, value]  # as JSON, more than all disks hold
-    assert exceeds([value], LARGEST)
+    assert exceeds([value], MAX_VALUE_SIZE)

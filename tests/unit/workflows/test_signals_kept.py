@@ -11,7 +11,7 @@ from coterie.storage.wire import data_converter
 from tests.support.compiling import plan_of
 from workflows.core.state import RunState
 from workflows.handlers.early_messages import EarlySignals
-from workflows.handlers.message_handlers import People
+from workflows.handlers.message_handlers import MessageHandlers
 
 PLAN = """
 orchestration:
@@ -22,7 +22,7 @@ orchestration:
 """
 
 
-class Listening(People):
+class Listening(MessageHandlers):
     """A run that can judge messages."""
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflows.core.location import Place
+from workflows.core.location import Location
 from workflows.core.state import RunState
 from workflows.core.usage import began
 
@@ -17,6 +17,6 @@ from workflows.core.usage import began
 )
 def test_calls_of_rounds_at_once_count_for_their_task(frame: str, path: str, task: str) -> None:
     state = RunState()
-    tally = began(state, Place("main", "a", 1, frame, path), "writer@2", "m")
+    tally = began(state, Location("main", "a", 1, frame, path), "writer@2", "m")
     assert (tally.task, tally.persona, tally.calls) == (task, "writer", 1)
     assert list(state.tallies) == [f"{task} m"]

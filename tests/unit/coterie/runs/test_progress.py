@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from activities.contracts import TokenUsage
 from coterie.display.console import SafeConsole
-from coterie.display.discovery_notes import FoundTeller
+from coterie.display.discovery_notes import DiscoveryNotes
 from coterie.display.live import LiveView
 from coterie.display.plain_view import PlainView
 from coterie.rendering.approval_panel import panel_lines
@@ -18,7 +18,7 @@ from coterie.rendering.change_diff import diff_lines, split_changes
 from coterie.rendering.progress_lines import progress_lines, visit_lines
 from coterie.rendering.run_summary import summary_text
 from coterie.runs.progress import Progress
-from coterie.runs.retries import Retry
+from coterie.runs.retries import PendingRetry
 from coterie.runs.run_client import RunEnd
 from coterie.text.discovered_files import found_lines
 from dsl.model.document import ProviderSection
@@ -136,7 +136,7 @@ def test_the_live_view_shows_activity_retries_and_requests_within_the_width(widt
     view = view_of(width)
     request = Pending(id="write/ok#1", prompt="Publish the notes? " * 9, since=AT,
                       show={"notes": "It is faster than it was before. " * 9})  # fmt: skip
-    retry = Retry("0004.write.check", 2, 3, "ProviderFailed: rate limited",
+    retry = PendingRetry("0004.write.check", 2, 3, "ProviderFailed: rate limited",
                   datetime.now(UTC) + timedelta(hours=1))  # fmt: skip
     doing = [Activity(step="write/check", since=AT), Activity(step="write/check/inside", since=AT)]
     view.progress(status(doing=doing), EVENTS, [request], retries=[retry])
@@ -205,7 +205,7 @@ def test_what_fills_more_than_half_of_a_models_context_is_a_warning() -> None:
 
 async def test_what_was_found_is_told_once_with_the_contexts_of_public_models() -> None:
     section = ProviderSection(kind="anthropic")
-    teller = FoundTeller({"own": section})
+    teller = DiscoveryNotes({"own": section})
     told = {"files": 1, "estimated_tokens": 150_000, "models": ["own/claude-haiku-4-5", "x/y"]}
     news = trail(step("collect", found=told))
     line, warning = await teller.lines(news)
@@ -225,7 +225,7 @@ def test_a_diff_reads_no_file_outside_the_workspace(tmp_path: Path) -> None:
 def test_plain_lines_tell_each_task_once_and_everything_only_when_asked() -> None:
     short: list[str] = []
     whole: list[str] = []
-    retry = Retry("0004.write.check", 2, 3, "ProviderFailed: rate limited", None)
+    retry = PendingRetry("0004.write.check", 2, 3, "ProviderFailed: rate limited", None)
     for lines, verbose in ((short, False), (whole, True)):
         view = PlainView(lines.append, verbose=verbose)
         view.progress(status(), EVENTS, retries=[retry])

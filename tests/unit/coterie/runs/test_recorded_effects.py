@@ -10,7 +10,7 @@ from temporalio.client import WorkflowHistory
 from coterie.failures import CommandError
 from coterie.replay.endings import Ending, ending
 from coterie.replay.recorded_effects import recorded
-from coterie.replay.replay_differences import Absent, Difference
+from coterie.replay.replay_differences import Difference, NoValue
 from coterie.storage.wire import data_converter
 from dsl.values import Json
 from workflows.core.views import TeamResult
@@ -110,12 +110,12 @@ def test_two_values_are_shown_where_they_part(
 @pytest.mark.parametrize(
     ("difference", "only_more"),
     [
-        (Difference("", "trail", Absent.NOTHING, 1), True),
-        (Difference("", "output.trail", Absent.NOTHING, 1), False),
-        (Difference("", "carried.trail", Absent.NOTHING, 1), True),
-        (Difference("", "carried.main.trail", Absent.NOTHING, 1), False),
-        (Difference("", "trail", 1, Absent.NOTHING), False),
-        (Difference("t/s#1", "trail", Absent.NOTHING, 1), False),
+        (Difference("", "trail", NoValue.NOTHING, 1), True),
+        (Difference("", "output.trail", NoValue.NOTHING, 1), False),
+        (Difference("", "carried.trail", NoValue.NOTHING, 1), True),
+        (Difference("", "carried.main.trail", NoValue.NOTHING, 1), False),
+        (Difference("", "trail", 1, NoValue.NOTHING), False),
+        (Difference("t/s#1", "trail", NoValue.NOTHING, 1), False),
     ],
 )
 def test_only_a_field_of_the_whole_end_that_was_not_known_then_is_no_difference(

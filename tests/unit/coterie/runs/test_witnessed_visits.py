@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.replay.decision_trace import Visit, Witness
+from coterie.replay.decision_trace import DecisionObserver, Visit
 from tests.support.compiling import plan_of
 from workflows.core.memory import Frame, Noted, Track
 from workflows.core.state import RunState
@@ -24,7 +24,7 @@ AT = "1970-01-01T00:00:05.000+00:00"
 def witnessed(team: str | None, visit: int, *, frame: bool) -> dict[tuple[str, int], Visit]:
     """What is told of a branch that was there, and is not at the next entry."""
     state, plan = RunState(), plan_of(PLAN)
-    witness = Witness("run", lambda: plan)
+    witness = DecisionObserver("run", lambda: plan)
     state.tracks["main>left"] = Track(team=team, visit=visit, branch=True)
     if frame:
         state.frames[f"main>left:{team}#{visit}"] = Frame()
@@ -52,7 +52,7 @@ def test_a_branch_that_had_done_nothing_when_it_was_stopped_has_no_visit_that_en
 
 def test_what_happened_between_two_visits_is_told_with_the_next_one_alone() -> None:
     plan = plan_of(PLAN)
-    witness, state = Witness("run", lambda: plan), RunState()
+    witness, state = DecisionObserver("run", lambda: plan), RunState()
     entries = [
         Noted(1, 5.0, "step", "start", 0, "met"),
         Noted(2, 5.0, "team", "left", 1),

@@ -25,7 +25,7 @@ class Stuck:
 async def test_a_run_that_cannot_be_put_out_of_memory_holds_up_no_end(
     workers: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(coterie.worker.workers, "_LONGEST_END", timedelta(seconds=0.01))
+    monkeypatch.setattr(coterie.worker.workers, "_SHUTDOWN_TIMEOUT", timedelta(seconds=0.01))
     stuck = [cast("Worker", Stuck()) for _ in range(workers)]
     async with asyncio.timeout(30), _serving(stuck, timedelta(seconds=0.01)):
         pass

@@ -38,7 +38,7 @@ Suggestion = DidYouMean | WriteKey | Advice
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class WrongValue:
     """The value that is wrong: at its key, or the entry of a list; or the whole document."""
 
     key: str | int | None
@@ -97,7 +97,7 @@ class UnknownStepKind:
     """It has a `type`."""
     kind: JsonValue
     """As it is written."""
-    shape: "Shape"
+    shape: "FormByKeys"
     known: tuple[str, ...]
     suggestion: Suggestion | None
 
@@ -106,13 +106,13 @@ class UnknownStepKind:
 class UnknownConditionKind:
     """A condition without a key that implies its kind."""
 
-    shape: "Shape"
+    shape: "FormByKeys"
     known: tuple[str, ...]
     """The keys that imply one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class FormByKeys:
     """What is written where a mapping should be told by its keys."""
 
     keys: tuple[str, ...]
@@ -133,7 +133,7 @@ class UnknownOperator:
 class UnlistedValue:
     """A value that is not one of a closed set."""
 
-    subject: Subject
+    subject: WrongValue
     value: JsonValue
     known: tuple[str, ...]
     suggestion: Suggestion | None
@@ -143,7 +143,7 @@ class UnlistedValue:
 class OutOfBounds:
     """A number beyond its bound."""
 
-    subject: Subject
+    subject: WrongValue
     found: Found
     bound: Bound
     limit: float
@@ -153,14 +153,14 @@ class OutOfBounds:
 class EmptyCollection:
     """A list or a mapping that must have an entry has none."""
 
-    subject: Subject
+    subject: WrongValue
 
 
 @dataclass(frozen=True, slots=True)
 class WrongForm:
     """A value of another type, or of a form that is not allowed."""
 
-    subject: Subject
+    subject: WrongValue
     found: Found
     form: str
     """The form that is wanted, by its code: pydantic's code of the error, or our own."""

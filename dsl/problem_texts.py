@@ -8,6 +8,7 @@ from dsl.problem_details import (
     Details,
     DidYouMean,
     EmptyCollection,
+    FormByKeys,
     Found,
     MissingKey,
     OfKeys,
@@ -16,8 +17,6 @@ from dsl.problem_details import (
     OutOfBounds,
     RefusedKey,
     Remark,
-    Shape,
-    Subject,
     Suggestion,
     UnknownConditionKind,
     UnknownKey,
@@ -27,6 +26,7 @@ from dsl.problem_details import (
     UnlistedValue,
     WriteKey,
     WrongForm,
+    WrongValue,
 )
 
 
@@ -133,15 +133,15 @@ def _unknown_step_kind(details: UnknownStepKind) -> ProblemText:
     return _with_fix(f"unknown step kind {details.kind!r}", kinds, details.suggestion)
 
 
-def _shape(shape: Shape) -> str:
+def _shape(shape: FormByKeys) -> str:
     return listed(shape.keys) if shape.keys else repr(shape.value)
 
 
-def _key(subject: Subject) -> str:
+def _key(subject: WrongValue) -> str:
     return "the document" if subject.key is None else str(subject.key)
 
 
-def _subject(subject: Subject) -> str:
+def _subject(subject: WrongValue) -> str:
     """Its key in quotes, or which entry of a list it is."""
     match subject.key:
         case int(index):

@@ -24,12 +24,11 @@ from dsl.problem_details import (
     Details,
     DidYouMean,
     EmptyCollection,
+    FormByKeys,
     Found,
     MissingKey,
     OutOfBounds,
     RefusedKey,
-    Shape,
-    Subject,
     Suggestion,
     UnknownConditionKind,
     UnknownKey,
@@ -38,6 +37,7 @@ from dsl.problem_details import (
     UnlistedValue,
     WriteKey,
     WrongForm,
+    WrongValue,
     key_meant,
 )
 from dsl.redaction import HIDDEN, names_secret
@@ -176,8 +176,8 @@ class ShapeProblem:
         return str(self.path[-1]) if self.path else "the document"
 
     @property
-    def _subject(self) -> Subject:
-        return Subject(self.path[-1] if self.path else None)
+    def _subject(self) -> WrongValue:
+        return WrongValue(self.path[-1] if self.path else None)
 
     def _found(self, node: Node) -> Found:
         return Found("scalar", HIDDEN) if names_secret(self._key) else _found(node)
@@ -280,9 +280,9 @@ def _found(node: Node) -> Found:
             return Found("scalar", scalar)
 
 
-def _shape(node: Node) -> Shape:
+def _shape(node: Node) -> FormByKeys:
     entries = node.entries()
-    return Shape(tuple(sorted(entries))) if entries else Shape((), node.plain())
+    return FormByKeys(tuple(sorted(entries))) if entries else FormByKeys((), node.plain())
 
 
 def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:

@@ -14,7 +14,7 @@ from workflows.core.requests import Decision
 from workflows.core.scope import Scope
 
 
-class Subject(NamedTuple):
+class ApprovalSubject(NamedTuple):
     """What a person is asked about."""
 
     given: JsonValue
@@ -31,7 +31,7 @@ class Subject(NamedTuple):
 
 async def with_consent(
     terms: Consent,
-    subject: Subject,
+    subject: ApprovalSubject,
     place: Location,
     scope: Scope,
     work: Callable[[JsonValue], Awaitable[Outcome]],
@@ -67,7 +67,12 @@ async def with_consent(
 
 
 async def _ask(
-    terms: Consent, subject: Subject, place: Location, scope: Scope, question: str, shown: JsonValue
+    terms: Consent,
+    subject: ApprovalSubject,
+    place: Location,
+    scope: Scope,
+    question: str,
+    shown: JsonValue,
 ) -> Decision | None:
     prompt, show = terms.prompt, terms.show
     if not subject.literal and (prompt is not None or show is not None):

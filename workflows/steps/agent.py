@@ -20,7 +20,7 @@ from dsl.templates.template import fill
 from dsl.values import Json
 from workflows.agents.conversation_order import converse
 from workflows.agents.repeated_calls import told
-from workflows.approvals.output_approval import Subject, with_consent
+from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.budgets.balances import allowed, in_flight, paid
 from workflows.core.location import Interpreter, Location, Returned
 from workflows.core.scope import Call, CallFailed, Scope
@@ -43,7 +43,7 @@ async def execute(
     if terms is None:
         return await _work(step, place, scope, interpreter)
     given = fill(step.input, place.facts(scope).names())
-    subject = Subject(
+    subject = ApprovalSubject(
         given=given,
         allow=f"May {step.name!r} start?",
         accept=f"Is the answer of {step.name!r} accepted?",

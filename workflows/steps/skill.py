@@ -7,7 +7,7 @@ from dsl.model.steps import SkillStep
 from dsl.model.terms import consent
 from dsl.templates.template import fill
 from workflows.agents.skill_calls import call_skill
-from workflows.approvals.output_approval import Subject, with_consent
+from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 
@@ -22,7 +22,7 @@ async def execute(step: SkillStep, place: Location, scope: Scope) -> Outcome:
         return await call_skill(step.skill, allowed, step.terms, place, scope, step.timeout)
 
     terms = consent(step.requires_approval)
-    subject = Subject(
+    subject = ApprovalSubject(
         given=given,
         allow=f"May {step.skill!r} be called by {step.name!r}?",
         accept=f"Is the result of {step.name!r} accepted?",

@@ -8,7 +8,7 @@ from dsl.model.steps import ToolStep
 from dsl.model.terms import consent
 from dsl.templates.template import fill
 from workflows.agents.skill_calls import call_skill
-from workflows.approvals.output_approval import Subject, with_consent
+from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 
@@ -33,7 +33,7 @@ async def execute(step: ToolStep, place: Location, scope: Scope) -> Outcome:
     async def work(allowed: JsonValue) -> Outcome:
         return await call_skill(tool.skill, allowed, tool.terms, place, scope, step.timeout)
 
-    subject = Subject(
+    subject = ApprovalSubject(
         given=given,
         allow=f"May the tool {name!r} be called?",
         accept=f"Is the result of the tool {name!r} accepted?",

@@ -5,7 +5,7 @@ import pytest
 from dsl.model.budgets import Budget
 from tests.support.compiling import plan_of
 from workflows.budgets.costs import report
-from workflows.core.memory import Pot, Tally
+from workflows.core.memory import BudgetBalance, Tally
 from workflows.core.state import RunState
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
@@ -18,7 +18,7 @@ def test_the_fullest_twenty_budgets_are_shown_and_the_others_counted(
     budgets = [Budget(kind="tokens", limit=100, scope="team", name=f"t{n}") for n in range(number)]
     ids = [budget.id for budget in budgets]
     plan = PLAN.model_copy(update={"budgets": tuple(budgets)})
-    state = RunState(pots={id: Pot(used=n) for n, id in enumerate(ids)})
+    state = RunState(pots={id: BudgetBalance(used=n) for n, id in enumerate(ids)})
     told = report(plan, state)
     assert [use.id for use in told.budgets] == ids[-20:]
     assert told.left_out == left_out

@@ -11,7 +11,7 @@ from dsl.model.terms import Consent
 from tests.support.compiling import plan_of
 from tests.support.stopping import StoppingScope, World, fresh
 from workflows.approvals import decisions
-from workflows.approvals.output_approval import Subject, with_consent
+from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.core.location import Location
 from workflows.core.messages import DecideInput
 
@@ -51,7 +51,7 @@ async def test_what_was_decided_leaves_nothing_behind(
         worked.append(given)
         return Outcome.succeeded(given)
 
-    subject = Subject(given="text", allow="May it?", accept="Is it right?")
+    subject = ApprovalSubject(given="text", allow="May it?", accept="Is it right?")
     outcome = await with_consent(Consent(when=when), subject, HERE, desk, work)
     assert outcome.success is (verdict == "approve")
     assert worked == ([] if (when, verdict) == ("before", "reject") else ["text"])

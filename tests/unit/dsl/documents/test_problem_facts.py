@@ -20,12 +20,12 @@ from dsl.problem_details import (
     MissingKey,
     RefusedKey,
     Remark,
-    Subject,
     UnknownKey,
     UnknownName,
     UnlistedValue,
     WriteKey,
     WrongForm,
+    WrongValue,
     key_meant,
 )
 from dsl.problem_texts import ProblemText
@@ -190,7 +190,7 @@ def test_a_word_of_a_closed_set_is_one_whatever_it_contains() -> None:
     fitted(read("word: this or thta", "t.yml"), Choice, noted)
     (problem,) = noted.found
     assert problem.details == UnlistedValue(
-        Subject("word"),
+        WrongValue("word"),
         "this or thta",
         ("this or that", "a, b", "it's"),
         DidYouMean("this or that"),

@@ -1,5 +1,7 @@
 """The path of a problem counts as the file does, whatever could not be read before it."""
 
+import pytest
+
 from tests.support.compiling import problems_of
 
 LISTS = """
@@ -77,3 +79,10 @@ def test_a_plan_is_checked_unless_it_is_disabled_for_certain() -> None:
     assert codes("maybe") == ["E103", "E201"]
     assert codes("true") == ["E201"]
     assert "E201" not in codes("false")
+
+
+@pytest.mark.parametrize("value", ["!!str text", "!own {}", "!own []", "!own 1"])
+def test_a_tag_is_refused_at_whatever_it_stands(value: str) -> None:
+    document = f"orchestration:\n  entry_team: a\n  more: {value}\n"
+    told = {(p.code, p.path, p.line) for p in problems_of(document)}
+    assert (("E005", "orchestration.more", 3) in told) is value.startswith("!own")

@@ -1,0 +1,72 @@
+"""The pages for learners: their files are valid, their commands print what the pages show."""
+
+import os
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+
+from tests.support.command_pages import PageCommand, PageFile, page_steps, write_files
+from tests.support.project import BIN, Project, project
+from tests.support.team_tests import read, results, told
+
+LOOKS = ("pending", "status", "why", "show", "result", "cost", "runs")
+"""Commands that only look: the page shows what they print once the run has come so far."""
+
+
+async def test_every_pattern_passes_its_tests(skipping_client: Client, tmp_path: Path) -> None:
+    files = write_files("patterns.md", tmp_path)
+    tests = [read(file) for file in files if file.name.endswith(".test.yml")]
+    assert len(tests) == len(files) / 2 == 5
+    assert told(await results(skipping_client, *tests)) == ""
+
+
+def test_every_pattern_is_without_problems(tmp_path: Path) -> None:
+    names = [
+        file.name for file in write_files("patterns.md", tmp_path) if ".test." not in file.name
+    ]
+    done = subprocess.run(
+        [BIN / "coterie", "validate", "--strict", *names], cwd=tmp_path, check=False,
+        text=True, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("page", ["tutorial.md"])
+def test_commands_of_a_page_print_what_it_shows(page: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with project(tmp_path / "folder", sample=tmp_path / "empty") as made:
+        for step in page_steps(page):
+            match step:
+                case PageFile():
+                    (made.folder / step.name).write_text(step.text)
+                case PageCommand():
+                    _follow(made, step)
+
+
+def _follow(made: Project, step: PageCommand) -> None:
+    """Run a command of a page as its reader does, and compare what it prints."""
+    program, *arguments = shlex.split(step.line)
+    assert program == "coterie", step.line
+    if arguments[-1] == "&":
+        made.begin(*arguments[:-1])
+        return
+    if arguments[0] in LOOKS:
+        end = time.monotonic() + 60
+        while not step.is_printed_as(_printed(made, arguments)[1]) and time.monotonic() < end:
+            time.sleep(0.1)  # between two looks
+    code, output = _printed(made, arguments)
+    assert step.is_printed_as(output), f"$ {step.line}\n{output}\nthe page:\n{step.printed}"
+    assert code == step.exit_code, f"$ {step.line}\n{output}"
+
+
+def _printed(made: Project, arguments: list[str]) -> tuple[int, str]:
+    done = subprocess.run(
+        [BIN / "coterie", *arguments], cwd=made.folder, text=True, check=False,
+        env={**made.environment, "PATH": f"{BIN}:{os.environ['PATH']}"}, timeout=120,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return done.returncode, done.stdout

@@ -35,7 +35,7 @@ def test_every_pattern_is_without_problems(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("page", ["tutorial.md"])
+@pytest.mark.parametrize("page", ["tutorial.md", "debugging.md"])
 def test_commands_of_a_page_print_what_it_shows(page: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with project(tmp_path / "folder", sample=tmp_path / "empty") as made:

@@ -241,9 +241,9 @@ class ForkRequest(Frozen):
 
     run: str
     run_id: str | None = None
-    """Of one part of it, or of an earlier run of that id; the latest unless said."""
+    """Of one part of it, or of an earlier run of that id. Default: the latest."""
     at: str | None = None
-    """The beginning of a visit, `review#2`; where the run failed, unless said."""
+    """The beginning of a visit, `review#2`. Default: where the run failed."""
 
 
 class ForkResult(Frozen):

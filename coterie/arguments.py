@@ -54,29 +54,29 @@ def add_model(parser: ArgumentParser) -> None:
     """The model for everyone."""
     parser.add_argument(
         "--model", type=model_name, metavar="PROVIDER/MODEL",
-        help="for every persona, instead of its own",
+        help="use this model for every persona",
     )  # fmt: skip
 
 
 def add_context(parser: ArgumentParser) -> None:
     """What a run begins with."""
     parser.add_argument(
-        "--context", metavar="JSON|@FILE", help="the context: a JSON object, or a file of YAML"
+        "--context", metavar="JSON|@FILE", help="the context: a JSON object, or a YAML file"
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings",
-        help="one value of the context; the key may be dotted, the value is JSON or a text",
+        help="set one value of the context; the key may be dotted, the value is JSON or text",
     )  # fmt: skip
-    parser.add_argument("--id", help="the run's id; made up unless given")
+    parser.add_argument("--id", help="the run's id; default: a generated one")
 
 
 def add_fork(parser: ArgumentParser) -> None:
     """The other run, and what is different in it."""
     parser.add_argument(
         "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE",
-        help="one change of the context; the key may be dotted, the value is JSON or a text",
+        help="change one value of the context; the key may be dotted, the value is JSON or text",
     )  # fmt: skip
-    parser.add_argument("--id", help="the other run's id; made up unless given")
+    parser.add_argument("--id", help="the new run's id; default: a generated one")
 
 
 def add_decision(parser: ArgumentParser) -> None:
@@ -84,9 +84,9 @@ def add_decision(parser: ArgumentParser) -> None:
     add_run(parser)
     parser.add_argument(
         "request", nargs="?", type=name_given, metavar="REQUEST",
-        help="which request; not needed when just one waits",
+        help="the request; may be left out when only one waits",
     )  # fmt: skip
-    parser.add_argument("--by", type=who, help="who decides; the login name unless given")
+    parser.add_argument("--by", type=who, help="who decides; default: your login name")
     parser.add_argument("--comment", type=reason, default="", help="why")
     parser.add_argument(
         "--digest",
@@ -106,7 +106,7 @@ def login_name() -> str:
 
 def add_who_and_why(parser: ArgumentParser) -> None:
     """Who says it, and because of what."""
-    parser.add_argument("--by", type=who, help="who says so; the login name unless given")
+    parser.add_argument("--by", type=who, help="who asks for it; default: your login name")
     parser.add_argument("--why", type=reason, default="", help="the reason, kept in the trail")
 
 

@@ -1,21 +1,21 @@
-"""Every command: what it does, and the module that does it."""
+"""The table of commands: what each does and which module implements it."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class Verb(NamedTuple):
-    """One command, told without loading it."""
+    """One command, described without loading it."""
 
     summary: str
-    """What it does, as `coterie --help` says it."""
+    """What it does, for `coterie --help`."""
     module: str
     """Its module, imported when the command is chosen and no sooner."""
 
 
 VERBS: Mapping[str, Verb] = {
     "init": Verb(
-        "make a project with a team, a test of it and a coterie.yml",
+        "create a project with a team, its test and a coterie.yml",
         "coterie.commands.documents.init",
     ),
     "run": Verb(
@@ -23,7 +23,7 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.runs.run",
     ),
     "start": Verb(
-        "start a run for a worker elsewhere, print its id",
+        "start a run for workers elsewhere and print its id",
         "coterie.commands.runs.start",
     ),
     "worker": Verb(
@@ -35,7 +35,7 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.operations.server",
     ),
     "validate": Verb(
-        "tell every problem of documents",
+        "report every problem in documents",
         "coterie.commands.documents.validate",
     ),
     "check": Verb(
@@ -43,11 +43,11 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.documents.check",
     ),
     "test": Verb(
-        "run the tests of teams, with a played model and in no time",
+        "run team tests against a stub model, in virtual time",
         "coterie.commands.documents.test",
     ),
     "record": Verb(
-        "make a file of tests from a run",
+        "write a test file from a finished run",
         "coterie.commands.documents.record",
     ),
     "plan": Verb(
@@ -59,11 +59,11 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.documents.graph",
     ),
     "explain": Verb(
-        "show every effective value and the line that it came from",
+        "show every effective value and the line that sets it",
         "coterie.commands.documents.explain",
     ),
     "limits": Verb(
-        "show every bound of a document and the line that it came from",
+        "show every limit of a document and the line that sets it",
         "coterie.commands.documents.limits",
     ),
     "schema": Verb(
@@ -75,27 +75,27 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.runs.runs",
     ),
     "status": Verb(
-        "show where a run is",
+        "show where a run stands",
         "coterie.commands.runs.status",
     ),
     "cost": Verb(
-        "show what a run has used: tokens, money, time, and what is left of its budgets",
+        "show what a run has used, and what its budgets have left",
         "coterie.commands.runs.cost",
     ),
     "watch": Verb(
-        "follow a run to its end, changing nothing",
+        "follow a run to its end without changing it",
         "coterie.commands.runs.watch",
     ),
     "why": Verb(
-        "show because of what a run went where it went",
+        "explain why a run took its path",
         "coterie.commands.runs.why",
     ),
     "pending": Verb(
-        "show what waits for a person",
+        "list the requests that wait for a person",
         "coterie.commands.runs.pending",
     ),
     "show": Verb(
-        "show one request whole, or every call of a step",
+        "show one request in full, or every call of a step",
         "coterie.commands.runs.show",
     ),
     "approve": Verb(
@@ -107,11 +107,11 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.control.reject",
     ),
     "pause": Verb(
-        "start nothing new in a run; its deadlines stand still",
+        "start nothing new in a run and stop its deadlines",
         "coterie.commands.control.pause",
     ),
     "resume": Verb(
-        "let a paused run go on",
+        "resume a paused run",
         "coterie.commands.control.resume",
     ),
     "amend": Verb(
@@ -123,27 +123,27 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.control.redirect",
     ),
     "retry": Verb(
-        "have a failed task tried again, or a failed run from where it failed",
+        "retry a failed task, or a failed run from where it failed",
         "coterie.commands.control.retry",
     ),
     "skip": Verb(
-        "leave a task of a run out, now or when it begins",
+        "skip a task, now or when it starts",
         "coterie.commands.control.skip",
     ),
     "fork": Verb(
-        "begin another run at a point of one",
+        "start another run from a point of an old one",
         "coterie.commands.control.fork",
     ),
     "cancel": Verb(
-        "stop a run for good, cleaning up",
+        "stop a run for good after its cleanup",
         "coterie.commands.control.cancel",
     ),
     "result": Verb(
-        "show how a run ended, waiting for its end",
+        "wait for the end of a run and show how it ended",
         "coterie.commands.runs.result",
     ),
     "storage": Verb(
-        "show where large values lie, and delete old ones",
+        "show where large values are kept, and delete old ones",
         "coterie.commands.operations.storage",
     ),
     "replay": Verb(
@@ -151,7 +151,7 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.runs.replay",
     ),
     "completion": Verb(
-        "print a script that completes commands in bash, zsh or fish",
+        "print a completion script for bash, zsh or fish",
         "coterie.commands.operations.completion",
     ),
 }

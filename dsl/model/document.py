@@ -80,7 +80,7 @@ class ProviderSection(Frozen):
     valid_models: tuple[str, ...] = ()
     """When given, personas may name no other model."""
     rate_limit_policy: RateLimitPolicy | None = None
-    """How fast all workers together may call it; as fast as they can unless said."""
+    """How fast all workers together may call it. Default: as fast as they can."""
     answers: str | None = None
     """Scripted only: the file of answers, relative to this file."""
     log: str | None = None

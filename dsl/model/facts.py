@@ -66,7 +66,7 @@ class Facts:
     variables: Mapping[str, JsonValue] = field(default_factory=_nothing)
     input: JsonValue = None
     counted: Outcomes | None = None
-    """What `all_success` and its like count; every task unless said."""
+    """What `all_success` and its like count. Default: every task."""
     budget: EvaluationBudget = DEFAULT_BUDGET
     """What one evaluation over these facts may cost."""
     work: EvaluationWork | None = None

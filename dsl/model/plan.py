@@ -87,14 +87,14 @@ class Rule(Frozen):
     merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
     """`{context path: policy}` for what several branches of this fan-out set."""
     concentrator: str | None = None
-    """Where the branches of this fan-out meet; the only reachable one unless said."""
+    """Where the branches of this fan-out meet. Default: the only reachable one."""
 
 
 class Collect(Frozen):
     """How a concentrator waits for the branches of a fan-out, and what it makes of them."""
 
     count: int | None = Field(default=None, ge=1)
-    """So many successful branches are enough; all of them unless said."""
+    """So many successful branches are enough. Default: all of them."""
     timeout: Timeout | None = None
     """After so long, what has arrived is enough."""
     signal: str | None = None

@@ -13,7 +13,7 @@ class Price(Frozen):
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
     cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """For input that the provider had in its cache; as other input unless said."""
+    """For input that the provider had in its cache. Default: as other input."""
 
     def of(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
         """The price of so many tokens; the cached ones are among the input."""

@@ -77,7 +77,7 @@ class AgentStep(StepBase):
     conversation: str | None = Field(default=None, min_length=1)
     """The name of the conversation that the agent goes on with; may be a template."""
     conversation_turns: int | None = Field(default=None, ge=1)
-    """So many of its latest turns are sent to the model; all unless said."""
+    """So many of its latest turns are sent to the model. Default: all."""
     requires_approval: Approval = False
     """`true` and `before`: a person allows the call; `after`: a person accepts its answer; or a
     mapping with `when` and the terms of an approval."""

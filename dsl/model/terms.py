@@ -53,7 +53,7 @@ class DecisionTerms(Frozen):
     """What was approved is approved again in this run, when the same is asked and shown."""
     notify: Channels | None = None
     """The channels of the worker that tell people of the request, of reminders, escalations and of
-    its end by the deadline; those of `orchestration.notify` unless said."""
+    its end by the deadline; default: those of `orchestration.notify`."""
 
 
 class ApprovalTerms(DecisionTerms):

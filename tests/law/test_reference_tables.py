@@ -68,7 +68,7 @@ def said_of(kind: str) -> set[str]:
 
 
 def named(chapter: str) -> set[str]:
-    return {key for row in rows(chapter) if "key" in row for key in quoted(row["key"])}
+    return {key for row in rows(chapter) if "Key" in row for key in quoted(row["Key"])}
 
 
 @pytest.mark.parametrize("title", TABLES)
@@ -89,7 +89,7 @@ def test_the_table_of_a_kind_has_every_key_of_its_own(kind: str) -> None:
 
 def test_what_every_kind_may_say_is_told_once() -> None:
     (general,) = [body for title, body in STEPS.items() if title == "The language: steps"]
-    common = [row["key"] for row in rows(general) if "means" in row]
+    common = [row["Key"] for row in rows(general) if "Meaning" in row]
     assert sorted(quoted(" ".join(common))) == sorted(keys(StepBase))
 
 
@@ -141,8 +141,8 @@ def test_the_page_of_tests_names_every_option(command: ModuleType) -> None:
 def written_defaults() -> Iterator[tuple[str, str, str]]:
     for title in TABLES:
         for row in rows(LANGUAGE[title]):
-            for key in quoted(row["key"]) if "unless said" in row else ():
-                yield title, key, row["unless said"]
+            for key in quoted(row["Key"]) if "Default" in row else ():
+                yield title, key, row["Default"]
 
 
 @pytest.mark.parametrize(("title", "key", "cell"), list(written_defaults()))

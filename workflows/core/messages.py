@@ -23,9 +23,9 @@ class ForkInput(Frozen):
 
     run: str
     run_id: str | None = None
-    """Of an earlier run of that id; the latest unless said."""
+    """Of an earlier run of that id. Default: the latest."""
     at: str | None = None
-    """The beginning of a visit, `review#2`; where the run failed, unless said."""
+    """The beginning of a visit, `review#2`. Default: where the run failed."""
     updates: Json = Field(default_factory=dict[str, JsonValue])
     """`{dotted path: value}`: what is otherwise in the context."""
     by: By = "unknown"

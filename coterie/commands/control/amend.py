@@ -1,4 +1,4 @@
-"""`coterie amend`: change a run's context at its next step, recorded like a decision."""
+"""`coterie amend`: change a run's context at its next step."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -14,7 +14,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_run(parser)
     parser.add_argument(
         "--set", dest="settings", action="append", required=True, metavar="KEY=VALUE",
-        help="one change; the key may be dotted, the value is JSON or a text",
+        help="change one value; the key may be dotted, the value is JSON or text",
     )  # fmt: skip
     add_who_and_why(parser)
 

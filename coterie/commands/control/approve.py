@@ -1,4 +1,4 @@
-"""`coterie approve`: approve what a run waits for."""
+"""`coterie approve`: approve a request of a run."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -15,7 +15,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_decision(parser)
     parser.add_argument(
         "--payload", default=None, metavar="JSON|@FILE",
-        help="what shall be instead of what was shown, where the request is editable",
+        help="the edited payload, for an editable request",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`coterie cancel`: stop a run for good; it cleans up, and tells what it came to by then."""
+"""`coterie cancel`: stop a run for good after its cleanup."""
 
 from argparse import ArgumentParser, Namespace
 

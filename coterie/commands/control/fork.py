@@ -1,4 +1,4 @@
-"""`coterie fork`: begin another run at a point of one, with everything before it kept."""
+"""`coterie fork`: start another run from a point of an old one."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -1,4 +1,4 @@
-"""`coterie pause`: start nothing new in a run; what runs may finish, deadlines stand still."""
+"""`coterie pause`: start nothing new in a run and stop its deadlines."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -12,7 +12,7 @@ from coterie.settings import Settings
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
-    parser.add_argument("team", type=name_given, metavar="TEAM", help="the team that comes next")
+    parser.add_argument("team", type=name_given, metavar="TEAM", help="the next team")
     add_who_and_why(parser)
 
 

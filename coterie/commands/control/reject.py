@@ -1,4 +1,4 @@
-"""`coterie reject`: reject what a run waits for."""
+"""`coterie reject`: reject a request of a run."""
 
 from argparse import ArgumentParser, Namespace
 

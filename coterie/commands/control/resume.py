@@ -1,4 +1,4 @@
-"""`coterie resume`: let a paused run go on."""
+"""`coterie resume`: resume a paused run."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -1,4 +1,4 @@
-"""`coterie retry`: have a failed task tried again, also when its run has ended with it."""
+"""`coterie retry`: retry a failed task, or a failed run from where it failed."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         type=name_given,
         metavar="TASK",
-        help="which one; not needed when just one waits",
+        help="the task; may be left out when only one waits",
     )
     add_fork(parser)
     add_who_and_why(parser)

@@ -1,4 +1,4 @@
-"""`coterie skip`: leave a task of a run out, now or when it begins."""
+"""`coterie skip`: skip a task, now or when it starts."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -17,7 +17,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "task", type=name_given, metavar="TASK", help="team/task, or the task of the current team"
     )
     parser.add_argument(
-        "--value", default=None, metavar="JSON|@FILE", help="what counts as the task's data"
+        "--value", default=None, metavar="JSON|@FILE", help="the data of the skipped task"
     )
     add_who_and_why(parser)
 

@@ -1,4 +1,4 @@
-"""`coterie check`: what can be proved of a document before it runs, and what a run may cost."""
+"""`coterie check`: prove what can be proved before a run, and bound what it costs."""
 
 import json
 import math
@@ -36,12 +36,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--max-cost", type=_amount, metavar="USD", help="fail when a run may cost more"
     )
     parser.add_argument(
-        "--max-model-calls", type=_whole, metavar="N", help="fail when a run may ask more often"
+        "--max-model-calls",
+        type=_whole,
+        metavar="N",
+        help="fail when a run may make more model calls",
     )
     parser.add_argument(
         "--input-tokens-per-call", type=_whole, default=_INPUT_TOKENS, metavar="N",
         dest="input_tokens",
-        help=f"how long a prompt is taken to be; {_INPUT_TOKENS:,} unless said",
+        help=f"assumed length of a prompt; default: {_INPUT_TOKENS:,}",
     )  # fmt: skip
     parser.add_argument(
         "--prices", metavar="FILE",
@@ -49,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "a million tokens",
     )  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="fail on any warning")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

@@ -1,4 +1,4 @@
-"""`coterie explain`: every effective value of a document, and the line that it came from."""
+"""`coterie explain`: show every effective value and the line that sets it."""
 
 import json
 from argparse import ArgumentParser, Namespace

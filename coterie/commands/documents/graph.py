@@ -1,4 +1,4 @@
-"""`coterie graph`: the picture of a team, or of the path that a run took through it."""
+"""`coterie graph`: draw a team, or the path that a run took through it."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -36,9 +36,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--format", choices=("mermaid", "svg"),
-        help="mermaid unless the output's name says otherwise",
+        help="default: by the output's name, else mermaid",
     )  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="OUT", help="a file, instead of standard output")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="write to this file; default: standard output"
+    )
     add_model(parser)
 
 

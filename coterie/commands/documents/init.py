@@ -1,4 +1,4 @@
-"""`coterie init`: make a project with a team, a test of it and a `coterie.yml`."""
+"""`coterie init`: create a project with a team, its test and a coterie.yml."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -1,4 +1,4 @@
-"""`coterie limits`: every bound of a document, its value and the line that it came from."""
+"""`coterie limits`: show every limit of a document and the line that sets it."""
 
 import json
 from argparse import ArgumentParser, Namespace

@@ -1,4 +1,4 @@
-"""`coterie plan`: what a document compiles to, which is all that a run ever sees of it."""
+"""`coterie plan`: show what a document compiles to."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -1,4 +1,4 @@
-"""`coterie record`: make a file of tests from a run that has ended."""
+"""`coterie record`: write a test file from a finished run."""
 
 import os
 from argparse import ArgumentParser, Namespace
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", required=True,
                         help="the file to write, NAME.test.yml; it may not exist yet")  # fmt: skip
     parser.add_argument("--team", metavar="TEAM_OR_FILE",
-                        help="the team to test; the one of the run unless said")  # fmt: skip
+                        help="the team to test; default: the team of the run")  # fmt: skip
     parser.add_argument(
         "--workspace", metavar="DIR",
         help="let skills run for real on a copy of this folder; without it, what they came to in "

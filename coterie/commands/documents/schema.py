@@ -1,4 +1,4 @@
-"""`coterie schema`: the JSON Schema of what people write, for editors."""
+"""`coterie schema`: print the JSON Schema of documents, for editors."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -23,10 +23,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
         "of", nargs="?", choices=OF, default="document", metavar="WHAT",
-        help="document (unless said), override (a file laid over others, like coterie.yml), "
+        help="document (default), override (a file laid over others, like coterie.yml), "
         "persona (a file of config/personas), test (name.test.yml)",
     )  # fmt: skip
-    parser.add_argument("-o", dest="output", metavar="FILE", help="write it there")
+    parser.add_argument(
+        "-o", dest="output", metavar="FILE", help="write to this file; default: standard output"
+    )
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

@@ -1,4 +1,4 @@
-"""`coterie test`: run the tests of teams, with a played model, on a clock that skips time."""
+"""`coterie test`: run team tests against a stub model, in virtual time."""
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -31,11 +31,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-k", metavar="TEXT", dest="only",
                         help="only cases with this text in `file: case`")  # fmt: skip
     parser.add_argument("--trail", action="store_true",
-                        help="show below each failed case all that happened in it")  # fmt: skip
+                        help="print every event of each failed case")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the results as a JSON list")
     parser.add_argument(
         "--limit", metavar="TIME", type=_length, default=_LIMIT,
-        help=f"give a case up after so much of the machine's time; {_LIMIT} unless said",
+        help=f"end a case after this much real time; default: {_LIMIT}",
     )  # fmt: skip
 
 

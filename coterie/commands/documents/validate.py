@@ -1,4 +1,4 @@
-"""`coterie validate`: every problem of documents, in one pass."""
+"""`coterie validate`: report every problem in documents."""
 
 import json
 from argparse import ArgumentParser, Namespace

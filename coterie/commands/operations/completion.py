@@ -1,4 +1,4 @@
-"""`coterie completion`: print a script that completes commands and options in a shell."""
+"""`coterie completion`: print a completion script for bash, zsh or fish."""
 
 from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping

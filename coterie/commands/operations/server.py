@@ -1,4 +1,4 @@
-"""`coterie server`: the project's embedded Temporal server; start, show, stop, or stay with it."""
+"""`coterie server`: start, show or stop the project's embedded Temporal server."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -15,10 +15,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--stop", action="store_true", help="stop it; its runs stay on disk")
-    what.add_argument("--status", action="store_true", help="say whether it runs; 1 when not")
+    what.add_argument(
+        "--status", action="store_true", help="report whether it runs; exit code 1 when it does not"
+    )
     what.add_argument(
         "--foreground", action="store_true",
-        help="stay with it, bring it back when it dies, stop it on Ctrl-C",
+        help="run it in the foreground: restart it when it dies, stop it on Ctrl-C",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print address, UI and state as JSON")
 

@@ -1,4 +1,4 @@
-"""`coterie storage`: where large values and conversations lie, how many, and how to clean up."""
+"""`coterie storage`: show where large values are kept, and delete old ones."""
 
 import time
 from argparse import ArgumentParser, Namespace
@@ -19,8 +19,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--clean",
         metavar="DAYS",
         type=int,
-        help="delete what was not written for so many days: more than the longest run lasts, and "
-        "than its history is kept",
+        help="delete what was last written more than DAYS days ago; choose more than the "
+        "longest run lasts and its history is kept",
     )
 
 

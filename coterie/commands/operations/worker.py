@@ -1,4 +1,4 @@
-"""`coterie worker`: serve the runs of the shared task queue until interrupted."""
+"""`coterie worker`: serve runs until interrupted."""
 
 from argparse import ArgumentParser, Namespace
 

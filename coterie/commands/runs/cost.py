@@ -1,4 +1,4 @@
-"""`coterie cost`: what a run has used, by team, task, persona, model and tool."""
+"""`coterie cost`: show what a run has used, and what its budgets have left."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -1,4 +1,4 @@
-"""`coterie pending`: what waits for a person, in one run or in all of them."""
+"""`coterie pending`: list the requests that wait for a person."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -10,7 +10,7 @@ from coterie.settings import Settings
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's id; all open runs without")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's id; default: all open runs")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -1,4 +1,4 @@
-"""`coterie replay`: whether this code decides recorded runs as they were decided."""
+"""`coterie replay`: check that this code decides a recorded run as it was decided."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 

@@ -1,4 +1,4 @@
-"""`coterie result`: how a run ended; waits for its end."""
+"""`coterie result`: wait for the end of a run and show how it ended."""
 
 from argparse import ArgumentParser, Namespace
 

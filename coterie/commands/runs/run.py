@@ -1,4 +1,4 @@
-"""`coterie run`: compile, start, serve and watch a run in this process; or go on with one."""
+"""`coterie run`: run a team here and watch it."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -25,15 +25,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--resume", nargs="?", const="", metavar="RUN",
-        help="go on with a run that was begun in this project; the latest when no id is given",
+        help="continue a run that was started in this project; default: the latest",
     )  # fmt: skip
     add_context(parser)
     add_model(parser)
     parser.add_argument(
-        "--decisions", metavar="FILE", help="a YAML file that decides approvals beforehand"
+        "--decisions", metavar="FILE", help="a YAML file with decisions on approvals"
     )
     parser.add_argument(
-        "--verbose", action="store_true", help="tell every event of the run with its reason"
+        "--verbose", action="store_true", help="print every event of the run with its reason"
     )
     parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
 

@@ -1,4 +1,4 @@
-"""`coterie runs`: the runs of a server, by state, team and age."""
+"""`coterie runs`: list runs, by state, team and age."""
 
 import argparse
 from argparse import ArgumentParser, Namespace
@@ -23,13 +23,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--state", choices=_STATES, help="only runs in this state")
     parser.add_argument("--team", help="only runs of this team, or that are at it now")
     parser.add_argument(
-        "--newer-than", type=_age, metavar="AGE", help="only runs that began within, like 2h or 3d"
+        "--newer-than",
+        type=_age,
+        metavar="AGE",
+        help="only runs that started within this time, such as 2h or 3d",
     )
     parser.add_argument(
-        "--older-than", type=_age, metavar="AGE", help="only runs that began before, like 2h or 3d"
+        "--older-than",
+        type=_age,
+        metavar="AGE",
+        help="only runs that started before this time, such as 2h or 3d",
     )
     parser.add_argument(
-        "--limit", type=_limit, default=20, metavar="N", help="at most so many; default: 20"
+        "--limit", type=_limit, default=20, metavar="N", help="at most N runs; default: 20"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

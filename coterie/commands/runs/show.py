@@ -1,4 +1,4 @@
-"""`coterie show`: one request of a run, whole, with all that is needed to decide it."""
+"""`coterie show`: show one request in full, or every call of a step."""
 
 from argparse import ArgumentParser, Namespace
 

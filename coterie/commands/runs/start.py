@@ -1,4 +1,4 @@
-"""`coterie start`: begin a run that workers elsewhere serve, and print its id."""
+"""`coterie start`: start a run for workers elsewhere and print its id."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -1,4 +1,4 @@
-"""`coterie status`: where a run is."""
+"""`coterie status`: show where a run stands."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -12,7 +12,7 @@ from coterie.settings import Settings
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
-    parser.add_argument("--trail", action="store_true", help="also what happened, and why")
+    parser.add_argument("--trail", action="store_true", help="also print what happened and why")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

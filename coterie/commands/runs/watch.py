@@ -1,4 +1,4 @@
-"""`coterie watch`: follow a run that goes on elsewhere; Ctrl-C leaves it alone."""
+"""`coterie watch`: follow a run to its end without changing it."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -14,11 +14,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
     parser.add_argument(
-        "--verbose", action="store_true", help="tell every event of the run with its reason"
+        "--verbose", action="store_true", help="print every event of the run with its reason"
     )
-    parser.add_argument(
-        "--plain", action="store_true", help="write lines, also in a terminal, as into a pipe"
-    )
+    parser.add_argument("--plain", action="store_true", help="print plain lines even in a terminal")
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

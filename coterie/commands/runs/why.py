@@ -1,4 +1,4 @@
-"""`coterie why`: because of what a run went where it went."""
+"""`coterie why`: explain why a run took its path."""
 
 from argparse import ArgumentParser, Namespace
 

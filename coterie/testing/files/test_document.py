@@ -46,7 +46,7 @@ class SkillResultDocument(Frozen):
     step: str = Field(min_length=1)
     """`team/path` of the step, as the trail tells it."""
     visit: int | None = Field(default=None, ge=1)
-    """Which execution of the step in the run; every one unless said."""
+    """Which execution of the step in the run. Default: every one."""
     data: JsonValue = None
     error: SkillError | None = None
 
@@ -89,7 +89,7 @@ class SignalDocument(Frozen):
     signal: str = Field(min_length=1)
     payload: JsonValue = None
     during: str | None = None
-    """`team/path` of a step: when it is in progress; when the run begins unless said."""
+    """`team/path` of a step: when it is in progress. Default: when the run begins."""
     after: Seconds = 0.0
     """So long after that."""
 
@@ -244,7 +244,7 @@ class TestDocument(Frozen):
     __test__ = False  # pytest takes classes by their name
 
     team: str | None = None
-    """A team's name, or a file beside this one; unless said, the file that this one is named
+    """A team's name, or a file beside this one. Default: the file that this one is named
     after."""
     model: str | None = None
     """`provider/model` that every persona is said to use; no model is ever called."""

@@ -155,4 +155,8 @@ def test_a_difference_is_told_by_the_deepest_path_that_both_have() -> None:
         PathChange("kind", "changed", {"a": 1}, "text"),
     )
     assert differences(before, before) == ()
+    assert differences({"n": 1}, {"n": 1.0}) == ()
+    for number, flag in ((1, True), (0, False)):
+        told = PathChange("a.b", "changed", [number], [flag])
+        assert differences({"a": {"b": [number]}}, {"a": {"b": [flag]}}) == (told,)
     assert differences({}, apply({}, {"a.b": 1})) == (PathChange("a", "added", after={"b": 1}),)

@@ -123,11 +123,13 @@ def backups(workspace: Workspace) -> list[Backup]:
     """Every set that was ever begun; only for whoever holds the lock.
 
     Directories without a journal are of calls that died before they touched any file of the
-    project; they are removed.
+    project; they are removed. Plain files are not ours, and stay.
     """
     home = workspace.state_dir / "backups"
     found: list[Backup] = []
     for directory in sorted(home.iterdir()) if home.is_dir() else ():
+        if not directory.is_dir():
+            continue
         try:
             text = (directory / "journal.json").read_text()
         except FileNotFoundError:

@@ -83,3 +83,11 @@ def test_a_full_folder_of_backups_is_an_error_and_overwrites_none(
     with pytest.raises(FileExistsError, match=f"is full of backups named {kept[0].directory.name}"):
         begun(tmp_path)
     assert backups(Workspace(tmp_path)) == kept
+
+
+def test_a_plain_file_among_the_backups_is_passed_over_and_stays(tmp_path: Path) -> None:
+    kept = begun(tmp_path)
+    stray = kept.directory.parent / ".DS_Store"
+    stray.write_text("not ours")
+    assert backups(Workspace(tmp_path)) == [kept]
+    assert stray.read_text() == "not ours"

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
+from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.storage.wire import data_converter
+from workflows.core.requests import NOT_YET
 
 Handle = Any
 """A workflow handle; its signals and updates take any payload."""
@@ -29,9 +31,17 @@ async def asked(handle: Handle, env: WorkflowEnvironment | None = None) -> Any:
 
 
 async def decide(handle: Handle, id: str, decision: str = "approve", by: str = "ann") -> Any:
-    """Decide by the update."""
+    """Decide by the update; again while the run continues as new, as `coterie` does."""
     payload = {"id": id, "decision": decision, "by": by, "comment": "because"}
-    return await handle.execute_update("decide", payload)
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                return await handle.execute_update("decide", payload)
+            except WorkflowUpdateFailedError as error:
+                cause = error.cause
+                if not isinstance(cause, ApplicationError) or cause.type != NOT_YET:
+                    raise
+            await asyncio.sleep(0.02)  # until the worker has begun the next part
 
 
 async def refused(handle: Handle, payload: object, update: str = "decide") -> str:

@@ -13,6 +13,7 @@ from coterie.storage.wire import data_converter
 from dsl.values import Json
 from tests.support.engine import engine
 from tests.support.project import BIN
+from tests.support.runs import decide
 
 LONG = """
 llm_config:
@@ -74,9 +75,7 @@ async def test_a_loop_goes_on_in_the_middle_over_many_histories(tmp_path: Path) 
             if await handle.query("pending"):
                 break
             await asyncio.sleep(0.05)  # between two looks
-        await handle.execute_update(
-            "decide", {"id": "count/sign#1", "decision": "approve", "by": "ann"}
-        )
+        await decide(handle, "count/sign#1")
         result = cast("Json", await handle.result())
         assert result["context"] == {"sum": sum(range(40))}
         assert result["model_calls"] == 40
@@ -153,8 +152,7 @@ async def test_ways_at_once_go_on_over_many_histories_and_nothing_is_asked_twice
                 break
             await asyncio.sleep(0.05)  # between two looks
         await handle.signal("word", "now")
-        decision = {"id": "count/ways/person/sign#1", "decision": "approve", "by": "ann"}
-        await handle.execute_update("decide", decision)
+        await decide(handle, "count/ways/person/sign#1")
         result = cast("Json", await handle.result())
         histories = await parts(env, handle)
     assert result["model_calls"] == 60

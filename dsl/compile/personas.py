@@ -163,11 +163,13 @@ class AgentResolver:
         self._used.add(key)
         plan_key = f"{key}@{place}.{step.name}" if step.config is not None else key
         origin = (*path, "config") if step.config is not None else (*_PERSONAS, key)
-        persona = self._checked(step, persona, path, origin, checker, plan_key, reads)
-        self.personas[plan_key] = persona
+        approval = self._consent(step, persona, path)
+        checked = self._checked(step, persona, path, origin, checker, plan_key, reads)
+        if checked is None:
+            return step
+        self.personas[plan_key] = checked
         if step.config is not None and step.config.budgets is not None:
             self.budgets[plan_key] = (step.config.budgets, (*path, "config", "budgets"))
-        approval = self._consent(step, persona, path)
         return step.model_copy(
             update={"persona_key": plan_key, "config": None, "requires_approval": approval}
         )
@@ -239,7 +241,8 @@ class AgentResolver:
         checker: Checker,
         plan_key: str,
         reads: dict[str, None],
-    ) -> Persona:
+    ) -> Persona | None:
+        """The persona with its plan resolved; None when its plan and its agent do not fit."""
         self._schema(persona.output_schema, self._origin(step, origin, "output_schema"))
         if step.agent_type == ORCHESTRATING:
             check_syntax(self.tree, self.problems, persona.prompts, persona.prompt_syntax,
@@ -253,7 +256,7 @@ class AgentResolver:
                 "generic_single_shot agent would never follow",
                 fix=f"use `agent_type: {ORCHESTRATING}`",
             )  # fmt: skip
-            return persona
+            return None
         texts = PromptChecks(self.tree, self.problems, checker, reads)
         texts.check(step, persona, path, lambda *keys: self._origin(step, origin, *keys))
         return persona
@@ -281,7 +284,7 @@ class AgentResolver:
         origin: NodePath,
         plan_key: str,
         reads: dict[str, None],
-    ) -> Persona:
+    ) -> Persona | None:
         where = (*path, "persona_key")
         if persona.execution_plan is None:
             spot = (*_PERSONAS, str(step.persona_key))
@@ -291,13 +294,13 @@ class AgentResolver:
                 f"{called(step.name, 'the task')} needs one",
                 fix="add `execution_plan:`, or use `agent_type: generic_single_shot`",
             )  # fmt: skip
-            return persona
+            return None
         if plan_key in self._open:
             self.problems.add(
                 "E503", self.tree.find(where).mark, where,
                 f"the execution_plan of {step.persona_key!r} contains itself",
             )  # fmt: skip
-            return persona
+            return None
         plan_path = self._origin(step, origin, "execution_plan")
         inputs = tuple(step.input) if isinstance(step.input, dict) else None
         checker = Checker(

@@ -123,7 +123,7 @@ class _Normaliser:
     def persona(self, node: Node, key: str | None) -> Node:
         """A persona, or a task's `config`; an older form in its plan may mean the persona."""
         node = dialects.persona(node, self.here)
-        steps = node.find(("execution_plan",)) if "execution_plan" in node.entries() else node
+        steps = node.find(("execution_plan",))
         here = replace(
             self.here, tasks=tuple(_names(steps)), persona=key,
             variables=dialects.variables(steps),

@@ -7,7 +7,7 @@ import pytest
 from coterie.documents.compilation import compile_target
 from coterie.settings import load
 from dsl.compile.compiler import SourceText
-from dsl.model.conditions import CONDITION_KEYS, AllOf, ContextField
+from dsl.model.conditions import CONDITION_KEYS, AllOf, ContextField, Expression, TaskField
 from dsl.model.plan import Plan
 from dsl.normalise.dialects import AGENT_TYPES, STEP_TYPES
 from tests.support.old_forms import FOLDER, NAMES, compiled_form, compiled_text
@@ -140,3 +140,37 @@ orchestration:
     asked = steps[1].when
     assert isinstance(asked, AllOf)
     assert asked.all_of[1] == ContextField(context_field="size", operator="equals", value=1)
+
+
+def test_a_condition_of_a_plan_asks_its_steps_and_nothing_else_of_the_persona() -> None:
+    """Prompts may look like a step: here with a name, and a variable that it sets."""
+    plan = plan_of("""
+llm_config:
+  personas:
+    coder:
+      prompts: { name: review, output_variable: size }
+      execution_plan:
+        - { name: ask, type: llm_call, prompt: name, output_variable: words }
+        - name: note
+          type: set
+          values: { x: 1 }
+          when:
+            - { type: simple, field: ask.size, value: 1 }
+            - { type: simple, field: words, value: 1 }
+            - { type: simple, field: review.size, value: 1 }
+            - { type: simple, field: size, value: 1 }
+orchestration:
+  teams:
+    start: { tasks: [{ name: s, agent_type: generic_orchestrating, persona_key: coder }] }
+""")
+    steps = plan.personas["coder"].execution_plan
+    assert steps is not None
+    asked = steps[1].when
+    assert isinstance(asked, AllOf)
+    of_task, of_variable, *of_context = asked.all_of
+    assert of_task == TaskField(task="ask", output_field="size", operator="equals", value=1)
+    assert isinstance(of_variable, Expression)
+    assert of_context == [
+        ContextField(context_field="review.size", operator="equals", value=1),
+        ContextField(context_field="size", operator="equals", value=1),
+    ]

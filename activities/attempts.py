@@ -27,6 +27,8 @@ from dsl.values import Json
 Details = Callable[[], tuple[Json, ...]]
 
 _CONFIRM_TIMEOUT = timedelta(seconds=5)
+_PAUSE = 0.5
+"""Seconds between two questions to a server that does not answer."""
 
 
 class Standing(Enum):
@@ -57,6 +59,7 @@ class Attempt:
         ask: Ask,
         *,
         age: float = 0.0,
+        patience: float = 0.0,
         clock: Callable[[], float] = elapsed,
     ) -> None:
         """Begin to measure.
@@ -65,12 +68,14 @@ class Attempt:
             timeout: seconds of silence after which Temporal gives the call to another worker.
             ask: asks the server.
             age: seconds since the server handed the attempt out.
+            patience: seconds to go on asking a server that does not answer.
             clock: seconds.
         """
         self._timeout = timeout
         self._ask = ask
         self._clock = clock
         self._alive = clock() - age
+        self._patience = patience
 
     @property
     def overdue(self) -> bool:
@@ -93,10 +98,16 @@ class Attempt:
     async def confirm(self) -> None:
         """Have the server confirm that the attempt counts.
 
+        A server that is away for a while is asked again: when it is back it either lets the
+        attempt go on or has given the call away. Nothing has been done by then.
+
         Raises:
-            ApplicationError: StaleAttempt: it does not, or the server does not answer.
+            ApplicationError: StaleAttempt: it does not, or the server never answers.
         """
-        match await self._ask():
+        end = self._clock() + self._patience
+        while (standing := await self._ask()) is Standing.UNKNOWN and self._clock() < end:
+            await asyncio.sleep(_PAUSE)
+        match standing:
             case Standing.CURRENT:
                 self.beat()
             case Standing.STALE:
@@ -168,4 +179,5 @@ def attempt_of_activity(details: Details) -> Attempt | None:
             return Standing.STALE if gone else Standing.UNKNOWN
         return Standing.CURRENT
 
-    return Attempt(timeout.total_seconds(), ask, age=max(age, 0.0))
+    patience = (info.start_to_close_timeout or timeout).total_seconds()
+    return Attempt(timeout.total_seconds(), ask, age=max(age, 0.0), patience=patience)

@@ -49,8 +49,8 @@ class World:
         self.asked += 1
         return self.says[min(self.asked, len(self.says)) - 1]
 
-    def attempt(self, age: float = 0.0) -> Attempt:
-        return Attempt(TIMEOUT, self.ask, age=age, clock=lambda: self.time)
+    def attempt(self, age: float = 0.0, patience: float = 0.0) -> Attempt:
+        return Attempt(TIMEOUT, self.ask, age=age, patience=patience, clock=lambda: self.time)
 
 
 async def test_an_attempt_asks_the_server_only_when_it_was_silent_for_long() -> None:
@@ -77,6 +77,18 @@ async def test_an_attempt_that_waited_for_a_frozen_worker_is_not_begun(says: Sta
     with pytest.raises(ApplicationError) as caught:
         await world.attempt(age=20.0).check()
     assert (caught.value.type, caught.value.non_retryable) == ("StaleAttempt", False)
+
+
+@pytest.mark.parametrize("after", [Standing.CURRENT, Standing.STALE])
+async def test_a_server_that_is_away_for_a_while_decides_when_it_is_back(after: Standing) -> None:
+    world = World([Standing.UNKNOWN, after])
+    attempt = world.attempt(patience=60.0)
+    if after is Standing.CURRENT:
+        await attempt.confirm()
+    else:
+        with pytest.raises(ApplicationError, match="gave the call to another attempt"):
+            await attempt.confirm()
+    assert world.asked == 2
 
 
 async def test_work_does_not_go_on_when_the_worker_was_frozen_past_the_deadline() -> None:

@@ -104,9 +104,10 @@ class AgentActivities:
             raise to_application_error(failure, *meter.hand_on()) from None
         except UserCodeTimeout as late:
             raise ApplicationError(
-                f"task {request.task!r}: {request.agent_class} {late}", *meter.hand_on(),
+                f"task {request.task!r}: {request.agent_class} {late}",
+                *meter.hand_on(),
                 type=FailureType.TIMEOUT,
-            ) from None  # fmt: skip
+            ) from None
         except (BlobMissing, BlobsUnusable) as error:
             # what is unusable may pass, and nothing was paid yet
             raise _unusable(request, error, non_retryable=isinstance(error, BlobMissing)) from None
@@ -230,16 +231,18 @@ def _sendable(response: object, request: AgentRequest, meter: Meter) -> AgentRes
     """The response with what it cost, or a failure that says why it cannot travel."""
     where = f"task {request.task!r}"
     if not isinstance(response, AgentResponse):
-        message = f"{where}: its agent answered with a {type(response).__name__}, not an " \
-                  "AgentResponse"  # fmt: skip
+        message = (
+            f"{where}: its agent answered with a {type(response).__name__}, not an AgentResponse"
+        )
         error = AgentError(type=FailureType.AGENT_FAILED, message=message)
         return meter.billed(AgentResponse(success=False, error=error))
     response = meter.billed(response)
     try:
         size = len(response.__pydantic_serializer__.to_json(response))
     except ValueError as error:
-        return _instead(response, FailureType.AGENT_FAILED,
-                        f"{where}: its agent's answer is not JSON: {error}")  # fmt: skip
+        return _instead(
+            response, FailureType.AGENT_FAILED, f"{where}: its agent's answer is not JSON: {error}"
+        )
     if size > MAX_RESPONSE_SIZE:
         return _instead(
             response,

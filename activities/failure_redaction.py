@@ -67,9 +67,13 @@ def _clean(error: Exception, known: KnownSecrets) -> Exception:
     if same and all(known.without(str(one)) == str(one) for one in causes):
         return error
     return ApplicationError(
-        message, *details, type=error.type, non_retryable=error.non_retryable,
-        next_retry_delay=error.next_retry_delay, category=error.category,
-    )  # fmt: skip
+        message,
+        *details,
+        type=error.type,
+        non_retryable=error.non_retryable,
+        next_retry_delay=error.next_retry_delay,
+        category=error.category,
+    )
 
 
 def _clean_result(result: object, known: KnownSecrets) -> object:

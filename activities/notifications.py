@@ -85,9 +85,11 @@ class NotificationActivities:
         except NotificationFailed as error:
             wait = None if error.wait is None else min(error.wait, _MAX_WAIT)
             raise ApplicationError(
-                str(error), type="NotTold", non_retryable=not error.may_pass,
+                str(error),
+                type="NotTold",
+                non_retryable=not error.may_pass,
                 next_retry_delay=None if wait is None else timedelta(seconds=wait),
-            ) from None  # fmt: skip
+            ) from None
 
     async def _told(self, notice: Notice) -> None:
         channel = self._channels.get(notice.channel)
@@ -108,9 +110,13 @@ class NotificationActivities:
         seen = environment_of(command.env, self._environment)
         try:
             ended = await run_group(
-                command.run, cwd=self._folder, environment=seen,
-                seconds=command.timeout, output=BoundedOutput(), given=body,
-            )  # fmt: skip
+                command.run,
+                cwd=self._folder,
+                environment=seen,
+                seconds=command.timeout,
+                output=BoundedOutput(),
+                given=body,
+            )
         except NotStarted as error:
             raise NotificationFailed(
                 f"the command of {notice.channel!r} cannot be started: {error}", may_pass=False
@@ -129,8 +135,9 @@ async def _post(webhook: Webhook, notice: Notice, body: bytes) -> None:
     if webhook.url is None or webhook.missing is not None:
         raise NotificationFailed(
             f"the channel {notice.channel!r} needs the environment variable {webhook.missing}, "
-            "which is not set on this worker", may_pass=False,
-        )  # fmt: skip
+            "which is not set on this worker",
+            may_pass=False,
+        )
     import httpx2  # late: a worker without webhooks does not need it
 
     headers = {"content-type": "application/json", "user-agent": "coterie"}

@@ -28,9 +28,12 @@ def _lengths(text: str) -> list[int]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "case", nargs="?", choices=("loop", "long", "conversation"), default="loop",
+        "case",
+        nargs="?",
+        choices=("loop", "long", "conversation"),
+        default="loop",
         help="short and longer runs (default); one very long run; conversations that grow",
-    )  # fmt: skip
+    )
     parser.add_argument("--n", type=_lengths, metavar="N,N,...", help="lengths of runs")
     parser.add_argument(
         "--rounds",

@@ -81,16 +81,24 @@ async def _rows(lengths: Sequence[int], database: str | None) -> list[Json]:
         for kind, worker in (("conversation", workers["coterie"]), ("inline", workers["inline"])):
             for turns in lengths:
                 handle = await client.start_workflow(
-                    COTERIE.workflow, TeamInput(plan=plan(kind, turns)),
-                    id=f"talk-{uuid.uuid4()}", task_queue=worker.queue,
-                )  # fmt: skip
+                    COTERIE.workflow,
+                    TeamInput(plan=plan(kind, turns)),
+                    id=f"talk-{uuid.uuid4()}",
+                    task_queue=worker.queue,
+                )
                 await worker.alive_for(handle.result())
                 parts = [part async for part in histories(client, handle.id)]
                 size = sum(size for _, size in parts)
                 print(f"{kind}: {turns} turns, {size} bytes", file=sys.stderr)
-                rows.append({
-                    "system": COTERIE.name, "case": "conversation", "kind": kind, "n": turns,
-                    "histories": len(parts), "bytes": size,
-                    "bytes_per_step": round(size / turns, 1),
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "system": COTERIE.name,
+                        "case": "conversation",
+                        "kind": kind,
+                        "n": turns,
+                        "histories": len(parts),
+                        "bytes": size,
+                        "bytes_per_step": round(size / turns, 1),
+                    }
+                )
     return rows

@@ -118,13 +118,23 @@ class OutlineLoop:
         if self.bare:
             filled = loop.PROMPT.format(topic=context.topic, round=context.round)
             return Turn(
-                agent="improve", round=self.round, provider=loop.PROVIDER, model=loop.MODEL,
-                temperature=loop.TEMPERATURE, max_tokens=loop.MAX_TOKENS,
-                system=loop.SYSTEM, prompt=filled,
-            )  # fmt: skip
+                agent="improve",
+                round=self.round,
+                provider=loop.PROVIDER,
+                model=loop.MODEL,
+                temperature=loop.TEMPERATURE,
+                max_tokens=loop.MAX_TOKENS,
+                system=loop.SYSTEM,
+                prompt=filled,
+            )
         return OpenTurn(
-            agent="improve", round=self.round, provider=loop.PROVIDER, model=loop.MODEL,
-            temperature=loop.TEMPERATURE, max_tokens=loop.MAX_TOKENS,
-            system=loop.SYSTEM, prompt=loop.PROMPT,
+            agent="improve",
+            round=self.round,
+            provider=loop.PROVIDER,
+            model=loop.MODEL,
+            temperature=loop.TEMPERATURE,
+            max_tokens=loop.MAX_TOKENS,
+            system=loop.SYSTEM,
+            prompt=loop.PROMPT,
             inputs={"topic": context.topic, "round": context.round},
-        )  # fmt: skip
+        )

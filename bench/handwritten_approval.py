@@ -72,9 +72,11 @@ class DraftAndFinish:
     async def run(self, given: ApprovalInput) -> ApprovalResult:
         draft = await self._ask(1)
         self.asked = Asked(
-            id="review/sign_off#1", prompt="Is the draft good?", show=draft,
+            id="review/sign_off#1",
+            prompt="Is the draft good?",
+            show=draft,
             since=workflow.now().isoformat(),
-        )  # fmt: skip
+        )
         workflow.set_current_details(f"waits for a person: {self.asked.prompt}")
         await workflow.wait_condition(lambda: self.decision is not None)
         decision = self.decision
@@ -83,9 +85,13 @@ class DraftAndFinish:
         answer = await self._ask(2) if approved else ""
         await workflow.wait_condition(workflow.all_handlers_finished)
         return ApprovalResult(
-            approved=approved, by=decision.by, comment=decision.comment, draft=draft,
-            answer=answer, usage=self.usage,
-        )  # fmt: skip
+            approved=approved,
+            by=decision.by,
+            comment=decision.comment,
+            draft=draft,
+            answer=answer,
+            usage=self.usage,
+        )
 
     @workflow.update
     async def decide(self, decision: Decision) -> str:
@@ -106,10 +112,16 @@ class DraftAndFinish:
 
     async def _ask(self, number: int) -> str:
         turn = OpenTurn(
-            agent="improve", round=number, provider=loop.PROVIDER, model=loop.MODEL,
-            temperature=loop.TEMPERATURE, max_tokens=loop.MAX_TOKENS, system=loop.SYSTEM,
-            prompt=loop.PROMPT, inputs={"topic": self.topic, "round": number},
-        )  # fmt: skip
+            agent="improve",
+            round=number,
+            provider=loop.PROVIDER,
+            model=loop.MODEL,
+            temperature=loop.TEMPERATURE,
+            max_tokens=loop.MAX_TOKENS,
+            system=loop.SYSTEM,
+            prompt=loop.PROMPT,
+            inputs={"topic": self.topic, "round": number},
+        )
         answer: Answer = await workflow.execute_activity_method(
             Asking.ask_agent,
             turn,

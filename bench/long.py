@@ -48,15 +48,19 @@ class Long:
     def row(self) -> Json:
         """For programs."""
         return {
-            "system": self.system, "case": "long", "n": self.n, "counted": self.counted,
-            "histories": len(self.events), "most_events": max(self.events),
+            "system": self.system,
+            "case": "long",
+            "n": self.n,
+            "counted": self.counted,
+            "histories": len(self.events),
+            "most_events": max(self.events),
             "events_per_step": sum(self.events) / self.n,
             "bytes_per_step": round(self.size / self.n, 1),
             "worker_cpu_ms_per_step": round(self.cpu_seconds / self.n * 1000, 4),
             "wall_ms_per_step": round(self.wall_seconds / self.n * 1000, 4),
             "memory_mb_early": round(self.held(0.1, 0.3), 1),
             "memory_mb_late": round(self.held(0.8, 1.0), 1),
-        }  # fmt: skip
+        }
 
 
 def measured(n: int, pairs: int, database: str | None, out: Path, *, lean: bool = False) -> str:
@@ -115,9 +119,15 @@ async def _run(system: System, address: str, worker: WorkerProcess, n: int) -> L
     counted = result["model_calls" if system is COTERIE else "rounds"]
     assert isinstance(counted, int)
     return Long(
-        system.name, n, counted, tuple(events for events, _ in parts),
-        sum(size for _, size in parts), cpu, wall, tuple(memory),
-    )  # fmt: skip
+        system.name,
+        n,
+        counted,
+        tuple(events for events, _ in parts),
+        sum(size for _, size in parts),
+        cpu,
+        wall,
+        tuple(memory),
+    )
 
 
 async def _looked(worker: WorkerProcess, memory: list[float]) -> None:
@@ -130,9 +140,13 @@ def comparison(rows: Sequence[Json], baseline: System) -> Json:
     """What a step of Coterie costs of one of the baseline: the median of the pairs, and between
     which ratios all of them are."""
     told: Json = {
-        "system": COTERIE.name, "case": "long-ratio", "n": rows[0]["n"],
-        "baseline": baseline.name, "runner": baseline.runner, "sandbox": baseline.sandbox,
-    }  # fmt: skip
+        "system": COTERIE.name,
+        "case": "long-ratio",
+        "n": rows[0]["n"],
+        "baseline": baseline.name,
+        "runner": baseline.runner,
+        "sandbox": baseline.sandbox,
+    }
     for name in COMPARED:
         ours, theirs = (_of(system, name, rows) for system in (COTERIE, baseline))
         ratio = Ratio.of(ours, theirs)

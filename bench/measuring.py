@@ -45,10 +45,7 @@ class Measuring:
     """Starts runs on one server and reads what they cost."""
 
     def __init__(
-        self,
-        systems: Sequence[System],
-        address: str,
-        workers: dict[WorkerKind, WorkerProcess],
+        self, systems: Sequence[System], address: str, workers: dict[WorkerKind, WorkerProcess]
     ) -> None:
         self._systems = systems
         self._address = address
@@ -88,10 +85,7 @@ class Measuring:
         """One run to its end; its id."""
         worker = self._workers[system.worker]
         handle = await self._clients[system.name].start_workflow(
-            system.workflow,
-            system.given(n),
-            id=f"bench-{uuid.uuid4()}",
-            task_queue=worker.queue,
+            system.workflow, system.given(n), id=f"bench-{uuid.uuid4()}", task_queue=worker.queue
         )
         await worker.alive_for(handle.result())
         return handle.id
@@ -116,7 +110,11 @@ async def histories(client: Client, id: str) -> AsyncGenerator[tuple[int, int]]:
         yield info.history_length, info.history_size_bytes
         run_id = None
         if info.status == WorkflowExecutionStatus.CONTINUED_AS_NEW:
-            closing = [event async for event in handle.fetch_history_events(
-                event_filter_type=WorkflowHistoryEventFilterType.CLOSE_EVENT)]  # fmt: skip
+            closing = [
+                event
+                async for event in handle.fetch_history_events(
+                    event_filter_type=WorkflowHistoryEventFilterType.CLOSE_EVENT
+                )
+            ]
             continued = closing[-1].workflow_execution_continued_as_new_event_attributes
             run_id = continued.new_execution_run_id

@@ -63,9 +63,13 @@ def _systems() -> tuple[Waiting, Waiting]:
     given = TeamInput(plan=team.approval_plan(), context={"topic": loop.TOPIC})
     return (
         Waiting("coterie", "TeamWorkflow", data_converter, given),
-        Waiting("handwritten", "DraftAndFinish", pydantic_data_converter,
-                ApprovalInput(topic=loop.TOPIC)),
-    )  # fmt: skip
+        Waiting(
+            "handwritten",
+            "DraftAndFinish",
+            pydantic_data_converter,
+            ApprovalInput(topic=loop.TOPIC),
+        ),
+    )
 
 
 async def _all(jobs: Sequence[Callable[[], Awaitable[None]]]) -> None:
@@ -100,9 +104,12 @@ class Parking:
         await self.decided(handles)
         ended_cpu = await self._worker.cpu()
         return Sample(
-            self._system.name, runs, (parked - memory) / runs / 1024,
-            (parked_cpu - cpu) / runs * 1000, (ended_cpu - parked_cpu) / runs * 1000,
-        )  # fmt: skip
+            self._system.name,
+            runs,
+            (parked - memory) / runs / 1024,
+            (parked_cpu - cpu) / runs * 1000,
+            (ended_cpu - parked_cpu) / runs * 1000,
+        )
 
     async def parked(self, runs: int) -> list[WorkflowHandle[object, object]]:
         """Runs that wait for a person."""
@@ -111,9 +118,11 @@ class Parking:
         async def start() -> None:
             self._count += 1
             handle = await self._client.start_workflow(
-                self._system.workflow, self._system.given,
-                id=f"parked-{self._system.name}-{self._count}", task_queue=self._worker.queue,
-            )  # fmt: skip
+                self._system.workflow,
+                self._system.given,
+                id=f"parked-{self._system.name}-{self._count}",
+                task_queue=self._worker.queue,
+            )
             handles.append(handle)
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 while not await _waits(handle):  # noqa: ASYNC110  # another process makes it so
@@ -127,9 +136,11 @@ class Parking:
 
         async def decide(handle: WorkflowHandle[object, object]) -> None:
             decision = {
-                "id": REQUEST[self._system.name], "decision": "approve", "by": "ann",
+                "id": REQUEST[self._system.name],
+                "decision": "approve",
+                "by": "ann",
                 "comment": "Good.",
-            }  # fmt: skip
+            }
             await handle.execute_update("decide", decision)  # pyright: ignore[reportUnknownMemberType]
             await handle.result()
 

@@ -65,20 +65,28 @@ class Report:
         for n in self._lengths:
             for system in self._systems:
                 row: Json = {"system": system.name, "case": "loop", "n": n}
-                row.update({name: round(self._median(system, n, measure), 4)
-                            for name, measure in MEASURES.items()})  # fmt: skip
+                row.update(
+                    {
+                        name: round(self._median(system, n, measure), 4)
+                        for name, measure in MEASURES.items()
+                    }
+                )
                 yield row
         for system in self._systems:
             yield {"system": system.name, "case": "loop-growth", **self._growth(system)}
         for figure in self._figures:
             yield {
-                "system": COTERIE.name, "case": figure.case, "n": figure.n,
+                "system": COTERIE.name,
+                "case": figure.case,
+                "n": figure.n,
                 "worker_cpu_ms_per_step": round(figure.microseconds / 1000, 6),
-            }  # fmt: skip
+            }
         yield {
-            "system": COTERIE.name, "case": self._validated.case, "n": self._validated.n,
+            "system": COTERIE.name,
+            "case": self._validated.case,
+            "n": self._validated.n,
             "cpu_ms": round(self._validated.microseconds / 1000, 1),
-        }  # fmt: skip
+        }
 
     def _of(self, system: System, n: int) -> list[Sample]:
         return [one for one in self._samples if one.system == system.name and one.n == n]

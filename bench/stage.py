@@ -38,9 +38,16 @@ class WorkerProcess:
         """Start it and wait until it takes work."""
         queue = f"bench-{kind[:4]}"  # equally long: the name stands in histories
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bench.worker", kind, address, queue, str(script),
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            sys.executable,
+            "-m",
+            "bench.worker",
+            kind,
+            address,
+            queue,
+            str(script),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
         started = cls(process, queue)
         if await started._line() != "ready":
             raise RuntimeError(f"the worker of {kind} did not start")

@@ -44,16 +44,25 @@ HANDWRITTEN = System(
     "handwritten", "handwritten", "OutlineLoop", pydantic_data_converter, _loop_input, _SDK
 )
 BARE = System(
-    "handwritten-bare", "handwritten", "OutlineLoop", pydantic_data_converter,
-    lambda rounds: _loop_input(rounds, bare=True), _SDK,
-)  # fmt: skip
+    "handwritten-bare",
+    "handwritten",
+    "OutlineLoop",
+    pydantic_data_converter,
+    lambda rounds: _loop_input(rounds, bare=True),
+    _SDK,
+)
 LEAN = System(
     "handwritten-lean", "lean-handwritten", "OutlineLoop", pydantic_data_converter, _loop_input
 )
 """Run as Coterie's worker runs: it enters the sandbox for activations only."""
 UNSANDBOXED = System(
-    "coterie-unsandboxed", "unsandboxed", "TeamWorkflow", data_converter, _team_input,
-    "UnsandboxedWorkflowRunner of the SDK", "none",
-)  # fmt: skip
+    "coterie-unsandboxed",
+    "unsandboxed",
+    "TeamWorkflow",
+    data_converter,
+    _team_input,
+    "UnsandboxedWorkflowRunner of the SDK",
+    "none",
+)
 SYSTEMS = (COTERIE, HANDWRITTEN, BARE)
 """What is measured unless more is asked for."""

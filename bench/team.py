@@ -83,9 +83,11 @@ _APPROVAL = f"""{_personas("{{ run.teams_run }}")}orchestration:
 def approval_plan() -> Plan:
     """The plan of a run that drafts, waits for a person, and finishes what was approved."""
     compiled = compile_sources(
-        [SourceText("approval.yml", _APPROVAL)], CAPABILITIES, name="approval",
+        [SourceText("approval.yml", _APPROVAL)],
+        CAPABILITIES,
+        name="approval",
         schema_problem=lambda _: None,
-    )  # fmt: skip
+    )
     return compiled.plan
 
 

@@ -27,8 +27,11 @@ def _cpu(file: Path) -> float:
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     began = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        [Path(sys.executable).with_name("coterie"), "validate", file], cwd=file.parent,
-        env=environment, capture_output=True, check=True,
-    )  # fmt: skip
+        [Path(sys.executable).with_name("coterie"), "validate", file],
+        cwd=file.parent,
+        env=environment,
+        capture_output=True,
+        check=True,
+    )
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime

@@ -53,9 +53,11 @@ def add_run(parser: ArgumentParser) -> None:
 def add_model(parser: ArgumentParser) -> None:
     """The model for everyone."""
     parser.add_argument(
-        "--model", type=model_name, metavar="PROVIDER/MODEL",
+        "--model",
+        type=model_name,
+        metavar="PROVIDER/MODEL",
         help="use this model for every persona",
-    )  # fmt: skip
+    )
 
 
 def add_context(parser: ArgumentParser) -> None:
@@ -64,18 +66,26 @@ def add_context(parser: ArgumentParser) -> None:
         "--context", metavar="JSON|@FILE", help="the context: a JSON object, or a YAML file"
     )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings",
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
         help="set one value of the context; the key may be dotted, the value is JSON or text",
-    )  # fmt: skip
+    )
     parser.add_argument("--id", help="the run's id; default: a generated one")
 
 
 def add_fork(parser: ArgumentParser) -> None:
     """The other run, and what is different in it."""
     parser.add_argument(
-        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE",
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
         help="change one value of the context; the key may be dotted, the value is JSON or text",
-    )  # fmt: skip
+    )
     parser.add_argument("--id", help="the new run's id; default: a generated one")
 
 
@@ -83,9 +93,12 @@ def add_decision(parser: ArgumentParser) -> None:
     """Who decides what."""
     add_run(parser)
     parser.add_argument(
-        "request", nargs="?", type=name_given, metavar="REQUEST",
+        "request",
+        nargs="?",
+        type=name_given,
+        metavar="REQUEST",
         help="the request; may be left out when only one waits",
-    )  # fmt: skip
+    )
     parser.add_argument("--by", type=who, help="who decides; default: your login name")
     parser.add_argument("--comment", type=reason, default="", help="why")
     parser.add_argument(

@@ -135,8 +135,9 @@ def _address(env: Mapping[str, str]) -> str | None:
         return None
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
-        raise CommandError(f"COTERIE_ADDRESS is {address!r}; it reads host:port, like "
-                           "localhost:7233")  # fmt: skip
+        raise CommandError(
+            f"COTERIE_ADDRESS is {address!r}; it reads host:port, like localhost:7233"
+        )
     return address
 
 

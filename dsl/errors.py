@@ -24,18 +24,66 @@ from dsl.problem_details import Details
 from dsl.values import NodePath
 
 Code = Literal[
-    "E001", "E002", "E003", "E004", "E005",
-    "E101", "E102", "E103", "E104", "E105", "E106", "E107", "E108", "E109",
-    "E201", "E202", "E203", "E204", "E205", "E206", "E207", "E208", "E209", "E210",
-    "E211", "E212", "E213", "E214",
-    "E301", "E302", "E303",
-    "E401", "E402", "E403", "E404",
-    "E501", "E502", "E503", "E504", "E505",
-    "E601", "E602",
-    "W501", "W502", "W503", "W504", "W505", "W506", "W507", "W508", "W509",
-    "W510", "W511", "W512", "W513", "W514", "W515", "W516",
+    "E001",
+    "E002",
+    "E003",
+    "E004",
+    "E005",
+    "E101",
+    "E102",
+    "E103",
+    "E104",
+    "E105",
+    "E106",
+    "E107",
+    "E108",
+    "E109",
+    "E201",
+    "E202",
+    "E203",
+    "E204",
+    "E205",
+    "E206",
+    "E207",
+    "E208",
+    "E209",
+    "E210",
+    "E211",
+    "E212",
+    "E213",
+    "E214",
+    "E301",
+    "E302",
+    "E303",
+    "E401",
+    "E402",
+    "E403",
+    "E404",
+    "E501",
+    "E502",
+    "E503",
+    "E504",
+    "E505",
+    "E601",
+    "E602",
+    "W501",
+    "W502",
+    "W503",
+    "W504",
+    "W505",
+    "W506",
+    "W507",
+    "W508",
+    "W509",
+    "W510",
+    "W511",
+    "W512",
+    "W513",
+    "W514",
+    "W515",
+    "W516",
     "W517",
-]  # fmt: skip
+]
 """Stable codes; `docs/errors.md` has one heading for each."""
 
 Severity = Literal["error", "warning"]
@@ -70,8 +118,17 @@ class Problem:
 
 
 _PRINTED = (
-    "code", "file", "line", "column", "path", "message", "allowed", "fix", "severity", "step",
-)  # fmt: skip
+    "code",
+    "file",
+    "line",
+    "column",
+    "path",
+    "message",
+    "allowed",
+    "fix",
+    "severity",
+    "step",
+)
 
 
 class TeamError(Exception):
@@ -83,8 +140,11 @@ class InvalidDocument(TeamError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(f"{p.file}:{p.line}:{p.column}: {p.message} [{p.code}]"
-                                   for p in self.problems))  # fmt: skip
+        super().__init__(
+            "\n".join(
+                f"{p.file}:{p.line}:{p.column}: {p.message} [{p.code}]" for p in self.problems
+            )
+        )
 
 
 class InvalidPlan(TeamError):
@@ -99,10 +159,7 @@ class EvaluationLimitExceeded(TemplateFailed):
     """An evaluation needs more than its budget; `bound` names which part of it."""
 
     def __init__(
-        self,
-        message: str,
-        *,
-        bound: Literal["steps", "bytes", "integer", "depth", "format"],
+        self, message: str, *, bound: Literal["steps", "bytes", "integer", "depth", "format"]
     ) -> None:
         self.bound: Literal["steps", "bytes", "integer", "depth", "format"] = bound
         super().__init__(message)

@@ -23,10 +23,23 @@ _SHAPES = re.compile(
 """These, shorter ones, the headers that carry keys, web tokens, passwords in addresses."""
 
 _ENDINGS = (
-    "apikey", "accesskey", "secretkey", "privatekey", "authkey", "token", "password", "passwd",
-    "passphrase", "secret", "credential", "credentials", "authorization", "apikeys", "secrets",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "authkey",
+    "token",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "credential",
+    "credentials",
+    "authorization",
+    "apikeys",
+    "secrets",
     "passwords",
-)  # fmt: skip
+)
 _MISSPELT = ("apikey", "accesskey", "password", "secret", "authorization")
 
 _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*\""""

@@ -7,9 +7,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from pydantic_core import PydanticCustomError
 
 __all__ = [
-    "MAX_DURATION", "Form", "Frozen", "Json", "JsonValue", "NodePath", "Seconds", "Segment",
-    "Timeout", "misfit",
-]  # fmt: skip
+    "MAX_DURATION",
+    "Form",
+    "Frozen",
+    "Json",
+    "JsonValue",
+    "NodePath",
+    "Seconds",
+    "Segment",
+    "Timeout",
+    "misfit",
+]
 
 Json = dict[str, JsonValue]
 
@@ -34,9 +42,18 @@ class Documented(Frozen):
 
 
 Form = Literal[
-    "duration", "rate", "fair_by", "environment_variable", "package", "program", "folder",
-    "channel", "answer", "decision", "change",
-]  # fmt: skip
+    "duration",
+    "rate",
+    "fair_by",
+    "environment_variable",
+    "package",
+    "program",
+    "folder",
+    "channel",
+    "answer",
+    "decision",
+    "change",
+]
 """The forms that our own validators ask for: the types of the errors that they raise."""
 
 

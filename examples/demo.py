@@ -80,9 +80,10 @@ def tests_pass() -> bool:
     """Run the project's tests and show which fail, and how many."""
     ended = subprocess.run(TESTS, cwd=PLACE, capture_output=True, text=True, check=False)
     told = [
-        line for line in ended.stdout.splitlines()
+        line
+        for line in ended.stdout.splitlines()
         if line.startswith(("FAILED ", "ERROR ")) or " passed" in line or " failed" in line
-    ]  # fmt: skip
+    ]
     print("\n".join(told) or ended.stdout + ended.stderr)
     return ended.returncode == 0
 
@@ -90,9 +91,18 @@ def tests_pass() -> bool:
 def run_team(run_id: str, model: str | None, *, interactive: bool) -> int:
     """`coterie run` as a person would call it, in the project's folder."""
     command = [
-        sys.executable, "-m", "coterie", "run", "development", "--id", run_id,
-        "--set", f"requirement={REQUIREMENT}", "--set", "project=.",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "coterie",
+        "run",
+        "development",
+        "--id",
+        run_id,
+        "--set",
+        f"requirement={REQUIREMENT}",
+        "--set",
+        "project=.",
+    ]
     if model is not None:
         command += ["--model", model]
     if interactive:
@@ -101,8 +111,9 @@ def run_team(run_id: str, model: str | None, *, interactive: bool) -> int:
         command += ["--decisions", str(DECISIONS)]
         print(
             "There is no terminal, so nobody can be asked: the demo's script decides the approvals "
-            f"({shown(DECISIONS)}).\n", flush=True,
-        )  # fmt: skip
+            f"({shown(DECISIONS)}).\n",
+            flush=True,
+        )
     # The copy has no virtual environment: its tests run in the demo's, which has pytest.
     process = subprocess.Popen(command, cwd=PLACE, env={**os.environ, "VIRTUAL_ENV": sys.prefix})
     while True:
@@ -129,16 +140,23 @@ def next_steps(run_id: str) -> str:
     program = Path(sys.executable).with_name("coterie")
     steps = [
         ("every event of the run", ui_address(run_id) or "in the UI of your Temporal server"),
-        ("end the server that shows it",
-         f"(cd {shown(PLACE)} && {os.path.relpath(program, PLACE)} server --stop)"),
+        (
+            "end the server that shows it",
+            f"(cd {shown(PLACE)} && {os.path.relpath(program, PLACE)} server --stop)",
+        ),
         ("the team, as it is written", "config/teams/development.yml, config/personas/"),
         ("what it compiles to", f"{shown(program)} plan development"),
-        ("with a real model", 'make demo ARGS="--model anthropic/claude-sonnet-5-5", '
-                              "with ANTHROPIC_API_KEY set"),
-        ("on your own project", f"copy {shown(PLACE / 'coterie.yml')} into it, say there how its "
-                                "tests run, then in it:"),
+        (
+            "with a real model",
+            'make demo ARGS="--model anthropic/claude-sonnet-5-5", with ANTHROPIC_API_KEY set',
+        ),
+        (
+            "on your own project",
+            f"copy {shown(PLACE / 'coterie.yml')} into it, say there how its "
+            "tests run, then in it:",
+        ),
         ("", f"{program} run development --model ... --set requirement=..."),
-    ]  # fmt: skip
+    ]
     return "\n".join(f"{what:<30}{how}" for what, how in steps)
 
 

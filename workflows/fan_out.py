@@ -36,9 +36,12 @@ def fork(place: Location, track: Track, route: Route, scope: Scope) -> None:
     )
     for branch in branches:
         scope.state.tracks[_child(place.track, branch)] = Track(
-            context=track.context, team=branch, routed=track.routed, latest=dict(track.latest),
+            context=track.context,
+            team=branch,
+            routed=track.routed,
+            latest=dict(track.latest),
             branch=True,
-        )  # fmt: skip
+        )
 
 
 def _child(name: str, branch: str) -> str:
@@ -74,10 +77,11 @@ async def join(
     signal = collects.signal
     try:
         await scope.together(
-            jobs, enough=enough,
+            jobs,
+            enough=enough,
             seconds=collects.timeout if forked.left is None else forked.left,
             wake=None if signal is None else lambda: bool(state.signals.get(signal)),
-        )  # fmt: skip
+        )
     except Interrupted as interrupted:
         forked.left = interrupted.left
         raise
@@ -117,8 +121,10 @@ def _meet(name: str, track: Track, forked: Fork, children: dict[str, Track], sco
         ended: TrailCause = cause if error is None else Failed("branch_failed", error)
         place.at(branch).note(scope, "step", ended, status=child.end)
         if child.arrived not in (None, forked.concentrator):
-            raise InvalidPlan(f"the branch {branch!r} came to {child.arrived!r}, where nobody "
-                              f"waits: its fan-out meets at {forked.concentrator!r}")  # fmt: skip
+            raise InvalidPlan(
+                f"the branch {branch!r} came to {child.arrived!r}, where nobody "
+                f"waits: its fan-out meets at {forked.concentrator!r}"
+            )
         del scope.state.tracks[_child(name, branch)]
     _forget(name, children, scope)
     updates = _updates(forked, children)
@@ -224,8 +230,11 @@ def _writers(written: Mapping[str, Mapping[str, JsonValue]]) -> dict[str, set[st
 def gathered(collects: Collect, track: Track) -> dict[str, JsonValue]:
     """The variables of a concentrator: `branches`, and `aggregate` of their data."""
     branches = track.gathered or {}
-    data = [entry["data"] for entry in branches.values()
-            if isinstance(entry, dict) and entry["status"] == "done"]  # fmt: skip
+    data = [
+        entry["data"]
+        for entry in branches.values()
+        if isinstance(entry, dict) and entry["status"] == "done"
+    ]
     variables: dict[str, JsonValue] = {"branches": dict(branches)}
     match collects.aggregate:
         case "merge_dict":

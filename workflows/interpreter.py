@@ -129,12 +129,14 @@ class TeamInterpreter:
         failed = failed_task(team, frame.tasks)
         _leave(team, track, route, frame, failed)
         place.note(
-            scope, "route", route.cause,
+            scope,
+            "route",
+            route.cause,
             status="success" if failed is None else "failure",
             next_team=_told(route.next_team),
             updated=tuple(route.updates),
             fingerprint=_SORTED.encode(route.updates) if route.updates else "",
-        )  # fmt: skip
+        )
         scope.state.forget(place.frame_path)
         track.visit = 0
         if isinstance(route.next_team, tuple):
@@ -187,8 +189,10 @@ def _team(plan: Plan, team_id: str) -> Team:
 def _persona(plan: Plan, step: AgentStep) -> Persona:
     persona = plan.personas.get(step.persona_key or "")
     if persona is None:
-        raise InvalidPlan(f"step {step.name!r} names the persona {step.persona_key!r}, which the "
-                          "plan does not have")  # fmt: skip
+        raise InvalidPlan(
+            f"step {step.name!r} names the persona {step.persona_key!r}, which the "
+            "plan does not have"
+        )
     return persona
 
 
@@ -213,9 +217,12 @@ def _leave(
     track.latest[team.id] = frame.tasks
     name, outcome = failed or (None, None)
     track.routed = Routed(
-        reason=route.reason, cause=route.cause, from_team=team.id,
-        error=outcome.error if outcome else None, failed_task=name,
-    )  # fmt: skip
+        reason=route.reason,
+        cause=route.cause,
+        from_team=team.id,
+        error=outcome.error if outcome else None,
+        failed_task=name,
+    )
     track.team = None if isinstance(route.next_team, tuple) else route.next_team
     track.gathered = None
 

@@ -100,9 +100,9 @@ async def _run_step(
             block.began = scope.time()
             block.tokens, block.of_others = state.tokens, 0
         if step.on_failure == "ask":
-            outcome = await accepted(step, place, scope, partial(
-                _tried, step, place, scope, interpreter
-            ))  # fmt: skip
+            outcome = await accepted(
+                step, place, scope, partial(_tried, step, place, scope, interpreter)
+            )
         else:
             outcome = await _tried(step, place, scope, interpreter)
         if state.skips and key in state.skips:  # it ended before it heard of that

@@ -67,9 +67,11 @@ def _detail(result: TeamResult) -> Json:
     if isinstance(encoded(result), str):
         error = result.error
         update: dict[str, object] = {
-            "context": {}, "output": {}, "because": _readable(result.because),
+            "context": {},
+            "output": {},
+            "because": _readable(result.because),
             "error": error and Failure(type=error.type, message=_readable(error.message)),
-        }  # fmt: skip
+        }
         result = result.model_copy(update=update)
     return result.model_dump(mode="json", exclude_defaults=True)
 
@@ -214,9 +216,11 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         refusal = encoded(result)
         if isinstance(refusal, str):
             raise ApplicationError(
-                f"the run is done, and its result cannot be given: {refusal}", _detail(result),
-                type="ResultTooLarge", non_retryable=True,
-            )  # fmt: skip
+                f"the run is done, and its result cannot be given: {refusal}",
+                _detail(result),
+                type="ResultTooLarge",
+                non_retryable=True,
+            )
         return result
 
     async def _result(self, plan: Plan, scope: DurableScope) -> TeamResult:

@@ -12,13 +12,7 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 
 from activities.changes.file_edits import Edit
-from activities.changes.journal import (
-    AppliedChange,
-    Backup,
-    Journal,
-    begin,
-    digest_of,
-)
+from activities.changes.journal import AppliedChange, Backup, Journal, begin, digest_of
 from activities.os_errors import reason_of
 from activities.workspace.project_files import (
     NotRegular,
@@ -67,9 +61,13 @@ def finish(workspace: Workspace, backup: Backup) -> Backup:
                 remove_file(workspace.root, file.path)
             else:
                 replace_file(
-                    workspace.root, file.path, backup.new(file).read_bytes(), _draft(backup),
-                    mode=file.mode_before, executable=file.executable,
-                )  # fmt: skip
+                    workspace.root,
+                    file.path,
+                    backup.new(file).read_bytes(),
+                    _draft(backup),
+                    mode=file.mode_before,
+                    executable=file.executable,
+                )
         except OSError as error:
             raise OSError(error.errno, error.strerror, file.path) from error
     done = Backup(backup.directory, backup.journal.model_copy(update={"state": "done"}))
@@ -93,9 +91,12 @@ def undo(workspace: Workspace, backup: Backup) -> None:
                 remove_file(workspace.root, file.path)
             elif _state(workspace, file.path) != file.before or file.before == file.after:
                 replace_file(
-                    workspace.root, file.path, backup.old(file).read_bytes(), _draft(backup),
+                    workspace.root,
+                    file.path,
+                    backup.old(file).read_bytes(),
+                    _draft(backup),
                     mode=file.mode_before,
-                )  # fmt: skip
+                )
     except OSError as error:
         raise SkillFailure(
             f"the originals cannot be put back, {reason_of(error)}: they are kept in "

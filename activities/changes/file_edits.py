@@ -89,8 +89,15 @@ def _create(change: Change, path: Path, before: bytes | None) -> Edit:
     after = content.encode()
     if before is not None and before != after:
         raise DiffProblem("the file to create exists with other content; modify it instead")
-    return Edit(change.file_path, path, "create", before, after, executable,
-                added=0 if before is not None else len(content.splitlines()))  # fmt: skip
+    return Edit(
+        change.file_path,
+        path,
+        "create",
+        before,
+        after,
+        executable,
+        added=0 if before is not None else len(content.splitlines()),
+    )
 
 
 def _modify(change: Change, path: Path, before: bytes | None) -> Edit:
@@ -105,9 +112,18 @@ def _modify(change: Change, path: Path, before: bytes | None) -> Edit:
         what = "creates" if diff.header.creates else "deletes"
         raise DiffProblem(f"the type is modify, but the diff's header {what} the file")
     patched = _patched(before, diff)
-    return Edit(change.file_path, path, "modify", before, patched.text.encode(),
-                diff.header.executable, patched.added, patched.removed,
-                patched.hunks_applied, patched.hunks_present)  # fmt: skip
+    return Edit(
+        change.file_path,
+        path,
+        "modify",
+        before,
+        patched.text.encode(),
+        diff.header.executable,
+        patched.added,
+        patched.removed,
+        patched.hunks_applied,
+        patched.hunks_present,
+    )
 
 
 def _delete(change: Change, path: Path, before: bytes | None) -> Edit:

@@ -15,15 +15,44 @@ from functools import cache
 from pathlib import Path
 
 _SYSTEM = (
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
     "/run/current-system/sw",
-)  # fmt: skip
+)
 _SETTINGS = (
-    "alternatives", "ca-certificates", "debian_version", "fonts", "gai.conf", "group", "host.conf",
-    "hosts", "java", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "locale.conf",
-    "mime.types", "nsswitch.conf", "os-release", "passwd", "pki/ca-trust", "pki/tls/certs",
-    "protocols", "resolv.conf", "services", "ssl/certs", "ssl/openssl.cnf", "timezone",
-)  # fmt: skip
+    "alternatives",
+    "ca-certificates",
+    "debian_version",
+    "fonts",
+    "gai.conf",
+    "group",
+    "host.conf",
+    "hosts",
+    "java",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "locale.conf",
+    "mime.types",
+    "nsswitch.conf",
+    "os-release",
+    "passwd",
+    "pki/ca-trust",
+    "pki/tls/certs",
+    "protocols",
+    "resolv.conf",
+    "services",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "timezone",
+)
 """Of /etc; none of these holds a secret."""
 _TEMPORARY = 1 << 30
 _SHARED_MEMORY = 256 << 20
@@ -176,9 +205,13 @@ def _problem(tried: Bubblewrap) -> str | None:
         try:
             ended = subprocess.run(
                 tried.wrapped(["/bin/sh", "-c", "test ! -w kept && echo works"], view),
-                env={}, text=True, capture_output=True, stdin=subprocess.DEVNULL,
-                timeout=_TRIAL_TIMEOUT, check=False,
-            )  # fmt: skip
+                env={},
+                text=True,
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=_TRIAL_TIMEOUT,
+                check=False,
+            )
         except (OSError, subprocess.SubprocessError) as error:
             return str(error)
     if ended.stdout.strip() == "works":

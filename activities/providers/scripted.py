@@ -176,8 +176,9 @@ def _call(label: str) -> _Call:
     team, _, task = name.partition("/")
     visit, _, reask = numbers.partition(".")
     if not (team and task and visit.isdecimal() and reask.isdecimal()):
-        raise _refused(f"a scripted answer is chosen by a label like team/task#1.0, not by "
-                       f"{label!r}")  # fmt: skip
+        raise _refused(
+            f"a scripted answer is chosen by a label like team/task#1.0, not by {label!r}"
+        )
     return _Call(team, task, int(visit), int(reask))
 
 

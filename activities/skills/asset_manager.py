@@ -115,9 +115,12 @@ def _nothing_new(change: AppliedChange) -> dict[str, JsonValue]:
     """What is told otherwise of a change that an earlier call made."""
     hunks = change.hunks_applied + change.hunks_already_present
     return {
-        "status": "already_applied", "added": 0, "removed": 0,
-        "hunks_applied": 0, "hunks_already_present": hunks,
-    }  # fmt: skip
+        "status": "already_applied",
+        "added": 0,
+        "removed": 0,
+        "hunks_applied": 0,
+        "hunks_already_present": hunks,
+    }
 
 
 def _report(edit: Edit) -> AppliedChange:

@@ -58,9 +58,11 @@ async def initialize(value: IteratorInput, context: SkillContext) -> list[Change
     problems = [
         *found.problems,
         *_unusable(found.changes),
-        *(f"{path} has more than one change; give one with all its hunks"
-          for path in repeated(changes)),
-    ]  # fmt: skip
+        *(
+            f"{path} has more than one change; give one with all its hunks"
+            for path in repeated(changes)
+        ),
+    ]
     if problems:
         raise SkillFailure(f"the answer cannot be used: {'; '.join(problems)}")
     _refuse_outside(found.changes, context)

@@ -57,9 +57,11 @@ class SkillActivities:
             ) from None
         except SkillFailure as failure:
             raise ApplicationError(
-                str(failure), *meter.hand_on(), type=FailureType.SKILL_FAILED,
+                str(failure),
+                *meter.hand_on(),
+                type=FailureType.SKILL_FAILED,
                 non_retryable=not failure.may_pass,
-            ) from None  # fmt: skip
+            ) from None
         except OSError as error:
             raise ApplicationError(
                 f"{request.skill} met an error of the system: {self._told(error)}",

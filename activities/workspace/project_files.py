@@ -97,9 +97,14 @@ def status_of(root: Path, relative: str) -> os.stat_result | None:
 
 
 def replace_file(
-    root: Path, relative: str, content: bytes, draft: str, *,
-    mode: int | None = None, executable: bool | None = None,
-) -> None:  # fmt: skip
+    root: Path,
+    relative: str,
+    content: bytes,
+    draft: str,
+    *,
+    mode: int | None = None,
+    executable: bool | None = None,
+) -> None:
     """Put a file in its place at once, and wait until the disk has it.
 
     Args:

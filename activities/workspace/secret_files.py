@@ -4,12 +4,39 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 _NAMES = (
-    ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore",
-    "*.kdbx", "*.ppk", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc",
-    ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", ".vault-token",
-    "credentials", "credentials.json", "service-account*.json", "secrets.*", ".secrets",
-    "kubeconfig", "*.tfstate", "*.tfvars",
-)  # fmt: skip
+    ".env",
+    ".env.*",
+    "*.env",
+    ".envrc",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.ppk",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".htpasswd",
+    ".vault-token",
+    "credentials",
+    "credentials.json",
+    "service-account*.json",
+    "secrets.*",
+    ".secrets",
+    "kubeconfig",
+    "*.tfstate",
+    "*.tfvars",
+)
 _HARMLESS = ("*.example", "*.sample", "*.template", "*.dist", "*.pub", "*.py", "*.md")
 """Templates, public keys, code."""
 _FOLDERS = (".ssh", ".gnupg", ".aws", ".kube", ".docker")

@@ -192,10 +192,13 @@ class Decider:
                 return
         await self._decide(
             DecideInput(
-                id=request.id, decision="approve" if approved else "reject", by=by,
-                comment=comment, digest=request.digest or None,
+                id=request.id,
+                decision="approve" if approved else "reject",
+                by=by,
+                comment=comment,
+                digest=request.digest or None,
             )
-        )  # fmt: skip
+        )
 
     async def _ask_about_failure(self, request: Pending, by: str) -> bool:
         """Ask what becomes of a failed task; whether there was an answer."""

@@ -128,9 +128,13 @@ class LiveView:
 
     def _started(self) -> Live:
         live = Live(
-            console=self._console, get_renderable=self.drawn, refresh_per_second=8,
-            transient=True, redirect_stdout=False, redirect_stderr=False,
-        )  # fmt: skip
+            console=self._console,
+            get_renderable=self.drawn,
+            refresh_per_second=8,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
         live.start()
         return live
 
@@ -143,8 +147,9 @@ class LiveView:
         head.append(f"  {duration(time.monotonic() - self._began)}")
         head.append(f"  visit {status.teams_run} of {status.max_total_teams}", "dim")
         tokens = status.usage.input_tokens + status.usage.output_tokens
-        head.append(f"  {counted(status.model_calls, 'model call')}, "
-                    f"{counted(tokens, 'token')}", "dim")  # fmt: skip
+        head.append(
+            f"  {counted(status.model_calls, 'model call')}, {counted(tokens, 'token')}", "dim"
+        )
         if status.model_calls:
             head.append(f", {money_text(status.cost, unpriced=status.unpriced)}", "dim")
         return head
@@ -156,9 +161,10 @@ class LiveView:
         stands = self._status.state != "running"
         doing = self._status.doing
         inner = [
-            one for one in doing
+            one
+            for one in doing
             if not any(other.step.startswith(f"{one.step}/") for other in doing)
-        ]  # fmt: skip
+        ]
         for number, one in enumerate(inner):
             passed = (now - datetime.fromisoformat(one.since)).total_seconds()
             row = Table.grid(padding=(0, 1))
@@ -190,8 +196,9 @@ class LiveView:
         lines = panel_lines(self._run, request, inside, self._workspace)
         body = Text("\n").join(map(_text, lines))
         title = Text(f" {one_line(request.id)} ", "bold yellow")
-        return Panel(body, title=title, title_align="left", border_style="yellow",
-                     width=self._width)  # fmt: skip
+        return Panel(
+            body, title=title, title_align="left", border_style="yellow", width=self._width
+        )
 
 
 def _text(line: ProgressLine) -> Text:

@@ -57,8 +57,13 @@ async def serve_and_watch(
         try:
             return await _serve_at(
                 await open_connection(settings, start=True),
-                settings, record, begin, written, interactive=interactive, verbose=verbose,
-            )  # fmt: skip
+                settings,
+                record,
+                begin,
+                written,
+                interactive=interactive,
+                verbose=verbose,
+            )
         except ServerMoved as moved:
             note(f"{moved}; the run goes on there")
             begin = None
@@ -75,9 +80,13 @@ async def _serve_at(
     verbose: bool,
 ) -> ExitCode:
     async with working(
-        connection.client, settings, record.trusted,
-        task_queue=record.task_queue, grace=_GRACE, sticky=_STICKY,
-    ):  # fmt: skip
+        connection.client,
+        settings,
+        record.trusted,
+        task_queue=record.task_queue,
+        grace=_GRACE,
+        sticky=_STICKY,
+    ):
         run = await _begun(settings, connection, record, begin)
         _announce(run, connection)
         view = _view(run, settings, record, interactive=interactive, verbose=verbose)
@@ -87,8 +96,10 @@ async def _serve_at(
             end = await _watched(watch, view, connection.embedded)
         except asyncio.CancelledError:
             view.close()
-            note(f"\nfinishing calls in progress, {_GRACE.seconds} s at most; Ctrl-C again to end "
-                 "at once")  # fmt: skip
+            note(
+                f"\nfinishing calls in progress, {_GRACE.seconds} s at most; Ctrl-C again to end "
+                "at once"
+            )
             raise
         except ServerMoved:
             raise
@@ -104,10 +115,7 @@ async def _serve_at(
 
 
 async def _begun(
-    settings: Settings,
-    connection: Connection,
-    record: RunRecord,
-    begin: tuple[Plan, Json] | None,
+    settings: Settings, connection: Connection, record: RunRecord, begin: tuple[Plan, Json] | None
 ) -> Run:
     if begin is None:
         run = Run(connection.client, record.id)

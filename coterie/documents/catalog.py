@@ -104,8 +104,12 @@ class Catalog:
         files = sorted(_yaml_files(self._settings.cwd / target))
         documents = [file for file in files if not is_test(file) and _is_document(file)]
         if not documents:
-            raise _unreadable(target, "is a folder without a document", "name another folder",
-                              ".yml and .yaml files with the key `orchestration`")  # fmt: skip
+            raise _unreadable(
+                target,
+                "is a folder without a document",
+                "name another folder",
+                ".yml and .yaml files with the key `orchestration`",
+            )
         located = [Located(file.stem, file, _root_of(file)) for file in documents]
         return located, len(files) - len(documents)
 
@@ -206,8 +210,11 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
     """Every YAML file below a folder, without hidden files and folders."""
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (Path(here, name) for name in names
-                    if name.endswith(_SUFFIXES) and not name.startswith("."))  # fmt: skip
+        yield from (
+            Path(here, name)
+            for name in names
+            if name.endswith(_SUFFIXES) and not name.startswith(".")
+        )
 
 
 def _is_document(file: Path) -> bool:

@@ -80,13 +80,17 @@ def _own_providers(
         sources = catalog.sources(located)
         document, tree = _sections(sources)
     except InvalidDocument as error:
-        note(f"{located.name} cannot be served: {error.problems[0].message} "
-             f"(coterie validate {located.file})")  # fmt: skip
+        note(
+            f"{located.name} cannot be served: {error.problems[0].message} "
+            f"(coterie validate {located.file})"
+        )
         return {}
     file = shown(located.file, settings)
     if any(source.file == file and _says_worker(source) for source in sources):
-        note(f"{file} has a `worker` section, which counts for `coterie run` alone; what this "
-             f"worker may touch stands in {OVERRIDE_FILE}")  # fmt: skip
+        note(
+            f"{file} has a `worker` section, which counts for `coterie run` alone; what this "
+            f"worker may touch stands in {OVERRIDE_FILE}"
+        )
     return absolute_providers(dict(document.llm_config.providers), tree, settings)
 
 

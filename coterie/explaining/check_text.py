@@ -20,10 +20,14 @@ def inputs_text(inputs: Sequence[Input], needs: Collection[str] = ()) -> str:
     if not inputs:
         return "inputs: none; no team reads anything of the context that no team sets"
     rows = [
-        (one.path, _how_needed(one, needs), f"{one.mark.file}:{one.mark.line}",
-         f"read first by {one.place}")
+        (
+            one.path,
+            _how_needed(one, needs),
+            f"{one.mark.file}:{one.mark.line}",
+            f"read first by {one.place}",
+        )
         for one in inputs
-    ]  # fmt: skip
+    ]
     return text_of(["inputs, given with --context or --set", *_table(rows)])
 
 

@@ -24,10 +24,15 @@ _BOUNDS = {
     "Retry.interval": "before the next attempt",
     "LoopStep.max_iterations": "rounds",
     "LoopStep.concurrency": "rounds at once",
-    **{f"{model}.{key}": bounds for model in ("ApprovalStep", "Consent", "AskTerms")
-       for key, bounds in (("deadline", "for a person to decide"),
-                           ("quorum", "people who have to approve"),
-                           ("remind_every", "between reminders while nobody decides"))},
+    **{
+        f"{model}.{key}": bounds
+        for model in ("ApprovalStep", "Consent", "AskTerms")
+        for key, bounds in (
+            ("deadline", "for a person to decide"),
+            ("quorum", "people who have to approve"),
+            ("remind_every", "between reminders while nobody decides"),
+        )
+    },
     "Escalation.after": "from when others may decide too",
     "Escalation.to": "who may decide too from then on",
     "WaitStep.deadline": "for the signal to come",
@@ -41,11 +46,17 @@ _BOUNDS = {
     "RateLimitPolicy.requests_per_second": "model calls in a second, over all workers",
     "RateLimitPolicy.requests_per_minute": "model calls in a minute, over all workers",
     "RateLimitPolicy.requests_per_minute_per_key": "of them for one, as `fair_by` says",
-    **{f"{model}.{key}": bounds for model in ("CountBudget", "MoneyBudget", "TimeBudget")
-       for key, bounds in (("limit", ""), ("on_exceeded", "when it is used up"),
-                           ("warn_at", "share of it from which people are told"),
-                           ("next_team", "team that goes on then"))},
-}  # fmt: skip
+    **{
+        f"{model}.{key}": bounds
+        for model in ("CountBudget", "MoneyBudget", "TimeBudget")
+        for key, bounds in (
+            ("limit", ""),
+            ("on_exceeded", "when it is used up"),
+            ("warn_at", "share of it from which people are told"),
+            ("next_team", "team that goes on then"),
+        )
+    },
+}
 """The fields of the language that bound something, and what they bound."""
 _BUDGETS = {
     "tokens": "tokens of all models, in and out",

@@ -171,8 +171,9 @@ def _cut(text: str, most: int) -> str:
 def _block(title: str, rows: Sequence[Row]) -> str:
     """A title and its rows, in columns."""
     columns = max((len(row) for row in rows), default=0)
-    widths = [max((len(row[at]) for row in rows if at < len(row)), default=0)
-              for at in range(columns)]  # fmt: skip
+    widths = [
+        max((len(row[at]) for row in rows if at < len(row)), default=0) for at in range(columns)
+    ]
     lines = (
         "  ".join(f"{cell:<{widths[at]}}" for at, cell in enumerate(row)).rstrip() for row in rows
     )

@@ -9,12 +9,18 @@ from coterie.graph.taken_path import Mark, Standing, Walk, with_redirects
 from coterie.graph.tasks import TaskLine
 
 _MARKS: dict[Mark, str] = {
-    "success": "✓", "failure": "✗", "skipped": "-", "doing": "…", "waiting": "?",
-}  # fmt: skip
+    "success": "✓",
+    "failure": "✗",
+    "skipped": "-",
+    "doing": "…",
+    "waiting": "?",
+}
 _STANDING: dict[Standing, str] = {
-    "now": "now here", "waiting": "waits for a person",
-    "failed": "failed here", "stopped": "stopped here",
-}  # fmt: skip
+    "now": "now here",
+    "waiting": "waits for a person",
+    "failed": "failed here",
+    "stopped": "stopped here",
+}
 _CLASSES = {
     "visited": "stroke:#1f5fd1,stroke-width:3px",
     "unvisited": "opacity:0.5",
@@ -148,9 +154,16 @@ def _names(picture: Picture) -> dict[str, str]:
 
 
 _ESCAPES = {
-    "#": "#35;", "&": "#amp;", "<": "#lt;", ">": "#gt;", '"': "#quot;", "`": "#96;",
-    "\\": "#92;", "\n": " ", "\r": " ",
-}  # fmt: skip
+    "#": "#35;",
+    "&": "#amp;",
+    "<": "#lt;",
+    ">": "#gt;",
+    '"': "#quot;",
+    "`": "#96;",
+    "\\": "#92;",
+    "\n": " ",
+    "\r": " ",
+}
 
 
 def escaped(text: str) -> str:

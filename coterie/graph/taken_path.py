@@ -16,9 +16,12 @@ Standing = Literal["now", "waiting", "failed", "stopped"]
 _ROUND = re.compile(r"/\d+(?=/)")
 """The number of a round in the path of a step, where rounds run at once."""
 _MARKS: dict[str, Mark] = {
-    "success": "success", "failure": "failure", "skipped": "skipped",
-    "approved": "success", "rejected": "failure",
-}  # fmt: skip
+    "success": "success",
+    "failure": "failure",
+    "skipped": "skipped",
+    "approved": "success",
+    "rejected": "failure",
+}
 _STRANDED = ("TeamFailed", "NoRoute")
 _BRANCH_ENDS: dict[str, Standing] = {"failed": "failed", "cancelled": "stopped"}
 

@@ -21,9 +21,11 @@ async def step_calls(
     visit = int(number) if hash_ and path == place else None
     await run.describe()
     calls = [
-        call async for history in links(client, run.id) for call in recorded_calls(history)
+        call
+        async for history in links(client, run.id)
+        for call in recorded_calls(history)
         if call.path == path or call.path.startswith(f"{path}/")
-    ]  # fmt: skip
+    ]
     with suppress(CommandError):  # another version ran it: calls say which visit they were of
         in_visits(calls, (await traced(settings, run.id)).trail)
     return [call for call in calls if visit in (None, call.visit)]

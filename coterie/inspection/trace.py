@@ -106,6 +106,8 @@ def _left(visit: Visit, at: str, became: str) -> Visit:
 def _continued(before: Visit, after: Visit) -> Visit:
     """One visit of two parts of the run, which continued as new in its middle."""
     return replace(
-        after, began=before.began, came_because=before.came_because,
+        after,
+        began=before.began,
+        came_because=before.came_because,
         happened=(*before.happened, *after.happened),
-    )  # fmt: skip
+    )

@@ -26,13 +26,17 @@ def call_data(call: RecordedCall) -> Json:
     """The same of one call, for programs: its request and its answer as the history has them."""
     request, answer = call.request, call.answer
     told: Json = {
-        "id": call.id, "step": call.path, "visit": call.visit,
+        "id": call.id,
+        "step": call.path,
+        "visit": call.visit,
         "kind": "model turn" if isinstance(request, AgentRequest) else "skill",
-        "attempts": call.attempts, "waited": round(call.waited, 3),
-        "earlier_error": call.earlier_error or None, "error": call.error or None,
+        "attempts": call.attempts,
+        "waited": round(call.waited, 3),
+        "earlier_error": call.earlier_error or None,
+        "error": call.error or None,
         "request": request.model_dump(mode="json", exclude_defaults=True),
         "answer": None if answer is None else answer.model_dump(mode="json", exclude_defaults=True),
-    }  # fmt: skip
+    }
     if isinstance(request, AgentRequest):
         system, prompt = filled_prompts(request)
         told |= {"system": system, "prompt": prompt}

@@ -17,9 +17,12 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
     so_far = "" if over else " so far"
     lines = [f"{run}: {money_text(total.cost, unpriced=bool(total.unpriced))}{so_far}"]
     tables = {
-        "team": report.teams, "task": report.tasks, "persona": report.personas,
-        "model": report.models, "tool": report.tools,
-    }  # fmt: skip
+        "team": report.teams,
+        "task": report.tasks,
+        "persona": report.personas,
+        "model": report.models,
+        "tool": report.tools,
+    }
     table: list[tuple[str, ...]] = [_HEAD]
     for kind, rows in tables.items():
         if rows:
@@ -58,9 +61,11 @@ def budget_lines(budgets: Iterable[BudgetUse]) -> Iterator[str]:
 
 
 _STATES = {
-    "open": "", "warned": ", nearly used up", "used_up": ", used up",
+    "open": "",
+    "warned": ", nearly used up",
+    "used_up": ", used up",
     "not_held": ", NOT HELD",
-}  # fmt: skip
+}
 
 
 def _cells(row: CostRow) -> tuple[str, ...]:

@@ -12,8 +12,11 @@ from dsl.visible import one_line
 
 MARKS: dict[RowState, str] = {"running": "•", "success": "✓", "failure": "✗", "skipped": "-"}
 STYLES: dict[RowState, str] = {
-    "running": "cyan", "success": "green", "failure": "red", "skipped": "dim",
-}  # fmt: skip
+    "running": "cyan",
+    "success": "green",
+    "failure": "red",
+    "skipped": "dim",
+}
 _TIME, _TOKENS, _MONEY = 12, 10, 9
 _MIN_NAME_WIDTH = 16
 _MAX_NAME_WIDTH = 64
@@ -109,9 +112,14 @@ def _reasons(visit: VisitRow, width: int) -> Iterator[ProgressLine]:
 
 
 def _line(
-    state: RowState, depth: int, name: str, seconds: float | None, tokens: int,
-    money: float | None, width: int,
-) -> ProgressLine:  # fmt: skip
+    state: RowState,
+    depth: int,
+    name: str,
+    seconds: float | None,
+    tokens: int,
+    money: float | None,
+    width: int,
+) -> ProgressLine:
     shown = f"{'  ' * depth}{MARKS[state]} {one_line(name)}"
     time = "" if seconds is None else duration(seconds)
     spent = "" if money is None else f"{money:,.4f}"

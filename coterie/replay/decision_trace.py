@@ -96,9 +96,14 @@ class DecisionObserver:
         for name, track in state.tracks.items():
             frame = state.frames.get(f"{name}:{track.team}#{track.visit}")
             self._before[name] = _Before(
-                track, frame, track.team or "", track.visit, track.context, track.routed,
+                track,
+                frame,
+                track.team or "",
+                track.visit,
+                track.context,
+                track.routed,
                 dict(track.latest),
-            )  # fmt: skip
+            )
 
     def note(self, state: RunState, noted: Noted) -> None:
         """Take down an entry, with what was looked at for it."""
@@ -161,9 +166,12 @@ class DecisionObserver:
         team = plan.teams.get(entry.team)
         so_far = self.visits.get((entry.team, entry.visit)) or Visit(entry.team, entry.visit)
         visit = replace(
-            so_far, ended=entry.at, status=entry.status,
-            because=entry.because, next_team=entry.next_team,
-        )  # fmt: skip
+            so_far,
+            ended=entry.at,
+            status=entry.status,
+            because=entry.because,
+            next_team=entry.next_team,
+        )
         if name is not None and before is not None and team is not None:
             track, frame = state.tracks[name], state.frames[_frame_key(name, entry)]
             moved = entry.status in ("success", "failure")
@@ -253,12 +261,21 @@ def _facts(
 ) -> Facts:
     """What the team's rules see (as `Place.facts` has it)."""
     return Facts(
-        context=before.context, tasks=frame.tasks, teams=before.latest,
-        run={"id": run, "plan": plan.name, "team": team, "visit": visit,
-             "teams_run": state.teams_run},
-        routing=before.routed.seen(), variables=frame.variables, input=frame.input,
+        context=before.context,
+        tasks=frame.tasks,
+        teams=before.latest,
+        run={
+            "id": run,
+            "plan": plan.name,
+            "team": team,
+            "visit": visit,
+            "teams_run": state.teams_run,
+        },
+        routing=before.routed.seen(),
+        variables=frame.variables,
+        input=frame.input,
         budget=plan.evaluation,
-    )  # fmt: skip
+    )
 
 
 def _with_rules(visit: Visit, team: Team, facts: Facts) -> Visit:

@@ -46,9 +46,14 @@ class WorldEffect:
 
 
 def call(
-    id: str, activity: str, queue: str | None, given: JsonValue, timeout: timedelta,
-    retry: RetryPolicy, summary: str,
-) -> WorldEffect:  # fmt: skip
+    id: str,
+    activity: str,
+    queue: str | None,
+    given: JsonValue,
+    timeout: timedelta,
+    retry: RetryPolicy,
+    summary: str,
+) -> WorldEffect:
     """A call of the world; `queue` is None for the run's own."""
     if activity == NOTIFY and isinstance(given, dict):
         given = {key: value for key, value in given.items() if key != "text"}  # words for people

@@ -129,6 +129,11 @@ class _Onlooker(ReplayObserver):
         if not is_the_last(act) or run is None or witness is None or run.plan is None:
             return
         self.seen = Rebuilt(
-            run.plan, tuple(witness.trail), run.status(), witness.visits, run.cost(),
-            _requests(run.state), tuple(self._heard),
-        )  # fmt: skip
+            run.plan,
+            tuple(witness.trail),
+            run.status(),
+            witness.visits,
+            run.cost(),
+            _requests(run.state),
+            tuple(self._heard),
+        )

@@ -29,10 +29,14 @@ def _deed(event: HistoryEvent, own_queue: str, accepted: dict[int, str]) -> Worl
             it = event.activity_task_scheduled_event_attributes
             queue = it.task_queue.name
             return deeds.call(
-                it.activity_id, it.activity_type.name, None if queue == own_queue else queue,
-                one(it.input.payloads), it.start_to_close_timeout.ToTimedelta(),
-                it.retry_policy, _summary(event),
-            )  # fmt: skip
+                it.activity_id,
+                it.activity_type.name,
+                None if queue == own_queue else queue,
+                one(it.input.payloads),
+                it.start_to_close_timeout.ToTimedelta(),
+                it.retry_policy,
+                _summary(event),
+            )
         case EventType.EVENT_TYPE_TIMER_STARTED:
             it = event.timer_started_event_attributes
             runs = it.start_to_fire_timeout.ToTimedelta()

@@ -18,10 +18,14 @@ def asked(command: WorkflowCommand, own_queue: str) -> WorldEffect | None:
         case "schedule_activity":
             it = command.schedule_activity
             return deeds.call(
-                it.activity_id, it.activity_type, None if it.task_queue == own_queue else
-                it.task_queue, one(it.arguments),
-                it.start_to_close_timeout.ToTimedelta(), it.retry_policy, summary,
-            )  # fmt: skip
+                it.activity_id,
+                it.activity_type,
+                None if it.task_queue == own_queue else it.task_queue,
+                one(it.arguments),
+                it.start_to_close_timeout.ToTimedelta(),
+                it.retry_policy,
+                summary,
+            )
         case "start_timer":
             it = command.start_timer
             return deeds.timer(str(it.seq), it.start_to_fire_timeout.ToTimedelta(), summary)

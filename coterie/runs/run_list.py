@@ -21,9 +21,17 @@ from coterie.storage.histories import WORKFLOW
 from workflows.core.views import RunStatus
 
 RunState = Literal[
-    "running", "waiting", "paused", "stopping", "no worker",
-    "completed", "failed", "cancelled", "terminated", "timed out",
-]  # fmt: skip
+    "running",
+    "waiting",
+    "paused",
+    "stopping",
+    "no worker",
+    "completed",
+    "failed",
+    "cancelled",
+    "terminated",
+    "timed out",
+]
 OPEN: tuple[RunState, ...] = ("running", "waiting", "paused", "stopping", "no worker")
 _AT_ONCE = 20
 _CLOSED: dict[WorkflowExecutionStatus, RunState] = {
@@ -34,9 +42,12 @@ _CLOSED: dict[WorkflowExecutionStatus, RunState] = {
     WorkflowExecutionStatus.TIMED_OUT: "timed out",
 }
 _STATUS_NAMES: dict[str, str] = {
-    "completed": "Completed", "failed": "Failed", "cancelled": "Canceled",
-    "terminated": "Terminated", "timed out": "TimedOut",
-}  # fmt: skip
+    "completed": "Completed",
+    "failed": "Failed",
+    "cancelled": "Canceled",
+    "terminated": "Terminated",
+    "timed out": "TimedOut",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +206,14 @@ def open_row(id: str, plan: str, began: datetime, status: RunStatus) -> RunRow:
     if status.team is not None:
         teams[status.team] = None
     return RunRow(
-        id, status.plan or plan, _state(status), began, teams=tuple(teams),
-        doing=tuple(one.step for one in status.doing), waits_for=status.waiting_for,
-    )  # fmt: skip
+        id,
+        status.plan or plan,
+        _state(status),
+        began,
+        teams=tuple(teams),
+        doing=tuple(one.step for one in status.doing),
+        waits_for=status.waiting_for,
+    )
 
 
 def _state(status: RunStatus) -> RunState:

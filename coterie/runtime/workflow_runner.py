@@ -51,10 +51,12 @@ class _ContextFree(WorkflowInstance):
         # The run itself: no command of ours has a payload for another workflow.
         self._store = StorageDriverStoreContext(
             target=StorageDriverWorkflowInfo(
-                id=info.workflow_id, run_id=info.run_id, type=info.workflow_type,
+                id=info.workflow_id,
+                run_id=info.run_id,
+                type=info.workflow_type,
                 namespace=info.namespace,
             )
-        )  # fmt: skip
+        )
 
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
         board = self._board

@@ -12,9 +12,15 @@ from coterie.runtime.task_board import TaskBoard
 from coterie.runtime.workflow_runner import ContextFreeRunner
 
 LIBRARIES = (
-    "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "jinja2", "markupsafe",
-    "re2", "_re2",
-)  # fmt: skip
+    "pydantic",
+    "pydantic_core",
+    "annotated_types",
+    "typing_inspection",
+    "jinja2",
+    "markupsafe",
+    "re2",
+    "_re2",
+)
 LANGUAGE = ("dsl", "activities", "activities.contracts")
 """Rooms that the import law keeps free of clocks, chance and input."""
 

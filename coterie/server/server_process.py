@@ -127,22 +127,36 @@ def spawn(
 
 def _command(binary: str, folder: Path, record: ServerRecord, settings: Settings) -> list[str]:
     return [
-        binary, "server", "start-dev",
-        "--ip", HOST,
-        "--port", str(record.port),
-        "--ui-port", str(record.ui_port),
-        "--db-filename", str(folder / "temporal.db"),
-        "--namespace", settings.namespace,
-        "--log-level", "warn",
-        *(word for name, kind in KINDS.items()
-          for word in ("--search-attribute", f"{name}={kind}")),
+        binary,
+        "server",
+        "start-dev",
+        "--ip",
+        HOST,
+        "--port",
+        str(record.port),
+        "--ui-port",
+        str(record.ui_port),
+        "--db-filename",
+        str(folder / "temporal.db"),
+        "--namespace",
+        settings.namespace,
+        "--log-level",
+        "warn",
+        *(
+            word
+            for name, kind in KINDS.items()
+            for word in ("--search-attribute", f"{name}={kind}")
+        ),
         # The stock dev server lets one sequential loop do 20 steps a second; this triples it.
-        "--dynamic-config-value", "history.transferProcessorMaxPollRPS=5000",
+        "--dynamic-config-value",
+        "history.transferProcessorMaxPollRPS=5000",
         # Runs take turns where a provider has a rate limit.
-        "--dynamic-config-value", "matching.enableFairness=true",
+        "--dynamic-config-value",
+        "matching.enableFairness=true",
         # The HTTP API takes cross-origin requests of any web page; nobody of ours uses it.
-        "--dynamic-config-value", f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]',
-    ]  # fmt: skip
+        "--dynamic-config-value",
+        f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]',
+    ]
 
 
 def _environment(settings: Settings) -> dict[str, str]:

@@ -134,8 +134,9 @@ class BucketBlobs:
         try:
             await self._client.put_object(bucket=self._bucket, key=_key(name, within), data=data)
         except Exception as error:
-            raise BlobsUnusable(f"the storage s3://{self._bucket} cannot be written: "
-                                f"{_reason(error)}") from None  # fmt: skip
+            raise BlobsUnusable(
+                f"the storage s3://{self._bucket} cannot be written: {_reason(error)}"
+            ) from None
         return name
 
     async def get(self, name: str, within: str) -> bytes:

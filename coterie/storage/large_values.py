@@ -117,8 +117,10 @@ class DirectoryDriver(StorageDriver):
         if not self._blobs.takes(payload.ByteSize()):
             _LOG.warning(
                 "the storage %s is full or cannot be written; a value of %d bytes stays in the "
-                "run's history", self._blobs.folder, payload.ByteSize(),
-            )  # fmt: skip
+                "run's history",
+                self._blobs.folder,
+                payload.ByteSize(),
+            )
             return None
         return self
 

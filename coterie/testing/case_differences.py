@@ -68,8 +68,9 @@ def _paths(
 ) -> Iterator[UnmetExpectation]:
     for path, check in checks.items():
         if found is None:
-            yield UnmetExpectation(f"{where}.{path}", f"expected {told(check)}, and the run ended "
-                             "without a result")  # fmt: skip
+            yield UnmetExpectation(
+                f"{where}.{path}", f"expected {told(check)}, and the run ended without a result"
+            )
             continue
         value = get(found, parse(path))
         hint = _what_there_is(found, path) if value is MISSING else ""
@@ -130,8 +131,9 @@ def _checked(
     if holds(check, found):
         return
     if isinstance(check, str) and isinstance(found, str) and "\n" in check + found:
-        lines = unified_diff(check.splitlines(), found.splitlines(), "expected", "found",
-                             lineterm="")  # fmt: skip
+        lines = unified_diff(
+            check.splitlines(), found.splitlines(), "expected", "found", lineterm=""
+        )
         yield UnmetExpectation(place, "the text differs", tuple(lines))
         return
     yield UnmetExpectation(place, f"expected {told(check)}, found {shown(found)}{hint}")

@@ -133,9 +133,12 @@ class _Play:
         self.stage.open(Gate() if ends else None)
         plan = with_time_to_think(self.file.team.compiled.plan)
         await start_run(
-            self.client, self.run.id, TeamInput(plan=plan, context=self.case.context),
-            task_queue=self.stage.queue, summary=self.case.name,
-        )  # fmt: skip
+            self.client,
+            self.run.id,
+            TeamInput(plan=plan, context=self.case.context),
+            task_queue=self.stage.queue,
+            summary=self.case.name,
+        )
         driver = Driver(self.run, self.stage, Clock(self.client, self.run.id), events, ends)
         await driver.drive()
         if driver.troubles:
@@ -148,10 +151,13 @@ class _Play:
             self.found += differences(self.case.document.expect, outcome)
             self._note("run", [event.missed() for event in events])
             self._note("run", [crash.missed(self.trail) for crash in ends])
-        self._note("answers", [
-            f"the model was asked {label}, and no answer fits: {fix}"
-            for label, fix in self.stage.model.unanswered.items()
-        ])  # fmt: skip
+        self._note(
+            "answers",
+            [
+                f"the model was asked {label}, and no answer fits: {fix}"
+                for label, fix in self.stage.model.unanswered.items()
+            ],
+        )
 
     def _note(self, place: str, told: Sequence[str | None]) -> None:
         self.found += [UnmetExpectation(place, message) for message in told if message is not None]

@@ -68,9 +68,9 @@ def _missed(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> Misse
     if near is None:
         return MissedEntry(f"no entry{where} has {wanted}")
     told_misfits = ", ".join(
-        f"{field} is {shown(found)}, not {told(value)}" for field, value, found in
-        _misfits(check, near)
-    )  # fmt: skip
+        f"{field} is {shown(found)}, not {told(value)}"
+        for field, value, found in _misfits(check, near)
+    )
     return MissedEntry(
         f"no entry{where} has {wanted}", (f"  nearest: {_line(near)}", f"  but {told_misfits}")
     )

@@ -18,8 +18,9 @@ def aligned(
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (
-            f"{' ' * (wide - cell_len(cell))}{cell}" if number in right
+            f"{' ' * (wide - cell_len(cell))}{cell}"
+            if number in right
             else f"{cell}{' ' * (wide - cell_len(cell))}"
             for number, (cell, wide) in enumerate(zip(row, widths, strict=True))
-        )  # fmt: skip
+        )
         yield gap.join(cells).rstrip()

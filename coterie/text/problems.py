@@ -65,8 +65,9 @@ def lines_of_text(file: str, text: str) -> ReadLines:
 
 def _problem(problem: Problem, lines: Sequence[str]) -> str:
     kind = "" if problem.severity == "error" else "warning: "
-    told = [f"{problem.file}:{problem.line}:{problem.column}: {kind}{problem.message} "
-            f"[{problem.code}]"]  # fmt: skip
+    told = [
+        f"{problem.file}:{problem.line}:{problem.column}: {kind}{problem.message} [{problem.code}]"
+    ]
     told += _excerpt(problem, lines)
     if problem.step or problem.path:
         told.append(f"{_INDENT}{problem.step or problem.path}")

@@ -78,9 +78,15 @@ class BlockedRuns:
 
 
 async def report(
-    client: Client, workflow_id: str, run_id: str, worker: str, seconds: float, *,
-    ended: bool = True, again: bool = False,
-) -> str:  # fmt: skip
+    client: Client,
+    workflow_id: str,
+    run_id: str,
+    worker: str,
+    seconds: float,
+    *,
+    ended: bool = True,
+    again: bool = False,
+) -> str:
     """Record that the run blocked a worker, or terminate it when it has blocked another before.
 
     Args:

@@ -103,9 +103,12 @@ class PrivateQueues:
     async def _served(self, record: RunRecord, ended: asyncio.Event) -> None:
         try:
             async with working(
-                self._client, self._settings, record.trusted,
-                task_queue=record.task_queue, grace=self._grace,
-            ):  # fmt: skip
+                self._client,
+                self._settings,
+                record.trusted,
+                task_queue=record.task_queue,
+                grace=self._grace,
+            ):
                 await ended.wait()
         except CommandError as error:
             self._tell(f"the run {record.id!r} cannot be served: {error}")

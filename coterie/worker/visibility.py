@@ -37,8 +37,9 @@ async def _registered(client: Client) -> bool:
     try:
         known = await client.operator_service.list_search_attributes(request, timeout=_SOME_SECONDS)
     except RPCError as error:
-        _log.warning("search attributes are left off: the server does not list them (%s)",
-                     error.message)  # fmt: skip
+        _log.warning(
+            "search attributes are left off: the server does not list them (%s)", error.message
+        )
         return False
     missing = {
         name: kind
@@ -50,6 +51,9 @@ async def _registered(client: Client) -> bool:
         _log.warning(
             "search attributes are left off: the namespace %r lacks %s; register them and start "
             "the worker again: temporal operator search-attribute create --namespace %s %s",
-            client.namespace, ", ".join(missing), client.namespace, options,
-        )  # fmt: skip
+            client.namespace,
+            ", ".join(missing),
+            client.namespace,
+            options,
+        )
     return not missing

@@ -62,8 +62,10 @@ def watch(watched: Watched) -> None:
         if found is None:
             continue
         task, used = found
-        _tell(f"the run {task.workflow_id} has taken {used:.0f} s of CPU in one workflow task; "
-              f"this worker is ended, for its supervisor to start it again")  # fmt: skip
+        _tell(
+            f"the run {task.workflow_id} has taken {used:.0f} s of CPU in one workflow task; "
+            f"this worker is ended, for its supervisor to start it again"
+        )
         _report(watched, task, used)
         if reader.goes_on(task):
             with suppress(ProcessLookupError):

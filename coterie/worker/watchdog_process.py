@@ -27,9 +27,11 @@ def watched(
     arguments = (str(os.getpid()), worker_name(), str(board.path), str(max_cpu))
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "coterie.worker.watchdog", *arguments],
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-        env=_environment(settings.environment), cwd=settings.cwd,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=_environment(settings.environment),
+        cwd=settings.cwd,
+    )
     try:
         yield
     finally:

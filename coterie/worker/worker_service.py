@@ -38,9 +38,13 @@ async def _serve_at(
     connection: Connection, settings: Settings, trusted: TrustedConfig, grace: float
 ) -> None:
     async with working(
-        connection.client, settings, trusted, task_queue=settings.task_queue,
-        grace=timedelta(seconds=grace), accept_plans=trusted.accept_plans,
-    ):  # fmt: skip
+        connection.client,
+        settings,
+        trusted,
+        task_queue=settings.task_queue,
+        grace=timedelta(seconds=grace),
+        accept_plans=trusted.accept_plans,
+    ):
         note(
             f"serving the task queue {settings.task_queue!r} of {connection.address} on "
             f"{trusted.workspace}; Ctrl-C ends it"

@@ -91,10 +91,21 @@ async def working(
     blocked = BlockedRuns(client, worker_name())
     board = TaskBoard(blocked)
     workers = build_workers(
-        client, settings, trusted, providers, queues, Pricing(reached), user_code, marks, sandbox,
+        client,
+        settings,
+        trusted,
+        providers,
+        queues,
+        Pricing(reached),
+        user_code,
+        marks,
+        sandbox,
         board,
-        task_queue=task_queue, grace=grace, sticky=sticky, accept_plans=accept_plans,
-    )  # fmt: skip
+        task_queue=task_queue,
+        grace=grace,
+        sticky=sticky,
+        accept_plans=accept_plans,
+    )
     await _hold(client, queues)
     try:
         with watched(settings, board):
@@ -144,8 +155,10 @@ async def _hold(client: Client, queues: Mapping[str, ProviderQueue]) -> None:
     for queue in {queue.name: queue for queue in queues.values()}.values():
         problem = await hold(client, queue)
         if problem is not None:
-            note(f"the server takes no settings of the queue {queue.name} ({problem}); the workers "
-                 "ask it for no more than the limit, and runs take no turns there")  # fmt: skip
+            note(
+                f"the server takes no settings of the queue {queue.name} ({problem}); the workers "
+                "ask it for no more than the limit, and runs take no turns there"
+            )
 
 
 def build_workers(
@@ -174,9 +187,14 @@ def build_workers(
     clean = _redaction(settings, trusted)
     activities = (agents.run_agent, skills.call_skill, compiler.compile_team, forks.fork_run)
     serving = _serving_worker(
-        client, task_queue, [*activities, notices.notify], board,
-        [clean, PlanPolicy(accept_plans=accept_plans)], grace=grace, sticky=sticky,
-    )  # fmt: skip
+        client,
+        task_queue,
+        [*activities, notices.notify],
+        board,
+        [clean, PlanPolicy(accept_plans=accept_plans)],
+        grace=grace,
+        sticky=sticky,
+    )
     served = {queue.name: queue for queue in queues.values()}.values()
     calling = (
         queue_worker(client, queue, agents, clean, grace=grace, most=MAX_ACTIVITIES)

@@ -70,10 +70,13 @@ class Choices:
             if not can_hold((way.passed,), worlds, self.effort):
                 place = (*path, "default")
                 self.problems.add(
-                    "W504", self.tree.find(place).at, place,
+                    "W504",
+                    self.tree.find(place).at,
+                    place,
                     f"the default is never used: rule {number} always matches, also after a "
-                    "failure", fix=f"give rule {number} a condition, or leave the default out",
-                )  # fmt: skip
+                    "failure",
+                    fix=f"give rule {number} a condition, or leave the default out",
+                )
                 return
 
     def _steps(self, body: Body) -> None:
@@ -101,11 +104,13 @@ class Choices:
             if numbers and None not in earlier:
                 place = (*path, "catch", number)
                 self.problems.add(
-                    "W504", self.tree.find(place).at, place,
+                    "W504",
+                    self.tree.find(place).at,
+                    place,
                     f"catch {number + 1} is never used: {_listed('catch', numbers)} already "
                     f"{'takes' if len(numbers) == 1 else 'take'} every failure that it names",
                     fix="put the special clauses before the general one",
-                )  # fmt: skip
+                )
             for error in errors:
                 caught.setdefault(error, number)
 
@@ -125,10 +130,12 @@ class Choices:
             earlier = self._taken_before(ways, number, worlds)
             if earlier:
                 self.problems.add(
-                    "W504", self.tree.find(way.at).at, way.path,
+                    "W504",
+                    self.tree.find(way.at).at,
+                    way.path,
                     f"{what} {number + 1} is never reached: {_because(what, ways, earlier)}",
                     fix=f"put it before {_listed(what, earlier)}, or leave it out",
-                )  # fmt: skip
+                )
 
     def _taken_before(
         self, ways: Sequence[Alternative], number: int, worlds: Worlds
@@ -152,10 +159,12 @@ class Choices:
 
     def _never(self, condition: Condition, place: NodePath, worlds: Worlds) -> None:
         self.problems.add(
-            "W505", self.tree.find(place).at, place,
+            "W505",
+            self.tree.find(place).at,
+            place,
             f"this condition can never hold: {self._reason(condition, worlds)}",
             fix="correct it, or leave out what depends on it",
-        )  # fmt: skip
+        )
 
     def _reason(self, condition: Condition, worlds: Worlds) -> str:
         """The fewest parts of it that exclude one another."""

@@ -128,13 +128,15 @@ def _note_field(
     name = ".".join(read.path)
     what = "is read" if read.fails else "is asked for"
     problems.add(
-        "W508", tree.find(read.place).mark, read.place,
+        "W508",
+        tree.find(read.place).mark,
+        read.place,
         f"{name} {what} by the team {team!r} before any team can have set it: only "
         f"{_listed(setters)} {'sets' if len(setters) == 1 else 'set'} it, and "
         f"{'comes' if len(setters) == 1 else 'come'} later",
         fix=f"set it earlier, or write `{{{{ {name} | default(...) }}}}` if it may be given "
         "with the start",
-    )  # fmt: skip
+    )
 
 
 def _note_team(read: Read, team: str, graph: Teams, tree: Written, problems: Problems) -> None:
@@ -143,14 +145,19 @@ def _note_team(read: Read, team: str, graph: Teams, tree: Written, problems: Pro
         return
     again = name == team
     problems.add(
-        "W508", tree.find(read.place).mark, read.place,
+        "W508",
+        tree.find(read.place).mark,
+        read.place,
         f"{'.'.join(read.path)} is read by the team {team!r} "
-        + ("in its only visit, before it has a result"
-           if again else f"and {name!r} cannot have run before it"),
+        + (
+            "in its only visit, before it has a result"
+            if again
+            else f"and {name!r} cannot have run before it"
+        ),
         fix="route to it first"
         if not again
         else f"`tasks.{'.'.join(read.path[3:])}` is the present visit's own",
-    )  # fmt: skip
+    )
 
 
 def _listed(names: list[str]) -> str:

@@ -125,8 +125,10 @@ class Loads:
         turns = 1 + persona.max_reasks
         model = f"{persona.provider}/{persona.model}"
         load: dict[Key, float] = {
-            MODEL_CALLS: turns, ("model", model): turns, OUTPUT_TOKENS: turns * persona.max_tokens,
-        }  # fmt: skip
+            MODEL_CALLS: turns,
+            ("model", model): turns,
+            OUTPUT_TOKENS: turns * persona.max_tokens,
+        }
         price = self.terms.prices.get(model)
         if price is not None:
             tokens = self.terms.input_tokens * price.input + persona.max_tokens * price.output

@@ -30,9 +30,12 @@ def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:
         )
         path = (*TEAMS, team)
         problems.add(
-            "W503", tree.find(path).at, path, why,
+            "W503",
+            tree.find(path).at,
+            path,
+            why,
             fix="name it in a rule, as a default or as a step, or leave it out",
-        )  # fmt: skip
+        )
 
 
 def check_loops(graph: Teams, bodies: Bodies, tree: Written, problems: Problems) -> None:
@@ -64,11 +67,13 @@ def _note(graph: Teams, members: frozenset[str], tree: Written, problems: Proble
     else:
         told = f"the loop {_round(graph, teams)} has no exit: every route leads back into it"
     problems.add(
-        "W506", tree.find(path).at, path,
+        "W506",
+        tree.find(path).at,
+        path,
         f"{told}, so only a failure or the limits end the run "
         f"(at most {limits.max_total_teams} team visits)",
         fix="let a rule lead to null or out of the loop",
-    )  # fmt: skip
+    )
 
 
 def _round(graph: Teams, teams: Sequence[str]) -> str:

@@ -42,10 +42,13 @@ def _note(
         place = (*owner, name)
         if name in written and written[name].value is not None and not problems.has("W513", place):
             problems.add(
-                "W513", written[name].at, place,
+                "W513",
+                written[name].at,
+                place,
                 f"`{name}` has no effect: the persona {key!r} only follows its plan here, and asks "
-                "no model itself", fix="move it to the persona of an agent step of the plan",
-            )  # fmt: skip
+                "no model itself",
+                fix="move it to the persona of an agent step of the plan",
+            )
 
 
 def _has_defaults(tree: Node) -> bool:

@@ -88,9 +88,7 @@ class Needs:
     def _sure_teams(self) -> frozenset[str]:
         """The teams that every run visits in which nothing fails."""
         exits = {team: self._graph.success_exits(team) for team in self._graph.reached}
-        after = {
-            team: [frozenset(exit.visited) for exit in ways] for team, ways in exits.items()
-        }  # fmt: skip
+        after = {team: [frozenset(exit.visited) for exit in ways] for team, ways in exits.items()}
         called = {team: self._certain[team].teams for team in self._graph.reached}
         entry = self._graph.plan.entry_team
         ahead, within = [entry], {entry}
@@ -151,8 +149,10 @@ class Needs:
             ):
                 return self._steps(lists[0], below[0], depth)
             case ParallelStep(join="all"):
-                ways = (self._steps(inner, place, depth)
-                        for inner, place in zip(lists, below, strict=True))  # fmt: skip
+                ways = (
+                    self._steps(inner, place, depth)
+                    for inner, place in zip(lists, below, strict=True)
+                )
                 return sum_of(ways)
             case TryStep(catch=clauses):
                 last = self._steps(lists[-1], below[-1], depth)

@@ -33,8 +33,12 @@ class Reader:
 
     def _before(self, step: Step, path: NodePath) -> list[Read]:
         asked = list(conditions(step, path))
-        when = [read for one, place in asked[:1] if step.when is not None
-                for read in condition_reads(one, place)]  # fmt: skip
+        when = [
+            read
+            for one, place in asked[:1]
+            if step.when is not None
+            for read in condition_reads(one, place)
+        ]
         found = [
             read
             for condition, place in asked[1 if step.when is not None else 0 :]

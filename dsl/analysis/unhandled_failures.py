@@ -37,12 +37,14 @@ def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort)
         if open_ and not left.after_success:
             path = (*TEAMS, team.id, "routing")
             problems.add(
-                "W507", tree.find(path).at, path,
+                "W507",
+                tree.find(path).at,
+                path,
                 f"when {either(open_)} fails, no rule matches and there is no default: "
                 f"{fails} fails",
                 fix="add `default:` with a team, or a rule for the failure; "
                 "`default: null` says that it is meant",
-            )  # fmt: skip
+            )
 
 
 def _works(step: Step) -> bool:

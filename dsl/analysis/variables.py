@@ -76,9 +76,12 @@ class _Check:
             case LoopStep():
                 return self._loop(step, path, known, guards)
             case BranchStep() | ParallelStep():
-                return known.union(*(
-                    self.steps(inner, place, known, guards) for inner, place in blocks(step, path)
-                ))  # fmt: skip
+                return known.union(
+                    *(
+                        self.steps(inner, place, known, guards)
+                        for inner, place in blocks(step, path)
+                    )
+                )
             case TryStep():
                 return self._try(step, path, known, guards)
             case _:
@@ -119,11 +122,13 @@ class _Check:
                 why = f"which {setter!r} sets {when}"
         name = ".".join(read.path)
         self.problems.add(
-            "W509", self.tree.find(read.place).mark, read.place,
+            "W509",
+            self.tree.find(read.place).mark,
+            read.place,
             f"{name} cannot be there yet: it asks for {what}, {why}",
             fix="move the step that sets it before this one"
             + ("" if read.asks else f", or write `{{{{ {name} | default(...) }}}}`"),
-        )  # fmt: skip
+        )
 
 
 def _key(path: Path) -> Path:

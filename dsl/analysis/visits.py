@@ -97,10 +97,11 @@ class RoutesBound:
                     after[node.team].add(other.team)
         one_way = not any(map(self._forks, graph.nodes))
         most = {
-            team: min(depth_allowed(self.limits, graph.plan.teams[team]),
-                      self.limits.max_total_teams)
+            team: min(
+                depth_allowed(self.limits, graph.plan.teams[team]), self.limits.max_total_teams
+            )
             for team in graph.reached
-        }  # fmt: skip
+        }
         callers: dict[str, dict[str, float]] = {team: {} for team in graph.reached}
         for other, calls in self.calls.items():
             for team, number in calls.items():

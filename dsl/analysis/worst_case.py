@@ -67,8 +67,11 @@ def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCas
     """
     loads = Loads(compiled.plan, analysis.bodies, compiled.tree, terms)
     graph = analysis.graph
-    teams = {team: loads.team(analysis.bodies.teams[team]) for team in graph.plan.teams
-             if team in graph.reached}  # fmt: skip
+    teams = {
+        team: loads.team(analysis.bodies.teams[team])
+        for team in graph.plan.teams
+        if team in graph.reached
+    }
     calls = {
         team: {key[1]: number for key, number in load.items() if len(key) > 1 and key[0] == "team"}
         for team, load in teams.items()

@@ -27,11 +27,13 @@ def check_agent_classes(
             continue
         place = (*path, "agent_class")
         problems.add(
-            "W514", tree.find(place).mark, place,
+            "W514",
+            tree.find(place).mark,
+            place,
             f"the agent class {name!r} is in no package that this project's worker allows",
             allowed=listed(allowed),
             fix=f"add `agent_packages: [{name.split('.')[0]}]` to `worker:` in coterie.yml",
-        )  # fmt: skip
+        )
 
 
 def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
@@ -39,8 +41,15 @@ def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
         key = section.get("persona_key") if isinstance(section, dict) else None
         if isinstance(key, str) and key not in document.llm_config.personas:
             place: NodePath = ("llm_config", "agents", name, "persona_key")
-            unknown(problems, tree.find(place).mark, place, "E202", "persona", key,
-                    document.llm_config.personas)  # fmt: skip
+            unknown(
+                problems,
+                tree.find(place).mark,
+                place,
+                "E202",
+                "persona",
+                key,
+                document.llm_config.personas,
+            )
 
 
 def _steps(document: SystemDocument) -> Iterator[tuple[AgentStep, NodePath]]:

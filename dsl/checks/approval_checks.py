@@ -67,9 +67,10 @@ def _questions(document: SystemDocument, orchestration: Orchestration) -> Iterat
     for name, tool in document.tools.items():
         if isinstance(tool.requires_approval, Consent):
             yield _Asked(
-                f"the approval of the tool {name!r}", tool.requires_approval,
+                f"the approval of the tool {name!r}",
+                tool.requires_approval,
                 ("tools", name, "requires_approval"),
-            )  # fmt: skip
+            )
     for team_id, team in orchestration.teams.items():
         yield from _of_steps(team.tasks, ("orchestration", "teams", team_id, "tasks"))
     for key, persona in document.llm_config.personas.items():
@@ -87,9 +88,11 @@ def _of_steps(steps: Sequence[Step], path: NodePath) -> Iterator[_Asked]:
                 | SkillStep(requires_approval=Consent() as terms)
             ):
                 yield _Asked(
-                    f"the approval of {called(step.name)}", terms, (*place, "requires_approval"),
+                    f"the approval of {called(step.name)}",
+                    terms,
+                    (*place, "requires_approval"),
                     nothing_sent=step.input is None,
-                )  # fmt: skip
+                )
             case _:
                 pass
         if isinstance(step, AgentStep) and step.config is not None:
@@ -119,9 +122,12 @@ class _Checks:
         """Refuse a team that is called like a meaning of silence."""
         path: NodePath = ("orchestration", "teams", team_id)
         self._problems.add(
-            "E105", self._tree.find(path).at, path, f"no team can be called {team_id!r}",
+            "E105",
+            self._tree.find(path).at,
+            path,
+            f"no team can be called {team_id!r}",
             allowed=f"a name other than {listed(SILENCE)}, which `on_timeout` of an approval means",
-        )  # fmt: skip
+        )
 
     def silence(self, asked: _Asked) -> None:
         """Silence is one of three words, or leads to a team that there is; a limit has no team."""
@@ -132,14 +138,22 @@ class _Checks:
             known = (
                 listed(SILENCE) if limit else f"reject, approve, fail, or a team ({listed(teams)})"
             )
-            self._add("E201", asked, "on_timeout", f"'on_timeout' is {said!r}",
-                      allowed=known, fix=nearest(said, (*SILENCE, *teams)))  # fmt: skip
+            self._add(
+                "E201",
+                asked,
+                "on_timeout",
+                f"'on_timeout' is {said!r}",
+                allowed=known,
+                fix=nearest(said, (*SILENCE, *teams)),
+            )
         if asked.terms.deadline is None and not isinstance(asked.terms, ApprovalStep):
             self._problems.add(
-                "W502", self._tree.find(asked.path).at, asked.path,
+                "W502",
+                self._tree.find(asked.path).at,
+                asked.path,
                 f"{asked.told} has no deadline: it may wait for ever",
                 fix="say `deadline: 3d` and `on_timeout: reject`",
-            )  # fmt: skip
+            )
 
     def channels(self, said: str | tuple[str, ...] | None, path: NodePath) -> None:
         """Whoever is named to tell people is there, where it is known who is."""
@@ -156,17 +170,25 @@ class _Checks:
             return
         if not terms.approvers:
             if terms.quorum > 1:
-                self._add("E106", asked, "quorum",
-                          f"{terms.quorum} people have to approve, and nobody is named: one person "
-                          "could approve under several names",
-                          fix="name who may decide in `approvers`")  # fmt: skip
+                self._add(
+                    "E106",
+                    asked,
+                    "quorum",
+                    f"{terms.quorum} people have to approve, and nobody is named: one person "
+                    "could approve under several names",
+                    fix="name who may decide in `approvers`",
+                )
             return
         named = (*terms.approvers, *(name for one in terms.escalate for name in one.to))
         people = each_once(one for name in named for one in self._groups.get(name, (name,)))
         if len(people) < terms.quorum:
-            self._add("E106", asked, "quorum",
-                      f"{terms.quorum} people have to approve, and {len(people)} may decide",
-                      fix="name more approvers, or ask for fewer")  # fmt: skip
+            self._add(
+                "E106",
+                asked,
+                "quorum",
+                f"{terms.quorum} people have to approve, and {len(people)} may decide",
+                fix="name more approvers, or ask for fewer",
+            )
 
     def _nobody(self, asked: _Asked) -> bool:
         """Refuse a group without people where it is to decide; whether there was one."""
@@ -178,10 +200,12 @@ class _Checks:
         for name, place in empty:
             path = (*asked.path, *place)
             self._problems.add(
-                "E106", self._tree.find(path).mark, path,
+                "E106",
+                self._tree.find(path).mark,
+                path,
                 f"{asked.told}: nobody is in the group {name!r}, so nobody of it could decide",
                 fix=f"name its people in `orchestration.groups.{name}`",
-            )  # fmt: skip
+            )
         return bool(empty)
 
     def moments(self, asked: _Asked) -> None:
@@ -189,19 +213,31 @@ class _Checks:
         terms = asked.terms
         after = [one.after for one in terms.escalate]
         if after != sorted(after):
-            self._add("E106", asked, "escalate",
-                      "the escalations are not in the order of their times",
-                      fix="put the one with the least `after` first")  # fmt: skip
+            self._add(
+                "E106",
+                asked,
+                "escalate",
+                "the escalations are not in the order of their times",
+                fix="put the one with the least `after` first",
+            )
         if terms.deadline is None:
             return
         if after and max(after) >= terms.deadline:
-            self._add("E106", asked, "escalate",
-                      "an escalation comes no earlier than the deadline, so never",
-                      fix="escalate before the `deadline`")  # fmt: skip
+            self._add(
+                "E106",
+                asked,
+                "escalate",
+                "an escalation comes no earlier than the deadline, so never",
+                fix="escalate before the `deadline`",
+            )
         if terms.remind_every is not None and terms.remind_every >= terms.deadline:
-            self._add("E106", asked, "remind_every",
-                      "the first reminder comes no earlier than the deadline, so never",
-                      fix="remind before the `deadline`")  # fmt: skip
+            self._add(
+                "E106",
+                asked,
+                "remind_every",
+                "the first reminder comes no earlier than the deadline, so never",
+                fix="remind before the `deadline`",
+            )
 
     def change(self, asked: _Asked) -> None:
         """What may be changed is there, is shown, and can be checked."""
@@ -211,17 +247,31 @@ class _Checks:
         if terms.schema_ is not None:
             self._schema(asked, terms.schema_)
             if not terms.editable:
-                self._add("E107", asked, "schema", "a `schema` checks changes, and none is allowed",
-                          fix="add `editable: true`, or remove `schema`")  # fmt: skip
+                self._add(
+                    "E107",
+                    asked,
+                    "schema",
+                    "a `schema` checks changes, and none is allowed",
+                    fix="add `editable: true`, or remove `schema`",
+                )
         if not terms.editable or not isinstance(terms, Consent):
             return
         if terms.show is not None:
-            self._add("E107", asked, "show", "what is changed is what is sent, or what came of it, "
-                      "so that is what is shown",
-                      fix="remove `show`, or `editable`")  # fmt: skip
+            self._add(
+                "E107",
+                asked,
+                "show",
+                "what is changed is what is sent, or what came of it, so that is what is shown",
+                fix="remove `show`, or `editable`",
+            )
         if terms.when == "before" and asked.nothing_sent:
-            self._add("E107", asked, "editable", "the step is given nothing that could be changed",
-                      fix="give it `input:`, or say `when: after`")  # fmt: skip
+            self._add(
+                "E107",
+                asked,
+                "editable",
+                "the step is given nothing that could be changed",
+                fix="give it `input:`, or say `when: after`",
+            )
 
     def _schema(self, asked: _Asked, schema: Json) -> None:
         wrong = self._schema_problem(schema) or beyond(schema)

@@ -65,29 +65,48 @@ class BudgetCompiler:
         if terms.on_exceeded == "ask":
             place = (*path, "on_exceeded")
             self._problems.add(
-                "W502", self._tree.find(place).at, place,
+                "W502",
+                self._tree.find(place).at,
+                place,
                 f"the question of the budget {path[-1]!r} has no deadline: it may wait for ever",
                 fix="write `on_exceeded: {ask: {deadline: 3d}}`",
-            )  # fmt: skip
+            )
         if terms.on_exceeded == "route":
             if terms.next_team is None:
-                self._problems.add("E102", mark, (*path, "next_team"),
-                                   "the key 'next_team' is missing: `on_exceeded: route` goes to a "
-                                   "team", fix="add `next_team:`")  # fmt: skip
+                self._problems.add(
+                    "E102",
+                    mark,
+                    (*path, "next_team"),
+                    "the key 'next_team' is missing: `on_exceeded: route` goes to a team",
+                    fix="add `next_team:`",
+                )
             elif terms.next_team not in self._orchestration.teams:
                 place = (*path, "next_team")
-                unknown(self._problems, self._tree.find(place).mark, place, "E201", "team",
-                        terms.next_team, self._orchestration.teams)  # fmt: skip
+                unknown(
+                    self._problems,
+                    self._tree.find(place).mark,
+                    place,
+                    "E201",
+                    "team",
+                    terms.next_team,
+                    self._orchestration.teams,
+                )
             elif path[:4] == ("orchestration", "teams", terms.next_team, "budgets"):
-                self._problems.add("E107", self._tree.find((*path, "next_team")).mark, path,
-                                   "the team is left when its budget is used up, and not for "
-                                   "itself", fix="name another team")  # fmt: skip
+                self._problems.add(
+                    "E107",
+                    self._tree.find((*path, "next_team")).mark,
+                    path,
+                    "the team is left when its budget is used up, and not for itself",
+                    fix="name another team",
+                )
         elif terms.next_team is not None:
             self._problems.add(
-                "E107", self._tree.find((*path, "next_team")).at, (*path, "next_team"),
+                "E107",
+                self._tree.find((*path, "next_team")).at,
+                (*path, "next_team"),
                 "`next_team` belongs to `on_exceeded: route`",
                 fix="add `on_exceeded: route`, or remove `next_team`",
-            )  # fmt: skip
+            )
 
     def _seen(
         self,
@@ -105,18 +124,22 @@ class BudgetCompiler:
             legacy = _legacy(budget, teams)
             if legacy is not None:
                 self._problems.add(
-                    "W511", self._tree.find(place).at, place,
+                    "W511",
+                    self._tree.find(place).at,
+                    place,
                     f"{budget.told} does not see what {legacy!r} uses: legacy agents do not tell",
                     fix="bound `model_calls` or `working_time` too",
-                )  # fmt: skip
+                )
             for provider, model in _unpriced(budget, personas, priced):
                 self._problems.add(
-                    "W511", self._tree.find(place).at, place,
+                    "W511",
+                    self._tree.find(place).at,
+                    place,
                     f"{budget.told} cannot be held: {provider}/{model} has no price here, and a "
                     "worker without one takes its first call for the last",
                     fix=f"say what it costs in llm_config.providers.{provider}.prices of the "
                     "worker's configuration, or bound `tokens` instead",
-                )  # fmt: skip
+                )
         return budgets
 
 

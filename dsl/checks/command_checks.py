@@ -40,7 +40,9 @@ def check_command(
         unknown(problems, mark, place, "E209", "command", name, commands)
     elif skill == RUN and name in capabilities.once_commands:
         problems.add(
-            "E211", mark, place,
+            "E211",
+            mark,
+            place,
             f"the command {name!r} may happen only once, and {RUN} is tried again",
             fix=f"use `skill: {RUN_ONCE}`",
-        )  # fmt: skip
+        )

@@ -26,12 +26,14 @@ _TYPES = {
 
 _BOUNDS: dict[str, tuple[tuple[str, Operator], ...]] = {
     "number": (
-        ("minimum", "greater_or_equal"), ("maximum", "less_or_equal"),
-        ("exclusiveMinimum", "greater_than"), ("exclusiveMaximum", "less_than"),
+        ("minimum", "greater_or_equal"),
+        ("maximum", "less_or_equal"),
+        ("exclusiveMinimum", "greater_than"),
+        ("exclusiveMaximum", "less_than"),
     ),
     "string": (("minLength", "min_length"), ("maxLength", "max_length")),
     "array": (("minItems", "min_length"), ("maxItems", "max_length")),
-}  # fmt: skip
+}
 _BOUNDS["integer"] = _BOUNDS["number"]
 
 
@@ -56,11 +58,14 @@ def check_data(
         return
     place = (*path, "value" if "value" in leaf.model_fields_set else "operator")
     problems.add(
-        "E404", tree.find(place).mark, place,
+        "E404",
+        tree.find(place).mark,
+        place,
         f"the condition {'always' if always else 'never'} holds: {leaf.output_field} of task "
         f"{leaf.task!r} is {_told(here)}, and {leaf.operator!r} compares with {brief(leaf.value)}",
-        allowed=", ".join(map(brief, _few(here) or ())), fix=_fix(here, operator, leaf.value),
-    )  # fmt: skip
+        allowed=", ".join(map(brief, _few(here) or ())),
+        fix=_fix(here, operator, leaf.value),
+    )
 
 
 def possible_in(schema: Json, operator: Operator, value: JsonValue) -> bool:

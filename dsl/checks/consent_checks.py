@@ -32,9 +32,12 @@ def checked_by(
     if wrong is not None:
         place = (*path, "editable")
         problems.add(
-            "E505", tree.find(place).at, place, "a change cannot be checked against the declared "
-            f"schema: {wrong}", fix="say a `schema:` for the change, beside `editable`",
-        )  # fmt: skip
+            "E505",
+            tree.find(place).at,
+            place,
+            f"a change cannot be checked against the declared schema: {wrong}",
+            fix="say a `schema:` for the change, beside `editable`",
+        )
     return approval.model_copy(update={"schema_": declared})
 
 

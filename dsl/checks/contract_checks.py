@@ -45,9 +45,13 @@ def _note(tree: Node, problems: Problems, skill: str, fault: ContractFault, path
     takes = "needs" if fault.missing else "takes"
     by_key = fault.missing or fault.unknown or not there
     problems.add(
-        "E213", node.at if by_key else node.mark, place, f"{skill} {takes} {fault.message}",
-        allowed=fault.allowed, fix=fault.fix,
-    )  # fmt: skip
+        "E213",
+        node.at if by_key else node.mark,
+        place,
+        f"{skill} {takes} {fault.message}",
+        allowed=fault.allowed,
+        fix=fault.fix,
+    )
 
 
 def _wants_mapping(schema: Json) -> bool:

@@ -116,13 +116,12 @@ class _Checked:
         properties = schema.get("properties")
         if not isinstance(properties, dict):
             return []
-        named = {
-            name: key for key, below in properties.items() for name in (key, *_also(below))
-        }  # fmt: skip
+        named = {name: key for key, below in properties.items() for name in (key, *_also(below))}
         there = {named[name] for name in given if name in named}
         required = schema.get("required")
-        lacking = [key for key in (required if isinstance(required, list) else ())
-                   if key not in there]  # fmt: skip
+        lacking = [
+            key for key in (required if isinstance(required, list) else ()) if key not in there
+        ]
         unknown = [name for name in given if name not in named]
         found = [
             fault

@@ -21,8 +21,11 @@ def check_without_effect(document: SystemDocument, tree: Node, problems: Problem
     """Note what questions and answers are said of where no model is asked."""
     _steps(document, tree, problems)
     asked = _asked_personas(document)
-    followed = {step.persona_key for step, _ in every_step(document)
-                if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING}  # fmt: skip
+    followed = {
+        step.persona_key
+        for step, _ in every_step(document)
+        if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING
+    }
     for key, persona in document.llm_config.personas.items():
         if key in followed and key not in asked and persona.execution_plan is not None:
             _persona(problems, tree, persona, (*_PERSONAS, key))
@@ -32,8 +35,14 @@ def _steps(document: SystemDocument, tree: Node, problems: Problems) -> None:
     for step, path in every_step(document):
         match step:
             case AgentStep(agent_class=str()):
-                _refuse(problems, tree, (*path, "prompt"), step.prompt, "a legacy agent has no "
-                        "persona's prompts", "give it with the task's `input`")  # fmt: skip
+                _refuse(
+                    problems,
+                    tree,
+                    (*path, "prompt"),
+                    step.prompt,
+                    "a legacy agent has no persona's prompts",
+                    "give it with the task's `input`",
+                )
             case AgentStep(agent_type="generic_orchestrating"):
                 _refuse(problems, tree, (*path, "prompt"), step.prompt, _WHY, _MOVE)
                 if step.config is not None:

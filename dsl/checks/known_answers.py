@@ -55,9 +55,11 @@ def _forms(schemas: Sequence[JsonValue], root: Json) -> list[JsonValue]:
     ahead = [*schemas]
     while ahead and len(found) + len(ahead) <= _MAX_FORMS:
         here = resolved(ahead.pop(), root)
-        union = next((here[key] for key in ("anyOf", "oneOf") if key in here), None) if (
-            isinstance(here, dict)
-        ) else None  # fmt: skip
+        union = (
+            next((here[key] for key in ("anyOf", "oneOf") if key in here), None)
+            if (isinstance(here, dict))
+            else None
+        )
         if isinstance(union, list):
             ahead += union
         elif not (isinstance(here, dict) and here.get("type") == "null"):

@@ -190,8 +190,9 @@ def _variables(steps: Sequence[Step], outputs: Outputs) -> dict[str, Json]:
     setters: dict[str, list[Json | None]] = {}
     for step, _ in walk(steps, ()):
         for name, schema in _sets(step, partial(_item, outputs=outputs)):
-            setters.setdefault(name, []).append(outputs.tasks.get(step.name) if schema is None
-                                                else schema or None)  # fmt: skip
+            setters.setdefault(name, []).append(
+                outputs.tasks.get(step.name) if schema is None else schema or None
+            )
     return {name: found[0] for name, found in setters.items() if len(found) == 1 and found[0]}
 
 

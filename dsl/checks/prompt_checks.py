@@ -50,10 +50,17 @@ class PromptChecks:
         asked = self._asked(step, persona, path)
         inputs = step.input if isinstance(step.input, dict) else None
         prompts = Checker(
-            checker.tree, checker.problems, checker.capabilities, checker.teams, checker.steps,
-            checker.path, inputs=inputs if inputs is not None or step.input is not None else (),
-            given=checker.given, outputs=checker.outputs, flags=tuple(persona.flags or ()),
-        )  # fmt: skip
+            checker.tree,
+            checker.problems,
+            checker.capabilities,
+            checker.teams,
+            checker.steps,
+            checker.path,
+            inputs=inputs if inputs is not None or step.input is not None else (),
+            given=checker.given,
+            outputs=checker.outputs,
+            flags=tuple(persona.flags or ()),
+        )
         for key in dict.fromkeys(("system", asked)):
             text = persona.prompts.get(key) if key is not None else None
             if text is not None:
@@ -61,9 +68,12 @@ class PromptChecks:
                     text = braces_to_template(text, inputs or ())
                 prompts.value(text, origin("prompts", key or ""), statements=True)
         check_syntax(
-            self.tree, self.problems, persona.prompts, persona.prompt_syntax,
+            self.tree,
+            self.problems,
+            persona.prompts,
+            persona.prompt_syntax,
             lambda key: origin("prompts", key),
-        )  # fmt: skip
+        )
         self.reads.update(prompts.reads)
 
     def _asked(self, step: AgentStep, persona: Persona, path: NodePath) -> str | None:
@@ -80,16 +90,21 @@ class PromptChecks:
             return "user"
         if len(others) > 1:
             self.problems.add(
-                "E502", self.tree.find(path).at, path,
+                "E502",
+                self.tree.find(path).at,
+                path,
                 f"it is open which prompt of persona {step.persona_key!r} the task asks",
-                allowed=listed(others), fix=f"add `prompt: {others[0]}`",
-            )  # fmt: skip
+                allowed=listed(others),
+                fix=f"add `prompt: {others[0]}`",
+            )
             return None
         if not others and step.input is None:
             self.problems.add(
-                "E502", self.tree.find(path).at, path,
+                "E502",
+                self.tree.find(path).at,
+                path,
                 f"the model would be asked nothing: persona {step.persona_key!r} has no prompt "
                 "beside `system`, and the task no `input`",
                 fix="add a prompt to the persona, or `input:` to the task",
-            )  # fmt: skip
+            )
         return others[0] if others else None

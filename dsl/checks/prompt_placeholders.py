@@ -58,7 +58,10 @@ def check_placeholders(
         fix = "add `prompt_syntax: braces` to the persona" if older else f"write {written}"
         syntax = ", written in the older syntax," if older else ""
         problems.add(
-            "W512", tree.find(place(key)).line(first.line, f"{{{first.name}}}"), place(key),
+            "W512",
+            tree.find(place(key)).line(first.line, f"{{{first.name}}}"),
+            place(key),
             f"the prompt{syntax} would reach the model with {names}{more} as "
-            f"{'it stands' if len(found) == 1 else 'they stand'}", fix=fix,
-        )  # fmt: skip
+            f"{'it stands' if len(found) == 1 else 'they stand'}",
+            fix=fix,
+        )

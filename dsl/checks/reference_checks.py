@@ -15,15 +15,7 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
 from dsl.model.document import ToolSection
 from dsl.model.facts import RESERVED, ROOTS
-from dsl.model.step_walk import (
-    blocks,
-    conditions,
-    leaves,
-    sets_as_well,
-    templated,
-    variables,
-    walk,
-)
+from dsl.model.step_walk import blocks, conditions, leaves, sets_as_well, templated, variables, walk
 from dsl.model.steps import LoopStep, Step
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
@@ -131,16 +123,21 @@ class Checker:
             place = (*path, "name")
             if "/" in step.name or "#" in step.name:
                 self.problems.add(
-                    "E105", self.at(place), place, f"no step can be called {step.name!r}",
+                    "E105",
+                    self.at(place),
+                    place,
+                    f"no step can be called {step.name!r}",
                     allowed="a name without / and #, which part the ids of approvals",
-                )  # fmt: skip
+                )
             if step.name in first and step.name != UNREADABLE:
                 line = self.at(first[step.name]).line
                 self.problems.add(
-                    "E208", self.at(place), place,
+                    "E208",
+                    self.at(place),
+                    place,
                     f"the name {step.name!r} is taken by the step on line {line}",
                     fix="give each step of a team or plan its own name",
-                )  # fmt: skip
+                )
             first.setdefault(step.name, place)
 
     def _variable_names(self) -> None:
@@ -151,10 +148,12 @@ class Checker:
                 node = self.tree.find(place)
                 why = "is a name of the language" if reserved else "is no identifier"
                 self.problems.add(
-                    "E105", node.at if "values" in path else node.mark, place,
+                    "E105",
+                    node.at if "values" in path else node.mark,
+                    place,
                     f"no variable can be called {name!r}: it {why}",
                     allowed="letters, digits and _, but not " + listed((*ROOTS, *RESERVED)),
-                )  # fmt: skip
+                )
 
     def _loop_variables(
         self, steps: Sequence[Step], path: NodePath, taken: Mapping[str, str]
@@ -167,10 +166,13 @@ class Checker:
                 if step.loop_variable in taken:
                     place = (*here, "loop_variable")
                     self.problems.add(
-                        "E208", self.at(place), place, f"{step.loop_variable!r} is the item of the "
+                        "E208",
+                        self.at(place),
+                        place,
+                        f"{step.loop_variable!r} is the item of the "
                         f"loop {taken[step.loop_variable]!r} around it",
                         fix="give the inner item a name of its own",
-                    )  # fmt: skip
+                    )
                 inner[step.loop_variable] = step.name
             for below, place in blocks(step, here):
                 self._loop_variables(below, place, inner)
@@ -199,10 +201,13 @@ class Checker:
     def _expression(self, text: str, path: NodePath) -> None:
         if not is_template(text):
             self.problems.add(
-                "E109", self.at(path), path, f"{text!r} is no condition",
+                "E109",
+                self.at(path),
+                path,
+                f"{text!r} is no condition",
                 allowed="all_success, any_success, any_failure, all_failure, or {{ ... }}",
                 fix=nearest(text, ("all_success", "any_success", "any_failure", "all_failure")),
-            )  # fmt: skip
+            )
             return
         self.value(text, (*path, "expression"))
         try:
@@ -211,10 +216,13 @@ class Checker:
             return  # told with all templates
         if not single:
             self.problems.add(
-                "E109", self.at(path), path, f"the text {text!r} is no condition: it always holds",
+                "E109",
+                self.at(path),
+                path,
+                f"the text {text!r} is no condition: it always holds",
                 allowed="one expression: {{ ... }} around all of it",
                 fix="write the comparison inside the braces",
-            )  # fmt: skip
+            )
 
     def _misfits(self, path: NodePath) -> bool:
         return any(p.code.startswith(("E1", "E401")) for p in self.problems.below(path))
@@ -233,11 +241,14 @@ class Checker:
         missing = missing_field(schema, path)
         if missing is not None and not self.problems.has("E303", place):
             self.problems.add(
-                "E210", mark, place,
+                "E210",
+                mark,
+                place,
                 f"{what} never has {'.'.join(path)}: its schema has no {missing.segment!r} there",
-                allowed=listed(missing.known), fix=nearest(missing.segment, missing.known),
+                allowed=listed(missing.known),
+                fix=nearest(missing.segment, missing.known),
                 names=path,
-            )  # fmt: skip
+            )
 
     def _operator_value(self, leaf: TaskField | ContextField, path: NodePath) -> None:
         place = (*path, "value")
@@ -245,34 +256,42 @@ class Checker:
             return  # told already: what is missing may only be misspelt
         if "value" not in leaf.model_fields_set and leaf.operator not in WITHOUT_VALUE:
             self.problems.add(
-                "E102", self.tree.find(path).at, place, "the key 'value' is missing: the operator "
-                f"{leaf.operator!r} compares with nothing",
+                "E102",
+                self.tree.find(path).at,
+                place,
+                f"the key 'value' is missing: the operator {leaf.operator!r} compares with nothing",
                 fix="add `value:`, or an operator that needs none: " + listed(WITHOUT_VALUE),
-            )  # fmt: skip
+            )
             return
         if isinstance(leaf.value, str) and _TEMPLATE.search(leaf.value):
             self.problems.add(
-                "E402", self.at(place), place, f"the value {leaf.value!r} is compared as it "
-                "stands, and looks like a template",
+                "E402",
+                self.at(place),
+                place,
+                f"the value {leaf.value!r} is compared as it stands, and looks like a template",
                 fix="write the condition as one expression: "
                 '`condition: "{{ context.a == context.b }}"`',
-            )  # fmt: skip
+            )
             return
         wrong = wrong_value(leaf.operator, leaf.value)
         if wrong is not None:
             self.problems.add(
-                "E402", self.at(place), place,
+                "E402",
+                self.at(place),
+                place,
                 f"the operator {leaf.operator!r} {wrong}, not {leaf.value!r}",
-            )  # fmt: skip
+            )
         elif leaf.operator == "matches" and isinstance(leaf.value, str):
             try:
                 pattern(leaf.value)
             except ValueError as error:
                 self.problems.add(
-                    "E403", self.at(place), place,
+                    "E403",
+                    self.at(place),
+                    place,
                     f"the regular expression {leaf.value!r} does not compile: {error}",
                     fix="RE2 syntax: no look-around, no back references",
-                )  # fmt: skip
+                )
 
     def value(self, value: object, path: NodePath, *, statements: bool = False) -> None:
         """Check every template in a value."""
@@ -307,9 +326,14 @@ class Checker:
         if wrong is not None:
             known = [one for one in wrong.known if one != UNREADABLE]
             self.problems.add(
-                "E207", mark, path, f"the template names {'.'.join(named)}, and {wrong.told}",
-                allowed=listed(known), fix=nearest(wrong.segment, known), names=named,
-            )  # fmt: skip
+                "E207",
+                mark,
+                path,
+                f"the template names {'.'.join(named)}, and {wrong.told}",
+                allowed=listed(known),
+                fix=nearest(wrong.segment, known),
+                names=named,
+            )
 
     def unknown(
         self, code: Code, what: str, name: str, known: Collection[str], path: NodePath

@@ -66,8 +66,13 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
         case AgentStep() | SkillStep():
             _called(here, step, path)
         case SetStep(values=values) if not values:
-            _note(here, "W510", path, f"{called(step.name, 'the step')} does nothing",
-                  fix="write what it does, like `skill:` or `values:`, or remove it")  # fmt: skip
+            _note(
+                here,
+                "W510",
+                path,
+                f"{called(step.name, 'the step')} does nothing",
+                fix="write what it does, like `skill:` or `values:`, or remove it",
+            )
         case ToolStep():
             _tool(here, step, path)
         case TeamStep(team=team):
@@ -112,15 +117,23 @@ def _called(here: Surroundings, step: AgentStep | SkillStep, path: NodePath) -> 
 def _agent(here: Surroundings, step: AgentStep, path: NodePath) -> None:
     if step.conversation is None:
         if step.conversation_turns is not None:
-            _note(here, "E107", (*path, "conversation_turns"),
-                  f"{called(step.name)} says how much of a conversation is sent, and is in none",
-                  fix="add `conversation: <name>`, or remove `conversation_turns`")  # fmt: skip
+            _note(
+                here,
+                "E107",
+                (*path, "conversation_turns"),
+                f"{called(step.name)} says how much of a conversation is sent, and is in none",
+                fix="add `conversation: <name>`, or remove `conversation_turns`",
+            )
     elif step.agent_class is not None or step.agent_type == "generic_orchestrating":
         what = "a legacy agent" if step.agent_class is not None else "an agent that follows a plan"
-        _note(here, "E107", (*path, "conversation"),
-              f"{called(step.name)} is {what}, and only one that asks a model once goes on with a "
-              "conversation",
-              fix="say `conversation:` on an agent of type generic_single_shot")  # fmt: skip
+        _note(
+            here,
+            "E107",
+            (*path, "conversation"),
+            f"{called(step.name)} is {what}, and only one that asks a model once goes on with a "
+            "conversation",
+            fix="say `conversation:` on an agent of type generic_single_shot",
+        )
 
 
 def _skill(here: Surroundings, step: SkillStep, path: NodePath) -> None:
@@ -145,39 +158,60 @@ def _tool(here: Surroundings, step: ToolStep, path: NodePath) -> None:
     for name in step.arguments.keys() & section.fixed.keys():
         place = (*path, "arguments", name)
         here.problems.add(
-            "E213", here.tree.find(place).at, place,
+            "E213",
+            here.tree.find(place).at,
+            place,
             f"the tool {step.tool!r} fixes {name!r}, so this argument has no effect",
             fix=f"remove {name!r} here, or from `fixed` of the tool",
-        )  # fmt: skip
+        )
     contract = here.capabilities.skills.get(section.skill)
     if contract is not None:
-        check_input(here.tree, here.problems, contract, step.arguments, (*path, "arguments"),
-                    fixed=section.fixed)  # fmt: skip
+        check_input(
+            here.tree,
+            here.problems,
+            contract,
+            step.arguments,
+            (*path, "arguments"),
+            fixed=section.fixed,
+        )
 
 
 def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:
     name = step.name
     ways = [step.iterate_on is not None, step.while_ is not None, step.until is not None]
     if not any(ways):
-        _note(here, "E102", path, f"{called(name, 'the loop')} says neither over what nor how long",
-              allowed="iterate_on, while, until")  # fmt: skip
+        _note(
+            here,
+            "E102",
+            path,
+            f"{called(name, 'the loop')} says neither over what nor how long",
+            allowed="iterate_on, while, until",
+        )
     if step.iterate_on is not None:
         _over(here, step.iterate_on, (*path, "iterate_on"))
     if step.iterate_on is not None and step.loop_variable is None:
         message = f"the key 'loop_variable' is missing: nothing names the item of {called(name)}"
         mark = here.tree.find(path).at
-        here.problems.add("E102", mark, (*path, "loop_variable"), message,
-                          fix="add `loop_variable: item`")  # fmt: skip
+        here.problems.add(
+            "E102", mark, (*path, "loop_variable"), message, fix="add `loop_variable: item`"
+        )
     if step.iterate_on is None and any(ways) and step.max_iterations is None:
         mark = here.tree.find(path).at
         here.problems.add(
-            "E102", mark, (*path, "max_iterations"), f"{called(name, 'the loop')} has no bound",
+            "E102",
+            mark,
+            (*path, "max_iterations"),
+            f"{called(name, 'the loop')} has no bound",
             fix="add `max_iterations: 10`",
-        )  # fmt: skip
+        )
     if step.concurrency > 1 and step.iterate_on is None:
-        _note(here, "E107", (*path, "concurrency"),
-              f"the rounds of {called(name)} follow from one another and cannot run at once",
-              fix="use `iterate_on`, or remove `concurrency`")  # fmt: skip
+        _note(
+            here,
+            "E107",
+            (*path, "concurrency"),
+            f"the rounds of {called(name)} follow from one another and cannot run at once",
+            fix="use `iterate_on`, or remove `concurrency`",
+        )
 
 
 def _over(here: Surroundings, over: JsonValue, path: NodePath) -> None:
@@ -187,8 +221,14 @@ def _over(here: Surroundings, over: JsonValue, path: NodePath) -> None:
     told = f"'iterate_on' is {brief(over)}"
     allowed = "a list, or one template expression that gives one"
     if isinstance(over, str) and _PATH.match(over):
-        here.problems.add("E108", here.at(path), path, f"{told}, a path without braces",
-                          allowed=allowed, fix=f'write `"{{{{ {over} }}}}"`')  # fmt: skip
+        here.problems.add(
+            "E108",
+            here.at(path),
+            path,
+            f"{told}, a path without braces",
+            allowed=allowed,
+            fix=f'write `"{{{{ {over} }}}}"`',
+        )
         return
     here.problems.add("E103", here.at(path), path, told, allowed=allowed)
 
@@ -204,22 +244,35 @@ def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
     said = [key for key in ("duration", "time", "signal") if getattr(step, key) is not None]
     if len(said) != 1:
         told = " and ".join(said) if said else "nothing"
-        _note(here, "E107" if said else "E102", path,
-              f"{called(step.name, 'the wait')} waits for {told}",
-              allowed="one of duration, time, signal")  # fmt: skip
+        _note(
+            here,
+            "E107" if said else "E102",
+            path,
+            f"{called(step.name, 'the wait')} waits for {told}",
+            allowed="one of duration, time, signal",
+        )
     elif step.deadline is not None and step.signal is None:
-        _note(here, "E107", (*path, "deadline"),
-              f"`deadline` belongs to a wait for a signal, and {called(step.name)} waits for "
-              f"{said[0]}",
-              fix="remove `deadline`, or wait with `signal:`")  # fmt: skip
+        _note(
+            here,
+            "E107",
+            (*path, "deadline"),
+            f"`deadline` belongs to a wait for a signal, and {called(step.name)} waits for "
+            f"{said[0]}",
+            fix="remove `deadline`, or wait with `signal:`",
+        )
     check_signal(here.tree, here.problems, step.signal, (*path, "signal"))
     if isinstance(step.duration, str) and not is_template(step.duration):
         try:
             seconds(step.duration)
         except ValueError as error:
             place = (*path, "duration")
-            here.problems.add("E103", here.at(place), place, f"'duration' is {step.duration!r}",
-                              allowed=str(error))  # fmt: skip
+            here.problems.add(
+                "E103",
+                here.at(place),
+                place,
+                f"'duration' is {step.duration!r}",
+                allowed=str(error),
+            )
 
 
 def check_signal(tree: Node, problems: Problems, name: str | None, path: NodePath) -> None:
@@ -228,25 +281,35 @@ def check_signal(tree: Node, problems: Problems, name: str | None, path: NodePat
         return
     whose = "the run" if name in RUN_SIGNALS else "Temporal"
     problems.add(
-        "E105", tree.find(path).mark, path, f"{whose} takes the signal {name!r} itself",
+        "E105",
+        tree.find(path).mark,
+        path,
+        f"{whose} takes the signal {name!r} itself",
         allowed=f"a name but {listed(RUN_SIGNALS)}, and none that begins with {TEMPORALS}",
         fix="give the signal another name",
-    )  # fmt: skip
+    )
 
 
 def _catches(here: Surroundings, step: TryStep, path: NodePath) -> None:
     if not step.catch and not step.finally_:
-        _note(here, "E102", path,
-              f"{called(step.name, 'the try')} catches nothing and has no finally",
-              allowed="catch, finally")  # fmt: skip
+        _note(
+            here,
+            "E102",
+            path,
+            f"{called(step.name, 'the try')} catches nothing and has no finally",
+            allowed="catch, finally",
+        )
     for index, clause in enumerate(step.catch):
         if not clause.error:
             place = (*path, "catch", index, "error")
             here.problems.add(
-                "E106", here.at(place), place, "'error' is empty: the clause catches nothing",
-                allowed="at least one type of failure, or \"*\" for any",
-                fix="write `error: \"*\"` to catch every failure",
-            )  # fmt: skip
+                "E106",
+                here.at(place),
+                place,
+                "'error' is empty: the clause catches nothing",
+                allowed='at least one type of failure, or "*" for any',
+                fix='write `error: "*"` to catch every failure',
+            )
 
 
 def _ways(here: Surroundings, step: ParallelStep, path: NodePath) -> None:
@@ -260,11 +323,13 @@ def _ways(here: Surroundings, step: ParallelStep, path: NodePath) -> None:
         if name not in known:
             place = (*path, "merge", name)
             here.problems.add(
-                "E105", here.tree.find(place).at, place,
+                "E105",
+                here.tree.find(place).at,
+                place,
                 f"no way of {called(step.name)} sets {name!r}",
                 allowed=f"the variables that a way sets: {listed(known)}",
                 fix=nearest(name, known) or f"set {name!r} in a way, or remove it from `merge`",
-            )  # fmt: skip
+            )
 
 
 def _bounds(
@@ -272,9 +337,13 @@ def _bounds(
 ) -> None:
     match step:
         case ApprovalStep(deadline=None):
-            _note(here, "W502", path,
-                  f"{called(step.name, 'the approval')} has no deadline: it may wait for ever",
-                  fix="say `deadline: 3d` and `on_timeout: reject`")  # fmt: skip
+            _note(
+                here,
+                "W502",
+                path,
+                f"{called(step.name, 'the approval')} has no deadline: it may wait for ever",
+                fix="say `deadline: 3d` and `on_timeout: reject`",
+            )
         case TryStep():
             _catches(here, step, path)
         case ParallelStep():

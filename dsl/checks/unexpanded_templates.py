@@ -83,10 +83,12 @@ def refuse_unfilled(document: SystemDocument, tree: Node, problems: Problems) ->
         if not is_template(text) or path[-1:] == (_KEY,):
             continue
         problems.add(
-            "E303", tree.find(path).mark, path,
+            "E303",
+            tree.find(path).mark,
+            path,
             f"a template is not filled here: {field!r} is taken as it is written",
             fix=_INSTEAD.get(field, "write the value itself"),
-        )  # fmt: skip
+        )
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -107,11 +109,13 @@ def refuse_control_characters(document: SystemDocument, tree: Node, problems: Pr
         node = tree.find(place)
         name = f"the name {text!r}" if is_key else f"{field!r}"
         problems.add(
-            "E214", node.at if is_key else node.mark, place,
+            "E214",
+            node.at if is_key else node.mark,
+            place,
             f"{name} holds the control character U+{ord(found[0]):04X}",
             allowed="a text on one line, without control characters",
             fix="write the name without it",
-        )  # fmt: skip
+        )
 
 
 @cache

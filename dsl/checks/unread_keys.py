@@ -25,10 +25,13 @@ def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None
         for key in () if kind == SCRIPTED else ("answers", "log"):
             if getattr(section, key) is not None:
                 _warn(
-                    ("llm_config", "providers", name, key), tree, problems,
+                    ("llm_config", "providers", name, key),
+                    tree,
+                    problems,
                     f"`{key}` has no effect: only a scripted provider reads it, and {name!r} is "
-                    f"of kind {kind!r}", f"write it under a provider with `kind: {SCRIPTED}`",
-                )  # fmt: skip
+                    f"of kind {kind!r}",
+                    f"write it under a provider with `kind: {SCRIPTED}`",
+                )
 
 
 def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
@@ -45,21 +48,26 @@ def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
             continue
         if not problems.has("E202", (*place, "persona_key")):
             _warn(
-                place, tree, problems, f"no task with an `agent_class` is called {name!r}, so no "
-                "agent is given this section as its own", "call it like the task that is to have "
-                "it, or remove it",
-            )  # fmt: skip
+                place,
+                tree,
+                problems,
+                f"no task with an `agent_class` is called {name!r}, so no "
+                "agent is given this section as its own",
+                "call it like the task that is to have it, or remove it",
+            )
 
 
 def _losers(step: ParallelStep, path: NodePath, tree: Node, problems: Problems) -> None:
     said = "losers" in tree.find(path).entries()
     if said and step.join in ("all", len(step.branches)):
         _warn(
-            (*path, "losers"), tree, problems,
+            (*path, "losers"),
+            tree,
+            problems,
             f"`losers` has no effect: {called(step.name)} needs all of its ways, so none is left "
             "over",
             "say `join: any`, or how many are enough, or remove it",
-        )  # fmt: skip
+        )
 
 
 def _warn(place: NodePath, tree: Node, problems: Problems, told: str, fix: str) -> None:

@@ -10,11 +10,21 @@ from dsl.model import conditions, steps
 from dsl.values import NodePath
 
 TAGGED: dict[str, type[BaseModel]] = {
-    **{f"condition:{model.__name__}": model for model in (
-        conditions.TaskField, conditions.TaskStatus, conditions.ContextField, conditions.AllOf,
-        conditions.AnyOf, conditions.Not, conditions.TeamOutcome, conditions.Expression)},
+    **{
+        f"condition:{model.__name__}": model
+        for model in (
+            conditions.TaskField,
+            conditions.TaskStatus,
+            conditions.ContextField,
+            conditions.AllOf,
+            conditions.AnyOf,
+            conditions.Not,
+            conditions.TeamOutcome,
+            conditions.Expression,
+        )
+    },
     **{f"step:{kind}": model for kind, model in steps.STEP_MODELS.items()},
-}  # fmt: skip
+}
 
 
 def keys(model: type[BaseModel]) -> Iterator[str]:

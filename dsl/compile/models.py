@@ -44,32 +44,44 @@ class ModelChoice:
         known = self.capabilities.providers
         if provider is None:
             self.problems.add(
-                "E102", self.tree.find(place).at, (*place, "provider"),
+                "E102",
+                self.tree.find(place).at,
+                (*place, "provider"),
                 f"the persona {key!r} has no provider and there is no default",
                 fix="add `provider:`, or `default_provider:` under llm_config",
-            )  # fmt: skip
+            )
             return None
         if provider not in known:
             where = self._where(origins, "provider")
             mark = self.tree.find(where).mark
-            unknown(self.problems, mark, where, "E205", f"provider{self._of_whom}", str(provider),
-                    known)  # fmt: skip
+            unknown(
+                self.problems, mark, where, "E205", f"provider{self._of_whom}", str(provider), known
+            )
             return None
         default = section.default_model if section else None
         same_provider = provider == self.llm.default_provider
         model = model or default or (self.llm.default_model if same_provider else None)
         if not model:
             self.problems.add(
-                "E102", self.tree.find(place).at, (*place, "model"),
+                "E102",
+                self.tree.find(place).at,
+                (*place, "model"),
                 f"the persona {key!r} has no model and provider {provider!r} no default one",
                 fix="add `model:`, or `default_model:` under llm_config",
-            )  # fmt: skip
+            )
             return None
         if section and section.valid_models and model not in section.valid_models:
             spot = self._where(origins, "model")
             mark = self.tree.find(spot).mark
-            unknown(self.problems, mark, spot, "E105", f"model{self._of_whom}", str(model),
-                    section.valid_models)  # fmt: skip
+            unknown(
+                self.problems,
+                mark,
+                spot,
+                "E105",
+                f"model{self._of_whom}",
+                str(model),
+                section.valid_models,
+            )
         return Persona.model_validate({**merged, "provider": provider, "model": model})
 
     @property

@@ -50,10 +50,12 @@ class RouteCompiler:
         team = self.teams.get(name)
         if team is not None and team.type == "concentrator":
             self.problems.add(
-                "E107", self.tree.find(path).mark, path,
+                "E107",
+                self.tree.find(path).mark,
+                path,
                 f"{name!r} collects the branches of a fan-out, and nothing fans out to a clean-up",
                 fix="name a team of another type",
-            )  # fmt: skip
+            )
 
     def routing(self, team: TeamDocument, path: NodePath, checker: Checker) -> Routing | None:
         """The routing of one team."""
@@ -86,10 +88,12 @@ class RouteCompiler:
         if left.after_success:
             failed = f", and when {either(left.after_failure)} fails," if left.after_failure else ""
             self.problems.add(
-                "W501", self.tree.find(path).at, path,
+                "W501",
+                self.tree.find(path).at,
+                path,
                 f"when no rule matches{failed} the run fails: there is no default",
                 fix="add `default:` with a team, or `default: null` to end there",
-            )  # fmt: skip
+            )
 
     def _rule(self, rule: RuleDocument, path: NodePath, checker: Checker) -> Rule:
         if rule.condition is not None:
@@ -103,10 +107,12 @@ class RouteCompiler:
         for key in ("merge", "concentrator"):
             if getattr(rule, key) and not fans_out:
                 self.problems.add(
-                    "E107", self.tree.find((*path, key)).at, (*path, key),
+                    "E107",
+                    self.tree.find((*path, key)).at,
+                    (*path, key),
                     f"`{key}` belongs to a fan-out, and `next_team` is no list",
                     fix=f"write `next_team: [a, b]`, or remove `{key}`",
-                )  # fmt: skip
+                )
         if fans_out:
             self._merged(rule, path)
         return Rule(
@@ -119,8 +125,9 @@ class RouteCompiler:
 
     def _merged(self, rule: RuleDocument, path: NodePath) -> None:
         """Note a policy for a context path that no branch sets."""
-        written = {parse(update) for name in self._on_branches(rule) for update in
-                   self._updates(name)}  # fmt: skip
+        written = {
+            parse(update) for name in self._on_branches(rule) for update in self._updates(name)
+        }
         for policy in rule.merge:
             wanted = parse(policy)
             if any(one[: len(wanted)] == wanted[: len(one)] for one in written):
@@ -128,11 +135,13 @@ class RouteCompiler:
             place = (*path, "merge", policy)
             known = {".".join(one) for one in written}
             self.problems.add(
-                "W516", self.tree.find(place).at, place,
+                "W516",
+                self.tree.find(place).at,
+                place,
                 f"no branch of this fan-out sets {policy!r}, so nothing is merged there",
                 allowed=f"the context paths that a branch sets: {listed(known)}",
                 fix=nearest(policy, known) or "set it in `context_updates:` of a branch's routing",
-            )  # fmt: skip
+            )
 
     def _on_branches(self, rule: RuleDocument) -> set[str]:
         """The teams that the branches can come to before, and past, where they meet."""
@@ -164,18 +173,25 @@ class RouteCompiler:
         twice = sorted({branch for branch in branches if branches.count(branch) > 1})
         if twice or not branches:
             told = f"names {listed(twice)} twice" if twice else "is empty"
-            self.problems.add("E208" if twice else "E106", self.tree.find(place).mark, place,
-                              f"the fan-out {told}", fix="name each branch once")  # fmt: skip
+            self.problems.add(
+                "E208" if twice else "E106",
+                self.tree.find(place).mark,
+                place,
+                f"the fan-out {told}",
+                fix="name each branch once",
+            )
         found = tuple(dict.fromkeys(self._reachable(branches, set())))
         if rule.concentrator is not None:
             self._said(rule.concentrator, found, path)
             return rule.concentrator
         if len(found) > 1:
             self.problems.add(
-                "E107", self.tree.find(place).at, place,
+                "E107",
+                self.tree.find(place).at,
+                place,
                 f"the branches of this fan-out can meet at {listed(found)}",
                 fix=f"say which: `concentrator: {found[0]}`",
-            )  # fmt: skip
+            )
         return found[0] if found else None
 
     def _said(self, concentrator: str, found: Sequence[str], path: NodePath) -> None:
@@ -185,17 +201,25 @@ class RouteCompiler:
         mark = self.tree.find(where).mark
         team = self.teams.get(concentrator)
         if team is not None and team.type != "concentrator":
-            self.problems.add("E107", mark, where,
-                              f"{concentrator!r} is a team of type {team.type!r}",
-                              allowed="a team of type 'concentrator'",
-                              names=(concentrator,))  # fmt: skip
+            self.problems.add(
+                "E107",
+                mark,
+                where,
+                f"{concentrator!r} is a team of type {team.type!r}",
+                allowed="a team of type 'concentrator'",
+                names=(concentrator,),
+            )
         others = [name for name in found if name != concentrator]
         if team is not None and others:
             self.problems.add(
-                "E107", mark, where, f"a branch of this fan-out can come to {listed(others)}, "
+                "E107",
+                mark,
+                where,
+                f"a branch of this fan-out can come to {listed(others)}, "
                 f"where nobody waits for it: the fan-out meets at {concentrator!r}",
-                fix="lead every branch to one concentrator, or to the end", names=others,
-            )  # fmt: skip
+                fix="lead every branch to one concentrator, or to the end",
+                names=others,
+            )
 
     def _reachable(self, names: Sequence[str], seen: set[tuple[str, str]]) -> Iterator[str]:
         """The concentrators that the branches come to first, past those of inner fan-outs."""
@@ -226,5 +250,6 @@ class RouteCompiler:
 
 def _silent_targets(team: TeamDocument) -> set[str]:
     """Where approvals of the team go on when nobody decides."""
-    return {terms.on_timeout for step, _ in walk(team.tasks, ())
-            if (terms := asks(step)) is not None}  # fmt: skip
+    return {
+        terms.on_timeout for step, _ in walk(team.tasks, ()) if (terms := asks(step)) is not None
+    }

@@ -22,9 +22,15 @@ from dsl.values import Json, JsonValue, seconds
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 CONDITIONS = (
-    conditions.TaskField, conditions.TaskStatus, conditions.ContextField, conditions.AllOf,
-    conditions.AnyOf, conditions.Not, conditions.TeamOutcome, conditions.Expression,
-)  # fmt: skip
+    conditions.TaskField,
+    conditions.TaskStatus,
+    conditions.ContextField,
+    conditions.AllOf,
+    conditions.AnyOf,
+    conditions.Not,
+    conditions.TeamOutcome,
+    conditions.Expression,
+)
 
 
 def document_schema() -> Json:

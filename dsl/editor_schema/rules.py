@@ -33,9 +33,18 @@ def _needs(kind: str, section: str) -> Json:
     return {"if": of_kind, "then": _has(section)}
 
 
-_SIGNAL: Json = {"properties": {"signal": {"not": {"anyOf": [
-    {"enum": list(RUN_SIGNALS)}, {"type": "string", "pattern": f"^{TEMPORALS}"},
-]}}}}  # fmt: skip
+_SIGNAL: Json = {
+    "properties": {
+        "signal": {
+            "not": {
+                "anyOf": [
+                    {"enum": list(RUN_SIGNALS)},
+                    {"type": "string", "pattern": f"^{TEMPORALS}"},
+                ]
+            }
+        }
+    }
+}
 
 _NOT_EMPTY: Json = {"type": "array", "minItems": 1}
 
@@ -49,27 +58,35 @@ _AMOUNTS: dict[str, tuple[str, Json]] = {
 """`{kind of budget: its definition, and its amount alone}`."""
 
 _TERMS: list[Json] = [
-    {"if": {"properties": {"on_exceeded": {"const": "route"}}, **_has("on_exceeded")},
-     "then": {**_has("next_team"), "properties": {"next_team": {"type": "string"}}},
-     "else": {"properties": {"next_team": {"type": "null"}}}},
-]  # fmt: skip
+    {
+        "if": {"properties": {"on_exceeded": {"const": "route"}}, **_has("on_exceeded")},
+        "then": {**_has("next_team"), "properties": {"next_team": {"type": "string"}}},
+        "else": {"properties": {"next_team": {"type": "null"}}},
+    }
+]
 
 RULES: dict[str, list[Json]] = {
     **{model: _TERMS for model, _ in _AMOUNTS.values()},
-    "AgentStep": [{"anyOf": [
-        {**_has("agent_type", "persona_key"), **_none_of("agent_class")},
-        {**_has("agent_class"), **_none_of("agent_type", "persona_key", "config")},
-    ]}],
+    "AgentStep": [
+        {
+            "anyOf": [
+                {**_has("agent_type", "persona_key"), **_none_of("agent_class")},
+                {**_has("agent_class"), **_none_of("agent_type", "persona_key", "config")},
+            ]
+        }
+    ],
     "LoopStep": [
         {"anyOf": [_has("iterate_on"), _has("while"), _has("until")]},
         {"anyOf": [_has("iterate_on"), _has("max_iterations")]},
         {"dependentRequired": {"iterate_on": ["loop_variable"]}},
-        {"if": {"not": _has("iterate_on")},
-         "then": {"properties": {"concurrency": {"maximum": 1}}}},
+        {
+            "if": {"not": _has("iterate_on")},
+            "then": {"properties": {"concurrency": {"maximum": 1}}},
+        },
     ],
-    "TryStep": [{"anyOf": [
-        {**_has(key), "properties": {key: _NOT_EMPTY}} for key in ("catch", "finally")
-    ]}],
+    "TryStep": [
+        {"anyOf": [{**_has(key), "properties": {key: _NOT_EMPTY}} for key in ("catch", "finally")]}
+    ],
     "WaitStep": [
         {"oneOf": [_said(key) for key in ("duration", "time", "signal")]},
         {"if": _said("deadline"), "then": _said("signal")},
@@ -78,47 +95,80 @@ RULES: dict[str, list[Json]] = {
     "Collect": [_SIGNAL],
     "Catch": [{"properties": {"error": {"minItems": 1, "minLength": 1}}}],
     "TeamDocument": [
-        *(_only_for(kind, section) for kind, section in
-          (("loop", "loop"), ("approval", "approval"), ("concentrator", "collect"))),
+        *(
+            _only_for(kind, section)
+            for kind, section in (
+                ("loop", "loop"),
+                ("approval", "approval"),
+                ("concentrator", "collect"),
+            )
+        ),
         _needs("loop", "loop"),
         _needs("approval", "approval"),
-        {"anyOf": [
-            {**_has("tasks"), "properties": {"tasks": _NOT_EMPTY}},
-            {**_has("type"), "properties": {"type": {"enum": ["approval", "concentrator"]}}},
-        ]},
+        {
+            "anyOf": [
+                {**_has("tasks"), "properties": {"tasks": _NOT_EMPTY}},
+                {**_has("type"), "properties": {"type": {"enum": ["approval", "concentrator"]}}},
+            ]
+        },
     ],
     "RuleDocument": [
-        {"if": {"properties": {"next_team": {"type": ["string", "null"]}}},
-         "then": {"properties": {"merge": {"maxProperties": 0}, "concentrator": {"type": "null"}}}},
+        {
+            "if": {"properties": {"next_team": {"type": ["string", "null"]}}},
+            "then": {
+                "properties": {"merge": {"maxProperties": 0}, "concentrator": {"type": "null"}}
+            },
+        }
     ],
-}  # fmt: skip
+}
 """`{definition: what must hold besides its own shape}`."""
 
 _MORE: dict[str, Json] = {
-    "Budgets": {kind: {"anyOf": [alone, ref(model), {"type": "null"}]}
-                for kind, (model, alone) in _AMOUNTS.items()},
-    "ProviderSection": {"env_var": {"type": ["string", "null"], "deprecated": True,
-                                    "description": "Older form: write `api_key_env`."}},
-    "WaitStep": {"duration": {
-        "description": "How long: seconds, `90s`, `2d`, or a template that gives one of these.",
-        "anyOf": [{"type": "number"}, ref("Duration"), {"type": "string", "pattern": r"\{\{"},
-                  {"type": "null"}],
-    }},
-    "LoopStep": {"iterate_on": {
-        "description": "A list, or a template that gives one.",
-        "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}, {"type": "null"}],
-    }},
-    "LoopSection": {"iterate_on": {
-        "description": "A list, or a template that gives one.",
-        "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}, {"type": "null"}],
-    }},
-    "RuleDocument": {"next_team": {
-        "description": "A team; null ends the run; a list fans out to several at once.",
-        "anyOf": [{"type": "string"}, {"type": "null"},
-                  {"type": "array", "items": {"type": "string"}, "minItems": 1,
-                   "uniqueItems": True}],
-    }},
-}  # fmt: skip
+    "Budgets": {
+        kind: {"anyOf": [alone, ref(model), {"type": "null"}]}
+        for kind, (model, alone) in _AMOUNTS.items()
+    },
+    "ProviderSection": {
+        "env_var": {
+            "type": ["string", "null"],
+            "deprecated": True,
+            "description": "Older form: write `api_key_env`.",
+        }
+    },
+    "WaitStep": {
+        "duration": {
+            "description": "How long: seconds, `90s`, `2d`, or a template that gives one of these.",
+            "anyOf": [
+                {"type": "number"},
+                ref("Duration"),
+                {"type": "string", "pattern": r"\{\{"},
+                {"type": "null"},
+            ],
+        }
+    },
+    "LoopStep": {
+        "iterate_on": {
+            "description": "A list, or a template that gives one.",
+            "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}, {"type": "null"}],
+        }
+    },
+    "LoopSection": {
+        "iterate_on": {
+            "description": "A list, or a template that gives one.",
+            "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}, {"type": "null"}],
+        }
+    },
+    "RuleDocument": {
+        "next_team": {
+            "description": "A team; null ends the run; a list fans out to several at once.",
+            "anyOf": [
+                {"type": "string"},
+                {"type": "null"},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True},
+            ],
+        }
+    },
+}
 """`{definition: properties that are written otherwise than the model has them}`."""
 
 
@@ -146,9 +196,15 @@ def _described(before: JsonValue, new: JsonValue) -> JsonValue:
 def laid_over(defs: Json) -> Json:
     """The definitions for a file whose mappings only say what is different."""
     for name in (
-        "Orchestration", "TeamDocument", "ToolSection", "CommandSection", "Price", "CountBudget",
-        "MoneyBudget", "TimeBudget",
-    ):  # fmt: skip
+        "Orchestration",
+        "TeamDocument",
+        "ToolSection",
+        "CommandSection",
+        "Price",
+        "CountBudget",
+        "MoneyBudget",
+        "TimeBudget",
+    ):
         schema = cast("Json", defs[name])
         defs[name] = {k: v for k, v in schema.items() if k not in ("required", "allOf")}
     return defs

@@ -27,14 +27,21 @@ def written(defs: Json) -> Json:
     older = _older_steps({**defs, **steps})
     kinds = [*steps, *older, "NameAlone"]
     return {
-        **defs, **steps, **older, **_durations(), **_conditions(defs),
+        **defs,
+        **steps,
+        **older,
+        **_durations(),
+        **_conditions(defs),
         "PersonaDocument": _persona(cast("Json", defs["PersonaDocument"])),
         "ExecutionPlan": _plan(),
-        "NameAlone": mapping({"name": {"type": "string"}}, "name",
-                             description="A step that does nothing yet."),
-        "Step": {"description": "A step, of the kind that `type` or one of its keys tells.",
-                 "anyOf": [ref(name) for name in kinds]},
-    }  # fmt: skip
+        "NameAlone": mapping(
+            {"name": {"type": "string"}}, "name", description="A step that does nothing yet."
+        ),
+        "Step": {
+            "description": "A step, of the kind that `type` or one of its keys tells.",
+            "anyOf": [ref(name) for name in kinds],
+        },
+    }
 
 
 def ref(name: str, **more: JsonValue) -> Json:
@@ -44,8 +51,13 @@ def ref(name: str, **more: JsonValue) -> Json:
 
 def mapping(properties: Json, *required: str, **more: JsonValue) -> Json:
     """A mapping with these keys and no others."""
-    return {"type": "object", "additionalProperties": False, "properties": properties,
-            "required": list(required), **more}  # fmt: skip
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        "required": list(required),
+        **more,
+    }
 
 
 def _durations() -> Json:
@@ -69,9 +81,12 @@ def _step(kind: str, schema: Json) -> Json:
         "name": _properties(schema)["name"],
         "type": {"const": kind, "description": schema["description"]},
         **_properties(schema),
-        "output_field": {"type": "string", "deprecated": True,
-                         "description": "Older form: write `output_variable`."},
-    }  # fmt: skip
+        "output_field": {
+            "type": "string",
+            "deprecated": True,
+            "description": "Older form: write `output_variable`.",
+        },
+    }
     for key in ("kind", "terms"):
         properties.pop(key, None)
     if kind in ("agent", "skill", "team"):
@@ -98,13 +113,17 @@ def _conditions(defs: Json) -> Json:
                 *(ref(name) for name in forms),
                 {"type": "array", "items": ref("Condition"), "description": "All of them."},
                 {"enum": list(OUTCOMES), "description": "How the tasks ended together."},
-                {"type": "string", "pattern": _TEMPLATE, "examples": ["{{ context.tries > 2 }}"],
-                 "description": "A template expression, true or false."},
+                {
+                    "type": "string",
+                    "pattern": _TEMPLATE,
+                    "examples": ["{{ context.tries > 2 }}"],
+                    "description": "A template expression, true or false.",
+                },
                 ref("OlderCondition"),
             ],
         },
         "OlderCondition": _older_condition(operators),
-    }  # fmt: skip
+    }
 
 
 def _changed(defs: Json, name: str, properties: Json) -> Json:
@@ -121,14 +140,27 @@ def _older_condition(operators: Json) -> Json:
         "description": "Older forms of conditions.",
         "deprecated": True,
         "anyOf": [
-            mapping(joined, "type", anyOf=[{"required": ["conditions"]},
-                                           {"required": ["condition"]}]),
-            mapping({"type": {"const": "not"}, "condition": one_or_more,
-                     "conditions": one_or_more}, "type"),
-            mapping({"type": {"const": "simple"}, "field": {"type": "string"},
-                     "task": {"type": "string"}, **test}, "type"),
-            mapping({"field": {"type": "string"}, **test}, "field",
-                    anyOf=[{"required": ["operator"]}, {"required": ["value"]}]),
+            mapping(
+                joined, "type", anyOf=[{"required": ["conditions"]}, {"required": ["condition"]}]
+            ),
+            mapping(
+                {"type": {"const": "not"}, "condition": one_or_more, "conditions": one_or_more},
+                "type",
+            ),
+            mapping(
+                {
+                    "type": {"const": "simple"},
+                    "field": {"type": "string"},
+                    "task": {"type": "string"},
+                    **test,
+                },
+                "type",
+            ),
+            mapping(
+                {"field": {"type": "string"}, **test},
+                "field",
+                anyOf=[{"required": ["operator"]}, {"required": ["value"]}],
+            ),
             mapping({"config_field": {"type": "string"}, **test}, "config_field"),
             {
                 "type": "object",
@@ -137,23 +169,42 @@ def _older_condition(operators: Json) -> Json:
                 "description": "`{key: value}` of the context; several mean all of them.",
             },
         ],
-    }  # fmt: skip
+    }
 
 
 _CONDITION_WORDS = (
-    "task", "output_field", "status", "context_field", "operator", "value", "and", "or", "not",
-    "outcome", "expression", "type", "conditions", "condition", "config_field",
-)  # fmt: skip
+    "task",
+    "output_field",
+    "status",
+    "context_field",
+    "operator",
+    "value",
+    "and",
+    "or",
+    "not",
+    "outcome",
+    "expression",
+    "type",
+    "conditions",
+    "condition",
+    "config_field",
+)
 
 
 def _persona(schema: Json) -> Json:
     older: Json = {
         key: {"deprecated": True, "description": f"Older form: an `execution_plan` {what}."}
-        for key, what in (("skill", "that calls this skill"), ("params", "with this input"),
-                          ("skill_params", "with this input"), ("input", "with this input"))
-    }  # fmt: skip
-    plan: Json = {"anyOf": [ref("ExecutionPlan"), {"type": "null"}],
-                  "description": "What an orchestrating agent does, step by step."}  # fmt: skip
+        for key, what in (
+            ("skill", "that calls this skill"),
+            ("params", "with this input"),
+            ("skill_params", "with this input"),
+            ("input", "with this input"),
+        )
+    }
+    plan: Json = {
+        "anyOf": [ref("ExecutionPlan"), {"type": "null"}],
+        "description": "What an orchestrating agent does, step by step.",
+    }
     properties: Json = {**_properties(schema), "execution_plan": plan, **older}
     needed: Json = {key: ["skill"] for key in older if key != "skill"}
     return {**schema, "properties": properties, "dependentRequired": needed}
@@ -162,9 +213,11 @@ def _persona(schema: Json) -> Json:
 def _plan() -> Json:
     steps: Json = {"type": "array", "items": ref("Step")}
     older = mapping(
-        {"enabled": {"type": "boolean"}, "steps": steps, "description": {}}, "steps",
-        deprecated=True, description="Older form: write the list of its steps.",
-    )  # fmt: skip
+        {"enabled": {"type": "boolean"}, "steps": steps, "description": {}},
+        "steps",
+        deprecated=True,
+        description="Older form: write the list of its steps.",
+    )
     return {"anyOf": [steps, older]}
 
 
@@ -181,10 +234,17 @@ def _older_steps(defs: Json) -> Json:
             defs, "AgentStep", "agent_call", {**dict.fromkeys(agents, text), "input_params": {}}
         ),
         "OlderModelCall": _older(
-            defs, "AgentStep", "llm_call",
-            {**dict.fromkeys(("agent", "persona", "system_message"), text), "prompt": text,
-             **{key: _properties(defs["PersonaDocument"])[key]
-                for key in ("provider", "model", "temperature", "max_tokens")}},
+            defs,
+            "AgentStep",
+            "llm_call",
+            {
+                **dict.fromkeys(("agent", "persona", "system_message"), text),
+                "prompt": text,
+                **{
+                    key: _properties(defs["PersonaDocument"])[key]
+                    for key in ("provider", "model", "temperature", "max_tokens")
+                },
+            },
         ),
         "OlderTeamCall": _older(
             defs, "TeamStep", "team_call", dict.fromkeys(("team_id", "target_team", "target"), text)
@@ -193,21 +253,27 @@ def _older_steps(defs: Json) -> Json:
             defs, "SetStep", "set_value", {"field": text, "variable": text, "value": {}}
         ),
         "OlderConditional": _older(
-            defs, "BranchStep", "conditional",
-            {"then": steps, "if_true": steps, "steps": steps, "else": any_steps,
-             "if_false": any_steps, "default": any_steps, "condition": ref("Condition"),
-             "conditions": ways},
+            defs,
+            "BranchStep",
+            "conditional",
+            {
+                "then": steps,
+                "if_true": steps,
+                "steps": steps,
+                "else": any_steps,
+                "if_false": any_steps,
+                "default": any_steps,
+                "condition": ref("Condition"),
+                "conditions": ways,
+            },
         ),
         "OlderSkillAgent": _older_skill_agent(defs),
-    }  # fmt: skip
+    }
 
 
 def _older(defs: Json, base: str, kind: str, more: Json) -> Json:
     schema = cast("Json", defs[base])
-    properties: Json = {
-        **_properties(schema), **more,
-        "type": {"const": kind, "deprecated": True},
-    }  # fmt: skip
+    properties: Json = {**_properties(schema), **more, "type": {"const": kind, "deprecated": True}}
     properties.setdefault("params", {})
     return {
         **{key: value for key, value in schema.items() if key not in ("anyOf", "allOf")},

@@ -20,11 +20,21 @@ Found = JsonValue | Literal[Missing.MISSING]
 
 TYPE_NAMES = ("string", "number", "integer", "boolean", "list", "mapping", "null")
 SHORT_NAMES: dict[str, Operator] = {
-    "eq": "equals", "ne": "not_equals", "gt": "greater_than", "lt": "less_than",
-    "ge": "greater_or_equal", "gte": "greater_or_equal", "le": "less_or_equal",
-    "lte": "less_or_equal", "==": "equals", "!=": "not_equals", ">": "greater_than",
-    "<": "less_than", ">=": "greater_or_equal", "<=": "less_or_equal",
-}  # fmt: skip
+    "eq": "equals",
+    "ne": "not_equals",
+    "gt": "greater_than",
+    "lt": "less_than",
+    "ge": "greater_or_equal",
+    "gte": "greater_or_equal",
+    "le": "less_or_equal",
+    "lte": "less_or_equal",
+    "==": "equals",
+    "!=": "not_equals",
+    ">": "greater_than",
+    "<": "less_than",
+    ">=": "greater_or_equal",
+    "<=": "less_or_equal",
+}
 
 
 def same(left: Found, right: JsonValue) -> bool:

@@ -20,9 +20,14 @@ _COMPILED = 20
 _PATTERN_A_STEP = 250
 """Characters times instructions of the pattern."""
 _KINDS = {
-    "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number",
-    "number": "a number", "boolean": "true or false", "null": "null",
-}  # fmt: skip
+    "object": "a mapping",
+    "array": "a list",
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
 
 
 class UnusableSchema(Exception):
@@ -338,7 +343,9 @@ def _ref(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -
 
 
 WORDS: dict[str, Word] = {
-    "type": _type, "enum": _enum, "const": _const,
+    "type": _type,
+    "enum": _enum,
+    "const": _const,
     "minimum": _bound("minimum", "at least", lambda number, limit: number >= limit),
     "maximum": _bound("maximum", "at most", lambda number, limit: number <= limit),
     "exclusiveMinimum": _bound("exclusiveMinimum", "more than", lambda n, limit: n > limit),
@@ -347,14 +354,25 @@ WORDS: dict[str, Word] = {
     "minLength": _size("minLength", str, True, "characters"),
     "maxLength": _size("maxLength", str, False, "characters"),
     "pattern": _pattern,
-    "required": _required, "properties": _properties, "additionalProperties": _additional,
-    "propertyNames": _names, "dependentRequired": _dependent,
+    "required": _required,
+    "properties": _properties,
+    "additionalProperties": _additional,
+    "propertyNames": _names,
+    "dependentRequired": _dependent,
     "dependentSchemas": _dependent_schemas,
     "minProperties": _size("minProperties", dict, True, "keys"),
     "maxProperties": _size("maxProperties", dict, False, "keys"),
-    "items": _items, "prefixItems": _prefix, "contains": _contains, "uniqueItems": _unique,
+    "items": _items,
+    "prefixItems": _prefix,
+    "contains": _contains,
+    "uniqueItems": _unique,
     "minItems": _size("minItems", list, True, "entries"),
     "maxItems": _size("maxItems", list, False, "entries"),
-    "allOf": _all, "anyOf": _any, "oneOf": _one, "not": _not, "if": _if, "$ref": _ref,
-}  # fmt: skip
+    "allOf": _all,
+    "anyOf": _any,
+    "oneOf": _one,
+    "not": _not,
+    "if": _if,
+    "$ref": _ref,
+}
 """Every word that is checked; whatever else a schema says are remarks."""

@@ -21,9 +21,12 @@ _MAX_WORK = 50_000
 """About a tenth of a second; a workflow task has two."""
 _MAX_DEPTH = 100
 _BEYOND = (
-    "patternProperties", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef",
+    "patternProperties",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "$dynamicRef",
     "$recursiveRef",
-)  # fmt: skip
+)
 """Words of the standard that are not checked here, so a schema that has one is not taken."""
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 _VALUES = ("enum", "const", "default", "examples", "required", "dependentRequired")

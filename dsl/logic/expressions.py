@@ -17,11 +17,19 @@ _FALSY: list[JsonValue] = [None, False, 0, "", [], {}]
 _METHODS = MAPPING_METHODS | TEXT_METHODS
 Comparison = OneOf["eq", "ne", "gt", "gteq", "lt", "lteq", "in", "notin"]
 _TURNED: dict[str, Comparison] = {
-    "eq": "eq", "ne": "ne", "gt": "lt", "gteq": "lteq", "lt": "gt", "lteq": "gteq",
-}  # fmt: skip
+    "eq": "eq",
+    "ne": "ne",
+    "gt": "lt",
+    "gteq": "lteq",
+    "lt": "gt",
+    "lteq": "gteq",
+}
 _ORDERS: dict[str, Operator] = {
-    "gt": "greater_than", "gteq": "greater_or_equal", "lt": "less_than", "lteq": "less_or_equal",
-}  # fmt: skip
+    "gt": "greater_than",
+    "gteq": "greater_or_equal",
+    "lt": "less_than",
+    "lteq": "less_or_equal",
+}
 
 
 def expression(text: str, holds: bool) -> Formula:

@@ -200,8 +200,11 @@ def _lengths(claims: Sequence[Claim]) -> bool:
                 high = min(high, bound - 1)
             case _:
                 pass
-    excluded = {t.value for t in claims if t.operator == "has_length" and not t.holds
-                and isinstance(t.value, int)}  # fmt: skip
+    excluded = {
+        t.value
+        for t in claims
+        if t.operator == "has_length" and not t.holds and isinstance(t.value, int)
+    }
     return low <= high and not (low == high and low in excluded)
 
 

@@ -114,9 +114,12 @@ class Budget(Frozen):
 
 
 _CALLED: dict[BudgetKind, str] = {
-    "tokens": "token", "money": "money", "model_calls": "model call", "tool_calls": "tool call",
+    "tokens": "token",
+    "money": "money",
+    "model_calls": "model call",
+    "tool_calls": "tool call",
     "working_time": "working time",
-}  # fmt: skip
+}
 
 
 def budget_name(owner: str, kind: BudgetKind) -> str:
@@ -180,9 +183,7 @@ def compiled(budgets: Budgets | None, scope: Scope, name: str = "") -> tuple[Bud
     return tuple(_budget(kind, terms, scope, name) for kind, terms in written(budgets))
 
 
-def written(
-    budgets: Budgets,
-) -> Iterator[tuple[BudgetKind, AnyBudget]]:
+def written(budgets: Budgets) -> Iterator[tuple[BudgetKind, AnyBudget]]:
     """The budgets that the section has, by their kinds."""
     for kind in _CALLED:
         terms: AnyBudget | None = getattr(budgets, kind)
@@ -193,6 +194,12 @@ def written(
 def _budget(kind: BudgetKind, written: AnyBudget, scope: Scope, name: str) -> Budget:
     on_exceeded, terms = asking(written.on_exceeded)
     return Budget(
-        kind=kind, limit=written.limit, scope=scope, name=name, warn_at=written.warn_at,
-        on_exceeded=on_exceeded, terms=terms, next_team=written.next_team,
-    )  # fmt: skip
+        kind=kind,
+        limit=written.limit,
+        scope=scope,
+        name=name,
+        warn_at=written.warn_at,
+        on_exceeded=on_exceeded,
+        terms=terms,
+        next_team=written.next_team,
+    )

@@ -179,9 +179,14 @@ class BudgetReached:
     """What became of a budget."""
 
     code: Literal[
-        "budget_warned", "budget_used_up", "budget_not_held", "budget_extended",
-        "budget_ended", "budget_refused", "budget_not_decided",
-    ]  # fmt: skip
+        "budget_warned",
+        "budget_used_up",
+        "budget_not_held",
+        "budget_extended",
+        "budget_ended",
+        "budget_refused",
+        "budget_not_decided",
+    ]
     kind: BudgetKind
     owner: str
     """`run`, `team.review`, `persona.coder`, `task.draft.write`."""
@@ -195,8 +200,16 @@ class BudgetReached:
 
 
 RouteCause = Annotated[
-    RuleMatched | DefaultTaken | NoRouting | Started | Called | Joined | RunCancelled | SentOn
-    | NotDecided | BudgetReached,
+    RuleMatched
+    | DefaultTaken
+    | NoRouting
+    | Started
+    | Called
+    | Joined
+    | RunCancelled
+    | SentOn
+    | NotDecided
+    | BudgetReached,
     Field(discriminator="code"),
-]  # fmt: skip
+]
 """Why a run goes to a team, or to its end."""

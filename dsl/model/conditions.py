@@ -13,11 +13,28 @@ from pydantic import Discriminator, Field, JsonValue, Tag
 from dsl.values import Frozen
 
 Operator = Literal[
-    "equals", "not_equals", "contains", "contains_any", "contains_all", "greater_than",
-    "less_than", "greater_or_equal", "less_or_equal", "exists", "is_empty", "is_null",
-    "starts_with", "ends_with", "matches", "in", "in_range", "is_type", "has_length",
-    "min_length", "max_length",
-]  # fmt: skip
+    "equals",
+    "not_equals",
+    "contains",
+    "contains_any",
+    "contains_all",
+    "greater_than",
+    "less_than",
+    "greater_or_equal",
+    "less_or_equal",
+    "exists",
+    "is_empty",
+    "is_null",
+    "starts_with",
+    "ends_with",
+    "matches",
+    "in",
+    "in_range",
+    "is_type",
+    "has_length",
+    "min_length",
+    "max_length",
+]
 """Every operator by its full name; the short names eq, ne, gt, lt, ge, le are read as these."""
 
 Status = Literal["success", "failure", "skipped"]

@@ -19,10 +19,30 @@ ROOTS = ("context", "tasks", "teams", "input", "run", "routing")
 """The names that every template knows; a variable may not be called like one of them."""
 
 RESERVED = (
-    "self", "super", "caller", "varargs", "kwargs", "loop", "range", "true", "false", "none",
-    "True", "False", "None", "and", "or", "not", "in", "is", "if", "else", "elif", "for",
+    "self",
+    "super",
+    "caller",
+    "varargs",
+    "kwargs",
+    "loop",
+    "range",
+    "true",
+    "false",
+    "none",
+    "True",
+    "False",
+    "None",
+    "and",
+    "or",
+    "not",
+    "in",
+    "is",
+    "if",
+    "else",
+    "elif",
+    "for",
     "recursive",
-)  # fmt: skip
+)
 """Words of the template language; a variable called so could never be read."""
 
 RUN = ("id", "plan", "team", "visit", "teams_run")
@@ -96,6 +116,14 @@ class Facts:
     def counting(self, own: Outcomes) -> "Facts":
         """These facts, of which `all_success` and its like count only `own`."""
         return Facts(  # by hand: `replace` takes five times as long, and every route does this
-            self.context, self.tasks, self.teams, self.run, self.routing, self.variables,
-            self.input, own, self.budget, self.work,
-        )  # fmt: skip
+            self.context,
+            self.tasks,
+            self.teams,
+            self.run,
+            self.routing,
+            self.variables,
+            self.input,
+            own,
+            self.budget,
+            self.work,
+        )

@@ -46,8 +46,16 @@ class Outcome:
 
 
 End = Literal[
-    "completed", "failed", "max_total_teams", "max_recursion_depth", "no_progress", "cancelled",
-    "budget_tokens", "budget_money", "budget_model_calls", "budget_tool_calls",
+    "completed",
+    "failed",
+    "max_total_teams",
+    "max_recursion_depth",
+    "no_progress",
+    "cancelled",
+    "budget_tokens",
+    "budget_money",
+    "budget_model_calls",
+    "budget_tool_calls",
     "budget_working_time",
-]  # fmt: skip
+]
 """How a run came to its end."""

@@ -96,8 +96,7 @@ def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath
         yield step.when, (*path, "when")
     match step:
         case LoopStep():
-            asked = (("while", step.while_), ("until", step.until),
-                     ("break_when", step.break_when))  # fmt: skip
+            asked = (("while", step.while_), ("until", step.until), ("break_when", step.break_when))
             for key, condition in asked:
                 if condition is not None:
                     yield condition, (*path, key)

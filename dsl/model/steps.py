@@ -16,9 +16,20 @@ from dsl.model.terms import Approval, ApprovalTerms
 from dsl.values import Frozen, Json, Seconds, Timeout
 
 StepKind = Literal[
-    "agent", "skill", "tool", "loop", "branch", "parallel", "set", "approval", "wait", "team",
-    "try", "return", "fail",
-]  # fmt: skip
+    "agent",
+    "skill",
+    "tool",
+    "loop",
+    "branch",
+    "parallel",
+    "set",
+    "approval",
+    "wait",
+    "team",
+    "try",
+    "return",
+    "fail",
+]
 STEP_KINDS: tuple[str, ...] = get_args(StepKind)
 
 
@@ -249,14 +260,35 @@ class FailStep(StepBase):
 
 
 AnyStep = (
-    AgentStep | SkillStep | ToolStep | LoopStep | BranchStep | ParallelStep | SetStep
-    | ApprovalStep | WaitStep | TeamStep | TryStep | ReturnStep | FailStep
-)  # fmt: skip
+    AgentStep
+    | SkillStep
+    | ToolStep
+    | LoopStep
+    | BranchStep
+    | ParallelStep
+    | SetStep
+    | ApprovalStep
+    | WaitStep
+    | TeamStep
+    | TryStep
+    | ReturnStep
+    | FailStep
+)
 STEP_MODELS: dict[str, type[StepBase]] = {
-    "agent": AgentStep, "skill": SkillStep, "tool": ToolStep, "loop": LoopStep,
-    "branch": BranchStep, "parallel": ParallelStep, "set": SetStep, "approval": ApprovalStep,
-    "wait": WaitStep, "team": TeamStep, "try": TryStep, "return": ReturnStep, "fail": FailStep,
-}  # fmt: skip
+    "agent": AgentStep,
+    "skill": SkillStep,
+    "tool": ToolStep,
+    "loop": LoopStep,
+    "branch": BranchStep,
+    "parallel": ParallelStep,
+    "set": SetStep,
+    "approval": ApprovalStep,
+    "wait": WaitStep,
+    "team": TeamStep,
+    "try": TryStep,
+    "return": ReturnStep,
+    "fail": FailStep,
+}
 
 
 def step_tag(value: object) -> str | None:

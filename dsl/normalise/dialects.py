@@ -81,12 +81,22 @@ def plan(node: Node, here: Here) -> Node:
     for key, entry in entries.items():
         if key not in ("enabled", "steps", "description"):
             fix = REPLACEMENTS.get(key, f"remove `{key}`: a plan is the list of its steps")
-            here.problems.add("E108", entry.at, placed(here.root, entry),
-                              f"{key!r} is not a form of this language", fix=fix)  # fmt: skip
+            here.problems.add(
+                "E108",
+                entry.at,
+                placed(here.root, entry),
+                f"{key!r} is not a form of this language",
+                fix=fix,
+            )
     enabled = entries.get("enabled")
     if enabled is not None and not isinstance(enabled.value, bool):
-        here.problems.add("E103", enabled.mark, placed(here.root, enabled),
-                          f"'enabled' is {enabled.plain()!r}", allowed="true or false")  # fmt: skip
+        here.problems.add(
+            "E103",
+            enabled.mark,
+            placed(here.root, enabled),
+            f"'enabled' is {enabled.plain()!r}",
+            allowed="true or false",
+        )
     off = enabled is not None and enabled.value is False
     return node.with_value([]) if off else entries["steps"]
 
@@ -168,8 +178,9 @@ def _agent_call(entries: Entries, node: Node, here: Here) -> None:
         known = here.asked("llm_config", "agents", named.value, "persona_key")
         if isinstance(known, str) and not here.asked("llm_config", "personas", named.value):
             entries["persona_key"] = named = named.with_value(known)
-    steps = here.asked("llm_config", "personas", str(named.value if named else ""),
-                       "execution_plan")  # fmt: skip
+    steps = here.asked(
+        "llm_config", "personas", str(named.value if named else ""), "execution_plan"
+    )
     kind = "generic_orchestrating" if _active(steps) else "generic_single_shot"
     entries.setdefault("agent_type", _text(node, kind))
 

@@ -125,9 +125,8 @@ class _Normaliser:
         node = dialects.persona(node, self.here)
         steps = node.find(("execution_plan",))
         here = replace(
-            self.here, tasks=tuple(_names(steps)), persona=key,
-            variables=dialects.variables(steps),
-        )  # fmt: skip
+            self.here, tasks=tuple(_names(steps)), persona=key, variables=dialects.variables(steps)
+        )
         return _in(node, execution_plan=_each(_Normaliser(here, self.teams).step), budgets=_amounts)
 
     def team(self, node: Node) -> Node:
@@ -224,9 +223,12 @@ def _desugared(node: Node, here: Here) -> Node:
     section = entries.get(kind)
     if section is None:
         here.problems.add(
-            "E102", node.at, (*placed(here.root, node), kind), f"the key {kind!r} is missing: the "
-            f"team is of type {kind!r}", fix=f"add `{kind}:`, or remove `type`",
-        )  # fmt: skip
+            "E102",
+            node.at,
+            (*placed(here.root, node), kind),
+            f"the key {kind!r} is missing: the team is of type {kind!r}",
+            fix=f"add `{kind}:`, or remove `type`",
+        )
         return node
     known = {field.alias or name for name, field in _SECTIONS[kind].model_fields.items()}
     if not isinstance(section.value, dict) or not known.issuperset(section.value):

@@ -75,10 +75,22 @@ AT_PLACES: dict[str, dict[str, str]] = {
     },
     "AgentStep": {
         key: f"write it under `config:`, which is laid over the persona: `config: {{{key}: ...}}`"
-        for key in ("provider", "model", "temperature", "top_p", "max_tokens", "prompts", "flags",
-                    "prompt_syntax", "output_schema", "max_reasks", "retries", "execution_plan")
+        for key in (
+            "provider",
+            "model",
+            "temperature",
+            "top_p",
+            "max_tokens",
+            "prompts",
+            "flags",
+            "prompt_syntax",
+            "output_schema",
+            "max_reasks",
+            "retries",
+            "execution_plan",
+        )
     },
-}  # fmt: skip
+}
 """`{part of a document: {key that it has not: what to write instead}}`."""
 
 EXPLAINED = {

@@ -122,10 +122,19 @@ class Problems:
         message, allowed, fix = problem_text(details)
         location = self.place(path)
         problem = Problem(
-            code, mark.file, mark.line, mark.column, redacted(dotted(location)), redacted(message),
-            redacted(allowed), redacted(fix), severity,
-            "" if self.step_of is None else redacted(self.step_of(tuple(path))), location, details,
-        )  # fmt: skip
+            code,
+            mark.file,
+            mark.line,
+            mark.column,
+            redacted(dotted(location)),
+            redacted(message),
+            redacted(allowed),
+            redacted(fix),
+            severity,
+            "" if self.step_of is None else redacted(self.step_of(tuple(path))),
+            location,
+            details,
+        )
         if problem not in self.found and not self._misspelt(problem):
             self.found.append(problem)
 
@@ -156,10 +165,12 @@ class Problems:
             return False
         *above, key = problem.location
         return any(
-            earlier.code == "E101" and earlier.details is not None
-            and key_meant(earlier.details) == key and is_below(earlier.location, above)
+            earlier.code == "E101"
+            and earlier.details is not None
+            and key_meant(earlier.details) == key
+            and is_below(earlier.location, above)
             for earlier in self.found
-        )  # fmt: skip
+        )
 
     def has(self, code: Code, path: Sequence[Segment]) -> bool:
         """Whether a problem of this code is noted at the place."""

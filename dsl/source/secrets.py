@@ -13,10 +13,13 @@ def refuse_secrets(tree: Node, problems: Problems) -> None:
     """Note every text that looks like a key; the message does not repeat it."""
     for node, path in _found(tree, ()):
         problems.add(
-            "E602", node.mark, path, "a secret is written here in the clear",
+            "E602",
+            node.mark,
+            path,
+            "a secret is written here in the clear",
             allowed="the NAME of an environment variable of the worker",
             fix="take the key back where it was issued, and write `api_key_env: NAME`",
-        )  # fmt: skip
+        )
 
 
 def _found(node: Node, path: NodePath) -> list[tuple[Node, NodePath]]:

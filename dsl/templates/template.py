@@ -185,17 +185,52 @@ def _follow(names: Mapping[str, object], path: Path) -> object:
 
 
 _REACHING_OUT = (nodes.Import, nodes.FromImport, nodes.Include, nodes.Extends, nodes.Block)
-_STATEMENTS = (nodes.For, nodes.If, nodes.Assign, nodes.AssignBlock, nodes.Macro, nodes.CallBlock,
-               nodes.FilterBlock, nodes.With)  # fmt: skip
+_STATEMENTS = (
+    nodes.For,
+    nodes.If,
+    nodes.Assign,
+    nodes.AssignBlock,
+    nodes.Macro,
+    nodes.CallBlock,
+    nodes.FilterBlock,
+    nodes.With,
+)
 
 
 _LANGUAGE = (
-    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.Getattr,
-    nodes.Getitem, nodes.Slice, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.Keyword,
-    nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow, nodes.Neg,
-    nodes.Pos, nodes.Not, nodes.And, nodes.Or, nodes.Compare, nodes.Operand, nodes.Concat,
-    nodes.CondExpr, nodes.Call, nodes.Filter, nodes.Test,
-)  # fmt: skip
+    nodes.Template,
+    nodes.Output,
+    nodes.TemplateData,
+    nodes.Const,
+    nodes.Name,
+    nodes.Getattr,
+    nodes.Getitem,
+    nodes.Slice,
+    nodes.List,
+    nodes.Tuple,
+    nodes.Dict,
+    nodes.Pair,
+    nodes.Keyword,
+    nodes.Add,
+    nodes.Sub,
+    nodes.Mul,
+    nodes.Div,
+    nodes.FloorDiv,
+    nodes.Mod,
+    nodes.Pow,
+    nodes.Neg,
+    nodes.Pos,
+    nodes.Not,
+    nodes.And,
+    nodes.Or,
+    nodes.Compare,
+    nodes.Operand,
+    nodes.Concat,
+    nodes.CondExpr,
+    nodes.Call,
+    nodes.Filter,
+    nodes.Test,
+)
 """Every node that is charged for; what is not here is refused."""
 
 
@@ -277,9 +312,16 @@ def _evaluate(
         message = f"{_shortened(text)} is given up{_line(error, text)}: {error}"
         raise EvaluationLimitExceeded(message, bound=error.bound) from None
     except (
-        TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError,
-        RecursionError, MemoryError, AssertionError,
-    ) as error:  # fmt: skip
+        TemplateError,
+        ArithmeticError,
+        TypeError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+        MemoryError,
+        AssertionError,
+    ) as error:
         told = str(error) or type(error).__name__
         where = _line(error, text)
         raise TemplateFailed(f"{_shortened(text)} cannot be evaluated{where}: {told}") from None

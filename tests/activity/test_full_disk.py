@@ -151,10 +151,13 @@ async def test_a_conversation_that_cannot_be_kept_is_a_failure_that_tells_what_w
     (disk / "blobs").mkdir()
     fill(disk)
     request = AgentRequest(
-        task="talk", team="t", visit=1, inputs={},
+        task="talk",
+        team="t",
+        visit=1,
+        inputs={},
         persona=Persona(provider="p", model="m", prompts={"user": "Well?"}),
         conversation=Conversation(head=None),
-    )  # fmt: skip
+    )
     agents = AgentActivities(Answers(), blobs=DirectoryBlobs(disk / "blobs"))
     response = await agents.run_agent(request)
     assert response.error is not None

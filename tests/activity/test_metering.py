@@ -14,15 +14,7 @@ from activities.providers.provider import ModelMessage, ModelRequest, ProviderSe
 from activities.providers.provider_failures import ProviderFailure
 from dsl.model.price import Price
 from dsl.values import Json
-from tests.support.agents import (
-    USAGE,
-    RecordingModel,
-    answer,
-    environment,
-    persona,
-    request,
-    turn,
-)
+from tests.support.agents import USAGE, RecordingModel, answer, environment, persona, request, turn
 
 OWN = {"model-1": Price(input=1000, output=2000, cached=0)}
 
@@ -56,8 +48,9 @@ async def test_a_turn_costs_what_its_model_costs(
 
 async def test_a_server_that_does_not_count_is_not_free() -> None:
     silent = answer(usage=TokenUsage())
-    response = await turn(AgentActivities(RecordingModel(silent), pricing=pricing(prices=OWN)),
-                          request())  # fmt: skip
+    response = await turn(
+        AgentActivities(RecordingModel(silent), pricing=pricing(prices=OWN)), request()
+    )
     assert response.cost is None
 
 
@@ -87,9 +80,10 @@ class Twice(BaseAgent):
 
 async def test_every_call_of_an_agent_of_one_s_own_is_counted() -> None:
     activities = AgentActivities(
-        RecordingModel(answer(), answer()), agent_types={"twice": Twice},
+        RecordingModel(answer(), answer()),
+        agent_types={"twice": Twice},
         pricing=pricing(prices=OWN),
-    )  # fmt: skip
+    )
     response = await turn(activities, request(changes={"agent_type": "twice"}))
     assert response.usage == USAGE + USAGE
     assert (response.cost, response.unpriced) == (pytest.approx(0.17), True)
@@ -101,9 +95,7 @@ async def test_a_meter_goes_on_from_what_earlier_attempts_used() -> None:
     meter = Meter(pricing(prices=OWN), earlier, lambda: now[0])
     now[0] = 103.0
     await meter.take("recorded", "model-1", TokenUsage(1000, 0), seconds=10.0)
-    assert meter.spent == Spent(
-        usage=TokenUsage(1001, 2), cost=1.5, unpriced=True, seconds=20.0
-    )  # fmt: skip
+    assert meter.spent == Spent(usage=TokenUsage(1001, 2), cost=1.5, unpriced=True, seconds=20.0)
 
 
 @pytest.mark.parametrize(

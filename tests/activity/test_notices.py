@@ -25,9 +25,17 @@ from tests.support.receiver import receiver
 
 SECRET = "whsec_c2VjcmV0LW9mLXRoZS1yZWNlaXZlcg=="
 NOTICE = Notice(
-    id="msg_1", channel="ops", what="request", text="review/sign#1 waits", run="r1", plan="p",
-    request="review/sign#1", prompt="Ship?", digest="0123456789ab", since="2026-01-01T00:00:00Z",
-)  # fmt: skip
+    id="msg_1",
+    channel="ops",
+    what="request",
+    text="review/sign#1 waits",
+    run="r1",
+    plan="p",
+    request="review/sign#1",
+    prompt="Ship?",
+    digest="0123456789ab",
+    since="2026-01-01T00:00:00Z",
+)
 
 
 def documented() -> Callable[..., bool]:
@@ -74,14 +82,19 @@ async def test_a_webhook_is_signed_and_the_documented_receiver_takes_it_once(
 
 
 def test_the_signature_is_that_of_the_specification() -> None:
-    headers = signed("msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}',
-                     "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 1614265330)  # fmt: skip
+    headers = signed(
+        "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        b'{"test": 2432232314}',
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        1614265330,
+    )
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
     assert "webhook-signature" not in signed("a", b"", None, 1)
 
 
-@pytest.mark.parametrize(("status", "again"), [(503, True), (429, True), (404, False),
-                                               (302, False), (400, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "again"), [(503, True), (429, True), (404, False), (302, False), (400, False)]
+)
 async def test_what_a_receiver_answers_decides_whether_it_is_told_again(
     tmp_path: Path, status: int, again: bool
 ) -> None:

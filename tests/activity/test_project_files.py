@@ -136,14 +136,22 @@ async def test_a_fifo_is_named_and_holds_nobody_up(places: tuple[Path, Path]) ->
         assert "pipe: 0 bytes, left out: not a regular file" in found.manifest
 
 
-SECRET = [".env", ".env.local", "prod.ENV", "tls/server.key", "ca.pem", "id_rsa", ".ssh/config",
-          ".npmrc", "secrets.yml", "infra/main.tfstate"]  # fmt: skip
+SECRET = [
+    ".env",
+    ".env.local",
+    "prod.ENV",
+    "tls/server.key",
+    "ca.pem",
+    "id_rsa",
+    ".ssh/config",
+    ".npmrc",
+    "secrets.yml",
+    "infra/main.tfstate",
+]
 HARMLESS = [".env.example", "id_ed25519.pub", "key.py", "environment.md", "secrets.py", "keys.txt"]
 
 
-async def test_files_that_hold_secrets_are_named_and_not_shown(
-    places: tuple[Path, Path],
-) -> None:
+async def test_files_that_hold_secrets_are_named_and_not_shown(places: tuple[Path, Path]) -> None:
     root, _ = places
     for name in (*SECRET, *HARMLESS):
         (root / name).parent.mkdir(exist_ok=True)

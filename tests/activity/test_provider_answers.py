@@ -25,29 +25,43 @@ STRICT: Json = {
 OPEN_SCHEMA: Json = {"type": "object", "additionalProperties": {"type": "integer"}}
 
 CLAUDE_SAYS = events(
-    {"type": "message_start", "message": {
-        "model": "claude-real", "usage": {
-            "input_tokens": 10, "cache_read_input_tokens": 200, "cache_creation_input_tokens": 30,
-            "output_tokens": 1}}},
+    {
+        "type": "message_start",
+        "message": {
+            "model": "claude-real",
+            "usage": {
+                "input_tokens": 10,
+                "cache_read_input_tokens": 200,
+                "cache_creation_input_tokens": 30,
+                "output_tokens": 1,
+            },
+        },
+    },
     {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking"}},
-    {"type": "content_block_delta", "index": 0,
-     "delta": {"type": "thinking_delta", "thinking": "hm"}},
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "thinking_delta", "thinking": "hm"},
+    },
     {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
     {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Hel"}},
     {"type": "ping"},
     {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "lo"}},
     {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}},
     {"type": "message_stop"},
-)  # fmt: skip
+)
 GPT_SAYS = json.dumps(
-    {"model": "gpt-real", "choices": [{"finish_reason": "stop", "message": {"content": "Hello"}}],
-     "usage": {"prompt_tokens": 240, "completion_tokens": 7,
-               "prompt_tokens_details": {"cached_tokens": 200}}}
-)  # fmt: skip
-SAYS = {
-    "anthropic": http(CLAUDE_SAYS, kind="text/event-stream"),
-    "openai": http(GPT_SAYS),
-}
+    {
+        "model": "gpt-real",
+        "choices": [{"finish_reason": "stop", "message": {"content": "Hello"}}],
+        "usage": {
+            "prompt_tokens": 240,
+            "completion_tokens": 7,
+            "prompt_tokens_details": {"cached_tokens": 200},
+        },
+    }
+)
+SAYS = {"anthropic": http(CLAUDE_SAYS, kind="text/event-stream"), "openai": http(GPT_SAYS)}
 
 
 @pytest.mark.parametrize("kind", KINDS)

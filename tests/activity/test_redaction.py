@@ -109,9 +109,12 @@ class Inbound(ActivityInboundInterceptor):
                 raise ApplicationError("refused", type="Refused") from ValueError(KEY)
             case "failure":
                 raise ApplicationError(
-                    f"no {KEY}", {"tried": [KEY]}, type="Refused", non_retryable=True,
+                    f"no {KEY}",
+                    {"tried": [KEY]},
+                    type="Refused",
+                    non_retryable=True,
                     next_retry_delay=timedelta(seconds=3),
-                )  # fmt: skip
+                )
             case "heartbeat":
                 assert self.outbound is not None
                 self.outbound.heartbeat({"partial": f"say {KEY}"}, 3)

@@ -46,8 +46,12 @@ async def test_all_files_are_collected_in_order_but_not_gits_and_the_workers_own
 ) -> None:
     result = await collect(workspace)
     assert paths(result) == [
-        "README.md", "src/a-b/x.py", "src/a/y.py", "src/cart.py", "src/money.py",
-    ]  # fmt: skip
+        "README.md",
+        "src/a-b/x.py",
+        "src/a/y.py",
+        "src/cart.py",
+        "src/money.py",
+    ]
     assert (result.complete, result.left_out, result.root) == (True, [], ".")
     assert result == await collect(workspace)
 

@@ -36,14 +36,31 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 REFUSED = [
-    "coterie.yml", "Coterie.YML", "sub/coterie.yml", "new/coterie.yml", "conf/real.yml",
-    "co\u200dterie.yml", "\uff43oterie.yml",
-    "config/teams/dev.yml", "config/teams/new.yml", "CONFIG/teams/new.yml", "alias/teams/new.yml",
-    "innocent.yml", "system_config.yml", "deep/system_config.yml",
-    "agents/own.py", "src/twin.py",
-    ".env", ".ENV", ".env.local", "deep/.env", "pip.cfg",
-    ".coterie/server.json", ".Coterie/server.json", "deep/.coterie/runs/x.json",
-]  # fmt: skip
+    "coterie.yml",
+    "Coterie.YML",
+    "sub/coterie.yml",
+    "new/coterie.yml",
+    "conf/real.yml",
+    "co\u200dterie.yml",
+    "\uff43oterie.yml",
+    "config/teams/dev.yml",
+    "config/teams/new.yml",
+    "CONFIG/teams/new.yml",
+    "alias/teams/new.yml",
+    "innocent.yml",
+    "system_config.yml",
+    "deep/system_config.yml",
+    "agents/own.py",
+    "src/twin.py",
+    ".env",
+    ".ENV",
+    ".env.local",
+    "deep/.env",
+    "pip.cfg",
+    ".coterie/server.json",
+    ".Coterie/server.json",
+    "deep/.coterie/runs/x.json",
+]
 
 
 @pytest.mark.parametrize("path", REFUSED)

@@ -125,8 +125,14 @@ async def run(workspace: Workspace, name: str = "it") -> CommandResult:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "project"
-    for name in ("coterie.yml", "config/teams/dev.yml", ".git/config", ".git/hooks/pre-commit",
-                 ".coterie/temporal.db", ".env"):  # fmt: skip
+    for name in (
+        "coterie.yml",
+        "config/teams/dev.yml",
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".coterie/temporal.db",
+        ".env",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("sk-of-the-worker")
     (root / "hostile.py").write_text(HOSTILE)
@@ -152,8 +158,14 @@ async def test_a_hostile_file_finds_no_key_no_server_and_no_way_out(
     assert os.listdir(outside) == []
     assert "mine.txt" not in os.listdir("/tmp")
     assert (root / "mine.txt").read_text() == "in the workspace"
-    for name in ("coterie.yml", "config/teams/dev.yml", ".git/config", ".git/hooks/pre-commit",
-                 ".coterie/temporal.db", ".env"):  # fmt: skip
+    for name in (
+        "coterie.yml",
+        "config/teams/dev.yml",
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".coterie/temporal.db",
+        ".env",
+    ):
         assert (root / name).read_text() == "sk-of-the-worker", name
     with (root / "left.lock").open("w") as lock:  # blocks as long as somebody is alive
         await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
@@ -188,9 +200,12 @@ if file.exists():
     hidden = workspace_at(root, python(code))
     assert (await run(hidden)).output == "False \n"
     seen = Workspace(
-        root, hidden.commands, environment=hidden.environment, sandbox=hidden.sandbox,
+        root,
+        hidden.commands,
+        environment=hidden.environment,
+        sandbox=hidden.sandbox,
         readable=(data, root / ".env"),
-    )  # fmt: skip
+    )
     result = await run(seen)
     assert "True sk-of-the-worker\n" in result.output
     assert "Read-only file system" in result.output
@@ -200,18 +215,21 @@ if file.exists():
 @pytest.mark.parametrize(
     ("limit", "code"),
     [
-        ("memory", "import os, signal\nfor _ in range(5): os.fork()\nx = b'x' * (8 << 20)\n"
-                   "signal.pause()"),
+        (
+            "memory",
+            "import os, signal\nfor _ in range(5): os.fork()\nx = b'x' * (8 << 20)\nsignal.pause()",
+        ),
         ("processes", "import os, signal\nwhile True:\n    if os.fork() == 0: signal.pause()"),
         ("cpu", "while True: pass"),
         ("output", "while True: print('x' * 10_000)"),
     ],
-)  # fmt: skip
+)
 async def test_a_command_that_uses_too_much_is_ended(root: Path, limit: str, code: str) -> None:
     limits = ProcessLimits(cpu=1, memory=200 << 20, processes=40, output=1 << 20)
     if limit != "cpu":
-        limits = ProcessLimits(memory=200 << 20, processes=400 if limit == "memory" else 40,
-                        output=1 << 20)  # fmt: skip
+        limits = ProcessLimits(
+            memory=200 << 20, processes=400 if limit == "memory" else 40, output=1 << 20
+        )
     result = await run(workspace_at(root, python(code), limits=limits))
     assert (result.limit, result.passed) == (limit, False), result.output
 

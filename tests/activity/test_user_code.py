@@ -172,9 +172,8 @@ async def test_code_dies_with_its_worker(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     root = Path(__file__).parents[2]
     worker = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", WORKER, HOSTILE, str(pids), cwd=root,
-        env={"PYTHONPATH": str(root)},
-    )  # fmt: skip
+        sys.executable, "-c", WORKER, HOSTILE, str(pids), cwd=root, env={"PYTHONPATH": str(root)}
+    )
     [pid] = await pids_in(pids)
     worker.send_signal(signal.SIGKILL)
     await worker.wait()

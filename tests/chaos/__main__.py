@@ -42,9 +42,13 @@ def main() -> int:
     args = parser.parse_args()
     seed = args.seed if args.seed is not None else random.SystemRandom().randrange(10_000)
     terms = Terms(
-        args.runs, args.kills if args.kills is not None else max(3, args.runs // 5), args.open,
-        gap=(1.0, args.gap), limit=args.limit * 60, freezes=True,
-    )  # fmt: skip
+        args.runs,
+        args.kills if args.kills is not None else max(3, args.runs // 5),
+        args.open,
+        gap=(1.0, args.gap),
+        limit=args.limit * 60,
+        freezes=True,
+    )
     tell(f"{terms.runs} runs, at most {terms.kills} kills, seed {seed}")
     # That a server is away is the point here, and no news.
     quiet = LoggingConfig(TelemetryFilter(core_level="ERROR", other_level="ERROR"))

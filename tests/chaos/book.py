@@ -45,9 +45,11 @@ def calls_of(history: WorkflowHistory) -> list[Call]:
             case EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
                 scheduled = event.activity_task_scheduled_event_attributes
                 found[event.event_id] = Call(
-                    scheduled.activity_type.name, scheduled.activity_id, at,
+                    scheduled.activity_type.name,
+                    scheduled.activity_id,
+                    at,
                     input=_text(scheduled.input.payloads),
-                )  # fmt: skip
+                )
             case EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED:
                 started = event.activity_task_started_event_attributes
                 found[started.scheduled_event_id].attempts = started.attempt
@@ -120,8 +122,10 @@ def check_calls(
             continue
         again = [at for at in times if at > call.completed + _SLACK]
         if again:
-            wrong.append(f"{where} was asked again {again[0] - call.completed:.2f} s after its "
-                         "result was recorded")  # fmt: skip
+            wrong.append(
+                f"{where} was asked again {again[0] - call.completed:.2f} s after its "
+                "result was recorded"
+            )
         in_flight = sum(call.scheduled <= at <= call.completed for at in kills)
         if len(times) - 1 > in_flight:
             wrong.append(

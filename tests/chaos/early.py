@@ -57,9 +57,13 @@ async def send(client: Client, queue: str, runs: int, chance: random.Random) -> 
         async with turns:
             given = TeamInput(document=DOCUMENT, context={"expected": list(range(signals))})
             handle: Any = await client.start_workflow(
-                "TeamWorkflow", given, id=id, task_queue=queue,
-                start_signal="word", start_signal_args=[0],
-            )  # fmt: skip
+                "TeamWorkflow",
+                given,
+                id=id,
+                task_queue=queue,
+                start_signal="word",
+                start_signal_args=[0],
+            )
             for number in range(1, signals):
                 await handle.signal("word", number)
 
@@ -91,8 +95,10 @@ async def play(runs: int, seed: int) -> int:
         began = time.monotonic()
         shop.begin("worker")
         wrong = await lost(client, sent)
-        sys.stdout.write(f"{told}, all runs ended {time.monotonic() - began:.0f} s after a worker "
-                         f"came; {len(wrong)} runs lost signals (seed {seed})\n")  # fmt: skip
+        sys.stdout.write(
+            f"{told}, all runs ended {time.monotonic() - began:.0f} s after a worker "
+            f"came; {len(wrong)} runs lost signals (seed {seed})\n"
+        )
         sys.stdout.writelines(f"WRONG {line}\n" for line in wrong)
         return 1 if wrong else 0
 

@@ -76,8 +76,11 @@ async def reckon(siege: Siege) -> Report:
 
 async def _told(run: Run, lost: list[Unknown]) -> list[str]:
     """Whether the run's trail tells each unknown outcome, and that it led somewhere."""
-    wrong = [f"{one.run}: a release of unknown outcome led to nothing" for one in lost
-             if one.became == "nothing"]  # fmt: skip
+    wrong = [
+        f"{one.run}: a release of unknown outcome led to nothing"
+        for one in lost
+        if one.became == "nothing"
+    ]
     if not lost:
         return wrong
     try:

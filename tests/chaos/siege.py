@@ -85,9 +85,12 @@ class Siege:
         while True:
             try:
                 await start_run(
-                    self.client, id, TeamInput(team=TEAM, context={"who": id}),
-                    task_queue="coterie", summary=id,
-                )  # fmt: skip
+                    self.client,
+                    id,
+                    TeamInput(team=TEAM, context={"who": id}),
+                    task_queue="coterie",
+                    summary=id,
+                )
             except CommandError as error:
                 if "already" not in str(error):
                     await asyncio.sleep(_LOOK)  # the server is away

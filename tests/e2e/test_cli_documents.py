@@ -98,15 +98,27 @@ def test_checking_a_document_loads_neither_temporal_nor_what_implements_it(
     quiet_desk: Project,
 ) -> None:
     unwanted = (
-        "temporalio", "anthropic", "openai", "rich", "asyncio", "jsonschema", "filelock",
-        "pathspec", "activities.skills.skill_registry", "activities.contracts",
-    )  # fmt: skip
+        "temporalio",
+        "anthropic",
+        "openai",
+        "rich",
+        "asyncio",
+        "jsonschema",
+        "filelock",
+        "pathspec",
+        "activities.skills.skill_registry",
+        "activities.contracts",
+    )
     code = (
         "import sys; from coterie.cli import main; main(['validate', 'article']);"
         f"print([name for name in {unwanted} if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=quiet_desk.folder, env=quiet_desk.environment,
-        text=True, capture_output=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        cwd=quiet_desk.folder,
+        env=quiet_desk.environment,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
     assert done.stdout.strip() == "[]"

@@ -13,7 +13,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "a context file that is not there": (("run", "chore", "--context", "@no.yml"), "no.yml"),
     "a setting without a value": (("run", "chore", "--set", "topic"), "key=value"),
     "a setting through a value": (
-        ("run", "chore", "--context", '{"a": 1}', "--set", "a.b=2"), "a.b=2",
+        ("run", "chore", "--context", '{"a": 1}', "--set", "a.b=2"),
+        "a.b=2",
     ),
     "a model without its provider": (("run", "chore", "--model", "gpt"), "provider/model"),
     "a workspace that is not there": (("run", "chore", "--workspace", "nowhere"), "no folder"),
@@ -23,19 +24,19 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "a run that was never begun": (("run", "--resume", "x"), "was not begun"),
     "nothing to resume": (("run", "--resume"), "no run was begun"),
     "a reason that no run takes": (
-        ("pause", "x", "--why", "q" * 10_001), "10,001 characters, and 10,000 are allowed",
+        ("pause", "x", "--why", "q" * 10_001),
+        "10,001 characters, and 10,000 are allowed",
     ),
     "a comment that no run takes": (
-        ("approve", "x", "--comment", "q" * 10_001), "10,001 characters, and 10,000 are allowed",
+        ("approve", "x", "--comment", "q" * 10_001),
+        "10,001 characters, and 10,000 are allowed",
     ),
-    "a task that no plan has": (
-        ("skip", "x", "q" * 501), "501 characters, and 500 are allowed",
-    ),
+    "a task that no plan has": (("skip", "x", "q" * 501), "501 characters, and 500 are allowed"),
     "a change that is no JSON": (("approve", "x", "--payload", "NaN"), "no number of JSON"),
     "a question where nothing ever ran": (("status", "x"), "nothing was run"),
     "a history that is not there": (("replay", "no.json"), "no.json"),
     "a history that is none": (("replay", "coterie.yml"), "is no history"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", MISTAKES)

@@ -19,8 +19,9 @@ DECISIONS = "- {approval: '*', decision: approve, by: the-test}\n"
 def recorded(desk: Project) -> Path:
     """The history of a finished run, as the `temporal` CLI writes it."""
     (desk.folder / "d.yml").write_text(DECISIONS)
-    done = desk.coterie("run", "article", "--set", "topic=rain", "--decisions", "d.yml",
-                        "--id", "recorded")  # fmt: skip
+    done = desk.coterie(
+        "run", "article", "--set", "topic=rain", "--decisions", "d.yml", "--id", "recorded"
+    )
     assert done.returncode == 0, done.stderr
     file = desk.folder / "recorded.json"
     file.write_text(desk.temporal("workflow", "show", "-w", "recorded", "-o", "json"))
@@ -93,8 +94,18 @@ def test_a_failed_run_replays_too(desk: Project) -> None:
 
 
 def test_a_refused_run_replays_to_its_refusal(desk: Project) -> None:
-    desk.temporal("workflow", "start", "--type", "TeamWorkflow", "--task-queue", "coterie",
-                  "--workflow-id", "refused", "--input", '{"plan": {"name": 1}}')  # fmt: skip
+    desk.temporal(
+        "workflow",
+        "start",
+        "--type",
+        "TeamWorkflow",
+        "--task-queue",
+        "coterie",
+        "--workflow-id",
+        "refused",
+        "--input",
+        '{"plan": {"name": 1}}',
+    )
     worker = desk.begin("worker")
     assert desk.coterie("result", "refused").returncode == 1
     worker.terminate()

@@ -45,8 +45,9 @@ def test_a_run_is_told_with_because_result_and_address(desk: Project) -> None:
 
 def test_a_written_rejection_is_taken_by_the_route(desk: Project) -> None:
     text = '- {approval: "review/sign_off#1", decision: reject, by: t, comment: Again.}' + APPROVED
-    done = desk.coterie("run", "article", "--set", "topic=rain", "--decisions",
-                        decisions(desk, text))  # fmt: skip
+    done = desk.coterie(
+        "run", "article", "--set", "topic=rain", "--decisions", decisions(desk, text)
+    )
     assert done.returncode == 0, done.stderr
     assert "✓ writing #2" in done.stdout
     assert "✓ review #2" in done.stdout
@@ -134,8 +135,18 @@ def test_a_file_outside_of_any_root_stands_alone(desk: Project, tmp_path: Path) 
 
 
 def test_single_values_are_laid_over_the_context_and_keep_their_type(desk: Project) -> None:
-    done = desk.coterie("run", "chore", "--context", '{"word": "no", "n": {"a": 1}}',
-                        "--set", "word=yes", "--set", "n.b=[1, 2]", "--id", "typed")  # fmt: skip
+    done = desk.coterie(
+        "run",
+        "chore",
+        "--context",
+        '{"word": "no", "n": {"a": 1}}',
+        "--set",
+        "word=yes",
+        "--set",
+        "n.b=[1, 2]",
+        "--id",
+        "typed",
+    )
     assert done.returncode == 0, done.stderr
     result = json.loads(desk.coterie("result", "typed", "--json").stdout)
     assert result["context"] == {"word": "yes", "n": {"a": 1, "b": [1, 2]}}
@@ -218,9 +229,12 @@ async def test_without_a_worker_the_list_and_a_request_are_told_from_the_history
     await asks(desk, "unattended")
     interrupt(process)
     listed, pending, shown, runs = together(
-        desk, ("pending", "unattended", "--json"), ("pending", "unattended"),
-        ("show", "unattended"), ("runs", "--state", "no_worker", "--team", "article", "--json"),
-    )  # fmt: skip
+        desk,
+        ("pending", "unattended", "--json"),
+        ("pending", "unattended"),
+        ("show", "unattended"),
+        ("runs", "--state", "no_worker", "--team", "article", "--json"),
+    )
     [request] = json.loads(listed.stdout)
     assert (request["id"], request["served"]) == ("review/sign_off#1", False)
     for told in (pending.stdout, shown.stdout):

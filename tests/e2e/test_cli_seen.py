@@ -85,8 +85,9 @@ def test_a_run_that_failed_is_watched_to_its_reason(desk: Project) -> None:
 
 def test_what_is_no_run_is_not_watched(desk: Project) -> None:
     assert "there is no run 'nobody'" in sentence(desk.coterie("watch", "nobody"))
-    desk.temporal("workflow", "start", "--type", "Other", "--task-queue", "other",
-                  "--workflow-id", "other")  # fmt: skip
+    desk.temporal(
+        "workflow", "start", "--type", "Other", "--task-queue", "other", "--workflow-id", "other"
+    )
     watched = desk.coterie("watch", "other")
     assert "'other' is no run of a team, but a workflow 'Other'" in sentence(watched)
     desk.temporal("workflow", "terminate", "--workflow-id", "other", "--reason", "test")

@@ -62,9 +62,13 @@ def test_of_a_folder_every_document_is_read_and_counted(quiet_desk: Project) -> 
 
 def test_the_documents_of_a_folder_are_found_at_any_depth(quiet_desk: Project) -> None:
     write(
-        quiet_desk, teams__one=WARNED, teams__deep__two=WRONG, teams__one__test="cases: []",
-        teams__answers="- { text: orchestration }", teams__coterie=WARNED.partition("  teams:")[0],
-    )  # fmt: skip
+        quiet_desk,
+        teams__one=WARNED,
+        teams__deep__two=WRONG,
+        teams__one__test="cases: []",
+        teams__answers="- { text: orchestration }",
+        teams__coterie=WARNED.partition("  teams:")[0],
+    )
     (quiet_desk.folder / "teams" / "three.yaml").write_text(WARNED)
     (quiet_desk.folder / "teams" / "one.test.yml").write_text(WARNED)
     (quiet_desk.folder / "teams" / ".hidden.yml").write_text(WRONG)
@@ -73,8 +77,10 @@ def test_the_documents_of_a_folder_are_found_at_any_depth(quiet_desk: Project) -
     done = quiet_desk.coterie("validate", "teams", "--json")
     files = [(problem["file"], problem["code"]) for problem in json.loads(done.stdout)]
     assert files == [
-        ("teams/deep/two.yml", "E202"), ("teams/one.yml", "W502"), ("teams/three.yaml", "W502"),
-    ]  # fmt: skip
+        ("teams/deep/two.yml", "E202"),
+        ("teams/one.yml", "W502"),
+        ("teams/three.yaml", "W502"),
+    ]
     assert "3 documents read, 4 other files left out" in done.stderr
 
 

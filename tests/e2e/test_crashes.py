@@ -64,9 +64,14 @@ def expect_the_usual_end(shop: Project, result: Json) -> None:
     """What an undisturbed run comes to."""
     assert result["end"] == "completed"
     assert result["visits"] == {
-        "discovery": 1, "solution": 1, "approval": 1, "engineering": 2, "test_automation": 2,
-        "implementation_review": 2, "correction": 1,
-    }  # fmt: skip
+        "discovery": 1,
+        "solution": 1,
+        "approval": 1,
+        "engineering": 2,
+        "test_automation": 2,
+        "implementation_review": 2,
+        "correction": 1,
+    }
     assert "ROUND_HALF_UP" in (shop.folder / "invoicing" / "money.py").read_text()
     assert "quantity >= pieces" in (shop.folder / "invoicing" / "discounts.py").read_text()
 

@@ -84,9 +84,17 @@ def test_a_failed_run_goes_on_where_it_failed_and_any_run_from_any_visit(tmp_pat
         assert shop.coterie("cancel", "early").returncode == 0
         plain = '{"fork": {"run": "early", "at": "first#1", "updates": {"word": "plain"}}}'
         shop.temporal(
-            "workflow", "start", "--type", "TeamWorkflow", "--task-queue", "coterie",
-            "-w", "plain", "--input", plain,
-        )  # fmt: skip
+            "workflow",
+            "start",
+            "--type",
+            "TeamWorkflow",
+            "--task-queue",
+            "coterie",
+            "-w",
+            "plain",
+            "--input",
+            plain,
+        )
         until(lambda: "second/sign#1" in shop.coterie("pending", "plain").stdout, "the approval")
         assert shop.coterie("approve", "plain").returncode == 0
         assert result_of(shop, "plain")["context"] == {"word": "plain", "said": "plain"}

@@ -29,9 +29,12 @@ def test_every_pattern_is_without_problems(tmp_path: Path) -> None:
         file.name for file in write_files("patterns.md", tmp_path) if ".test." not in file.name
     ]
     done = subprocess.run(
-        [BIN / "coterie", "validate", "--strict", *names], cwd=tmp_path, check=False,
-        text=True, capture_output=True,
-    )  # fmt: skip
+        [BIN / "coterie", "validate", "--strict", *names],
+        cwd=tmp_path,
+        check=False,
+        text=True,
+        capture_output=True,
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -65,8 +68,14 @@ def _follow(made: Project, step: PageCommand) -> None:
 
 def _printed(made: Project, arguments: list[str]) -> tuple[int, str]:
     done = subprocess.run(
-        [BIN / "coterie", *arguments], cwd=made.folder, text=True, check=False,
-        env={**made.environment, "PATH": f"{BIN}:{os.environ['PATH']}"}, timeout=120,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [BIN / "coterie", *arguments],
+        cwd=made.folder,
+        text=True,
+        check=False,
+        env={**made.environment, "PATH": f"{BIN}:{os.environ['PATH']}"},
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     return done.returncode, done.stdout

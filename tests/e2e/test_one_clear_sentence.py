@@ -63,8 +63,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iterat
         openai: JsonValue = {"api_base": model.openai_url, "default_model": "stand-in"}
         anthropic: JsonValue = {"api_base": model.anthropic_url, "default_model": "stand-in"}
         nowhere: JsonValue = {
-            "kind": "openai", "api_base": "http://127.0.0.1:9/v1", "default_model": "stand-in",
-        }  # fmt: skip
+            "kind": "openai",
+            "api_base": "http://127.0.0.1:9/v1",
+            "default_model": "stand-in",
+        }
         providers: JsonValue = {"openai": openai, "anthropic": anthropic, "nowhere": nowhere}
         made.configure(llm_config={"default_provider": "openai", "providers": providers})
         yield made

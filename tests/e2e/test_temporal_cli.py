@@ -13,8 +13,18 @@ def test_the_temporal_cli_alone_starts_asks_approves_and_reads_the_result(tmp_pa
         assert shop.coterie("server").returncode == 0
         shop.begin("worker")
         given = json.dumps({"team": "development", "context": CONTEXT})
-        shop.temporal("workflow", "start", "--type", "TeamWorkflow", "--task-queue", "coterie",
-                      "--workflow-id", "by-hand", "--input", given)  # fmt: skip
+        shop.temporal(
+            "workflow",
+            "start",
+            "--type",
+            "TeamWorkflow",
+            "--task-queue",
+            "coterie",
+            "--workflow-id",
+            "by-hand",
+            "--input",
+            given,
+        )
 
         def waiting() -> bool:
             try:
@@ -25,8 +35,9 @@ def test_the_temporal_cli_alone_starts_asks_approves_and_reads_the_result(tmp_pa
 
         until(waiting, "the approval")
         decision = json.dumps({"id": "approval/approve_design#1", "by": "ann", "comment": "Go."})
-        shop.temporal("workflow", "signal", "-w", "by-hand", "--name", "approve",
-                      "--input", decision)  # fmt: skip
+        shop.temporal(
+            "workflow", "signal", "-w", "by-hand", "--name", "approve", "--input", decision
+        )
         shown = shop.temporal("workflow", "result", "-w", "by-hand", "-o", "json")
         result = json.loads(shown)["result"]
         assert result["end"] == "completed"

@@ -10,8 +10,11 @@ from tests.support.project import Project, project, until
 
 PERSONA: Json = {"provider": "scripted", "model": "demo", "prompts": {"user": "Hello."}}
 TASK: Json = {
-    "kind": "agent", "name": "ask", "agent_type": "generic_single_shot", "persona_key": "p",
-}  # fmt: skip
+    "kind": "agent",
+    "name": "ask",
+    "agent_type": "generic_single_shot",
+    "persona_key": "p",
+}
 
 
 def plan(**changes: object) -> Json:
@@ -28,8 +31,11 @@ def legacy(path: str) -> Json:
 
 def command(argv: object) -> Json:
     step: Json = {
-        "kind": "skill", "name": "go", "skill": "CommandRunner.run", "input": argv,  # type: ignore[dict-item]
-    }  # fmt: skip
+        "kind": "skill",
+        "name": "go",
+        "skill": "CommandRunner.run",
+        "input": argv,  # type: ignore[dict-item]
+    }
     task: Json = {**TASK, "agent_type": "generic_orchestrating"}
     persona: Json = {**PERSONA, "execution_plan": [step]}
     return plan(personas={"p": persona}, teams={"t": {"id": "t", "name": "t", "steps": [task]}})
@@ -55,21 +61,24 @@ orchestration:
 REFUSED: dict[str, tuple[Json, str]] = {
     "a plan with its own api_base": ({"plan": plan(api_base="http://127.0.0.1:1")}, "api_base"),
     "a persona with its own api_base": (
-        {"plan": plan(personas={"p": {**PERSONA, "api_base": "http://127.0.0.1:1"}})}, "api_base",
+        {"plan": plan(personas={"p": {**PERSONA, "api_base": "http://127.0.0.1:1"}})},
+        "api_base",
     ),
     "a plan with its own workspace root": ({"plan": plan(workspace="/")}, "workspace"),
     "a plan with its own command": ({"plan": command({"command": "sh"})}, "unknown command"),
     "a plan with a command line": (
-        {"plan": command({"command": "test", "run": ["sh", "-c", "id"]})}, "run",
+        {"plan": command({"command": "test", "run": ["sh", "-c", "id"]})},
+        "run",
     ),
     "an agent class of another package": ({"plan": legacy("os.system")}, "worker.agent_packages"),
     "a provider that the worker has not": (
-        {"plan": plan(personas={"p": {**PERSONA, "provider": "evil"}})}, "evil",
+        {"plan": plan(personas={"p": {**PERSONA, "provider": "evil"}})},
+        "evil",
     ),
     "inline YAML with providers": ({"document": INLINE}, "E601"),
     "inline YAML with a workspace": ({"document": OWN_ROOT}, "E601"),
     "a team that is a path": ({"team": "../../etc/passwd"}, "passwd"),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +93,18 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 def test_the_temporal_cli_cannot_start(shop: Project, what: str) -> None:
     given, told = REFUSED[what]
     run = f"refused-{list(REFUSED).index(what)}"
-    shop.temporal("workflow", "start", "--type", "TeamWorkflow", "--task-queue", "coterie",
-                  "--workflow-id", run, "--input", json.dumps(given))  # fmt: skip
+    shop.temporal(
+        "workflow",
+        "start",
+        "--type",
+        "TeamWorkflow",
+        "--task-queue",
+        "coterie",
+        "--workflow-id",
+        run,
+        "--input",
+        json.dumps(given),
+    )
 
     def ended() -> str | None:
         shown = shop.temporal("workflow", "describe", "-w", run, "-o", "json")

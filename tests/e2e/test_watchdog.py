@@ -40,8 +40,13 @@ def worker(what: str, folder: Path, address: str) -> subprocess.CompletedProcess
     environment = {**os.environ, "COTERIE_ADDRESS": address, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [sys.executable, "-m", "tests.support.blocking_worker", what],
-        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def said(ended: subprocess.CompletedProcess[str]) -> list[str]:
@@ -58,9 +63,8 @@ async def test_a_run_that_blocks_a_second_worker_is_terminated_with_its_reason(
     server: Client, tmp_path: Path
 ) -> None:
     handle: Handle = await server.start_workflow(
-        "Blocks", id=f"blocks-{uuid.uuid4()}", task_queue=QUEUE,
-        task_timeout=timedelta(seconds=1),
-    )  # fmt: skip
+        "Blocks", id=f"blocks-{uuid.uuid4()}", task_queue=QUEUE, task_timeout=timedelta(seconds=1)
+    )
     address = server.service_client.config.target_host
     first = worker("blocks", tmp_path, address)
     assert first.returncode == -signal.SIGKILL
@@ -86,10 +90,13 @@ async def test_a_run_whose_tasks_the_sdk_interrupts_on_two_workers_is_terminated
     )
     address = server.service_client.config.target_host
     first = worker("loops", tmp_path, address)
-    assert (first.returncode, said(first)[:2]) == (0, [
-        f"the run {handle.id} goes on elsewhere; the next worker that it blocks ends it",
-        f"the run {handle.id} has blocked this worker before",
-    ])  # fmt: skip
+    assert (first.returncode, said(first)[:2]) == (
+        0,
+        [
+            f"the run {handle.id} goes on elsewhere; the next worker that it blocks ends it",
+            f"the run {handle.id} has blocked this worker before",
+        ],
+    )
     assert (await handle.describe()).status == WorkflowExecutionStatus.RUNNING
     second = worker("loops", tmp_path, address)
     assert said(second)[-1] == f"the run {handle.id} is terminated: it blocked a second worker"

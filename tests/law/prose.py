@@ -4,22 +4,49 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-PROSE = {"message", "msg", "fix", "because", "reason", "why", "hint",
-         "advice"}  # fmt: skip
+PROSE = {"message", "msg", "fix", "because", "reason", "why", "hint", "advice"}
 """What texts for people are called: variables, attributes, and keys."""
 
 ERRORS = {"error", "exception", "exc", "failure"}
 """What exceptions are called; those that an `except` names are known besides."""
 
-_KEEPS = {"strip", "lstrip", "rstrip", "lower", "upper", "casefold", "replace", "split", "rsplit",
-          "splitlines", "join", "decode", "format", "title", "capitalize"}  # fmt: skip
+_KEEPS = {
+    "strip",
+    "lstrip",
+    "rstrip",
+    "lower",
+    "upper",
+    "casefold",
+    "replace",
+    "split",
+    "rsplit",
+    "splitlines",
+    "join",
+    "decode",
+    "format",
+    "title",
+    "capitalize",
+}
 """What is called on a text, or with it, and gives its words again."""
 
 _SAYS = {"nearest", "asked_back", "listed"}
 """Functions of ours that give a text for people."""
 
-_READS = {"startswith", "endswith", "find", "rfind", "index", "rindex", "count", "partition",
-          "rpartition", "removeprefix", "removesuffix", "split", "rsplit"}  # fmt: skip
+_READS = {
+    "startswith",
+    "endswith",
+    "find",
+    "rfind",
+    "index",
+    "rindex",
+    "count",
+    "partition",
+    "rpartition",
+    "removeprefix",
+    "removesuffix",
+    "split",
+    "rsplit",
+}
 _SEARCHES = {"search", "match", "fullmatch", "findall", "finditer", "split"}
 _LINES = {"partition", "rpartition", "split", "rsplit"}
 """Those of `_READS` that lay a text out when they part it at the ends of its lines."""

@@ -28,10 +28,22 @@ BANNED = [
 
 def complaints(code: str, file: str) -> str:
     run = subprocess.run(
-        [Path(sys.executable).parent / "ruff", "check", "--no-cache", "--select", "TID251",
-         "--stdin-filename", file, "-"],
-        input=code + "\n", cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            Path(sys.executable).parent / "ruff",
+            "check",
+            "--no-cache",
+            "--select",
+            "TID251",
+            "--stdin-filename",
+            file,
+            "-",
+        ],
+        input=code + "\n",
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode in (0, 1), run.stderr
     return run.stdout
 

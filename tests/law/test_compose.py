@@ -163,5 +163,9 @@ def test_the_image_is_built_from_everything_that_the_package_needs() -> None:
     rooms = set(pyproject["tool"]["uv"]["build-backend"]["module-name"])
     project = pyproject["project"]
     assert allowed == {
-        *rooms, *project["license-files"], project["readme"], "pyproject.toml", "uv.lock",
-    }  # fmt: skip
+        *rooms,
+        *project["license-files"],
+        project["readme"],
+        "pyproject.toml",
+        "uv.lock",
+    }

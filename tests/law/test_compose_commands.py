@@ -28,10 +28,13 @@ PROGRAMS = Path(sys.executable).parent
 async def shell(command: str, **environment: str) -> tuple[int, str]:
     """Exit code and output of a command in which compose has unescaped the dollars."""
     process = await asyncio.create_subprocess_exec(
-        "/bin/sh", "-euc", command.replace("$$", "$"),
+        "/bin/sh",
+        "-euc",
+        command.replace("$$", "$"),
         env={"PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}", **environment},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
     output, _ = await process.communicate()
     return process.returncode or 0, output.decode()
 
@@ -60,9 +63,12 @@ async def test_a_worker_is_healthy_once_the_server_has_heard_from_it(
 
     async def healthy(hostname: str, queue: str) -> bool:
         code, _ = await shell(
-            command, HOSTNAME=hostname, COTERIE_ADDRESS=address, COTERIE_NAMESPACE="default",
+            command,
+            HOSTNAME=hostname,
+            COTERIE_ADDRESS=address,
+            COTERIE_NAMESPACE="default",
             COTERIE_TASK_QUEUE=queue,
-        )  # fmt: skip
+        )
         return code == 0
 
     async with Worker(server.client, task_queue="coterie", activities=[ping], build_id="test"):

@@ -7,9 +7,18 @@ from dsl.model.retryability import NON_RETRYABLE
 
 TYPES = {value for name, value in vars(FailureType).items() if name.isupper()}
 MAY_PASS = {
-    "ProviderUnavailable", "RateLimited", "AnswerTruncated", "AnswerRefused", "AnswerUnusable",
-    "AnswerTooLarge", "AgentFailed", "SkillFailed", "StorageUnusable", "Timeout", "StaleAttempt",
-}  # fmt: skip
+    "ProviderUnavailable",
+    "RateLimited",
+    "AnswerTruncated",
+    "AnswerRefused",
+    "AnswerUnusable",
+    "AnswerTooLarge",
+    "AgentFailed",
+    "SkillFailed",
+    "StorageUnusable",
+    "Timeout",
+    "StaleAttempt",
+}
 NO_OUTCOME = {"OwnQueue", "CompileRefused"}
 """Types that no step ends with."""
 

@@ -36,8 +36,11 @@ def importers(package: str, room: str) -> list[str]:
 def test_the_contracts_of_import_linter_hold() -> None:
     run = subprocess.run(
         [Path(sys.executable).parent / "lint-imports", "--no-cache"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stdout + run.stderr
 
 

@@ -18,8 +18,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
     run = subprocess.run(
         [Path(sys.executable).parent / "uv-build", "build-wheel", out],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     (file,) = out.glob("coterie-*.whl")
     return file
@@ -63,7 +66,10 @@ def test_the_rooms_run_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None
     )
     run = subprocess.run(
         [sys.executable, "-c", code, tmp_path],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stdout + run.stderr

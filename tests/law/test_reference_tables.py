@@ -96,8 +96,9 @@ def test_what_every_kind_may_say_is_told_once() -> None:
 def test_the_keys_that_tell_a_kind_are_those_that_are_read() -> None:
     (general,) = [body for title, body in STEPS.items() if title == "The language: steps"]
     table = re.sub(r"\| \| key \| kind \|", "| | key2 | kind2 |", general)
-    cells = [(row[f"key{n}"], row[f"kind{n}"]) for row in rows(table) if "kind" in row
-             for n in ("", "2")]  # fmt: skip
+    cells = [
+        (row[f"key{n}"], row[f"kind{n}"]) for row in rows(table) if "kind" in row for n in ("", "2")
+    ]
     said = {key: kind for cell, kind in cells for key in quoted(cell)}
     assert said.keys() == KIND_BY_KEY.keys() | {"join"}
     shapes = {"branches": "branch"}  # a list; as a mapping it is parallel, which is said too
@@ -134,8 +135,11 @@ def test_the_page_of_tests_names_every_option(command: ModuleType) -> None:
     command.add_arguments(parser)
     options = set(re.findall(r"(?<![\w-])(--?[a-z]+)", parser.format_help())) - {"--output"}
     assert options
-    assert [option for option in sorted(options) if f"{option} " not in text("testing.md")
-            and f"{option}`" not in text("testing.md")] == []  # fmt: skip
+    assert [
+        option
+        for option in sorted(options)
+        if f"{option} " not in text("testing.md") and f"{option}`" not in text("testing.md")
+    ] == []
 
 
 def written_defaults() -> Iterator[tuple[str, str, str]]:
@@ -196,8 +200,11 @@ def test_templates_give_what_the_table_says(template: str, gives: str, facts: Js
 
 
 def test_what_there_is_of_jinja_is_all_there_is() -> None:
-    said = {row["of Jinja2"]: set(quoted(row["there are"])) for row in rows(LANGUAGE["Templates"])
-            if "of Jinja2" in row}  # fmt: skip
+    said = {
+        row["of Jinja2"]: set(quoted(row["there are"]))
+        for row in rows(LANGUAGE["Templates"])
+        if "of Jinja2" in row
+    }
     assert said == {
         "filters": {name for name in ENVIRONMENT.filters if name.isidentifier()},
         "tests": {name for name in ENVIRONMENT.tests if name.isidentifier()},
@@ -211,11 +218,12 @@ ROUTINGS = {
     "a rule holds": Routing(rules=(Rule(next_team="next"),)),
     "none, `default: TEAM`": Routing(default="next"),
     "none, `default: null`": Routing(ends_by_default=True),
-    "none, no `default`": Routing(rules=(Rule.model_validate(
-        {"condition": {"or": []}, "next_team": "next"}),)),
+    "none, no `default`": Routing(
+        rules=(Rule.model_validate({"condition": {"or": []}, "next_team": "next"}),)
+    ),
     "no rules, no `default`": Routing(),
     "no `routing`": None,
-}  # fmt: skip
+}
 ENDINGS = {"its `next_team`": "next", "that team": "next", "ends with success": None}
 
 

@@ -10,9 +10,20 @@ from coterie.storage.wire import data_converter
 from tests.law.sources import ROOMS, imports, modules, tops
 
 HARMLESS = {
-    "collections", "contextlib", "contextvars", "copy", "dataclasses", "datetime", "enum",
-    "functools", "hashlib", "inspect", "itertools", "json", "typing",
-}  # fmt: skip
+    "collections",
+    "contextlib",
+    "contextvars",
+    "copy",
+    "dataclasses",
+    "datetime",
+    "enum",
+    "functools",
+    "hashlib",
+    "inspect",
+    "itertools",
+    "json",
+    "typing",
+}
 """Of the standard library; `datetime.now` is refused by ruff."""
 
 INSIDE = {"workflows", "workflows.raw_plans", "workflows.team", "workflows.unknown_messages"}
@@ -61,10 +72,15 @@ def test_what_passes_through_imports_the_language_the_contracts_and_itself() -> 
 def test_what_answers_messages_takes_of_temporal_only_what_starts_and_waits_for_nothing() -> None:
     files = dict(modules("workflows"))
     allowed = {
-        "temporalio", "temporalio.workflow", "temporalio.common", "temporalio.common.RawValue",
-        "temporalio.exceptions", "temporalio.exceptions.ApplicationError",
-        "temporalio.api.common.v1", "temporalio.api.common.v1.Payload",
-    }  # fmt: skip
+        "temporalio",
+        "temporalio.workflow",
+        "temporalio.common",
+        "temporalio.common.RawValue",
+        "temporalio.exceptions",
+        "temporalio.exceptions.ApplicationError",
+        "temporalio.api.common.v1",
+        "temporalio.api.common.v1.Payload",
+    }
     for name in ANSWERING:
         assert {one for one in imports(files[name]) if tops({one}) == {"temporalio"}} <= allowed
         assert used(files[name]) <= MESSAGES, name

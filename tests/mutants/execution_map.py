@@ -33,11 +33,22 @@ def measure() -> None:
     environment = os.environ | {"MUTANTS_COVERAGE": str(DATA)}
     subprocess.run(
         [
-            sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile",
-            "-p", "tests.mutants.observer", *LEVELS,
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-n",
+            "2",
+            "--dist",
+            "loadfile",
+            "-p",
+            "tests.mutants.observer",
+            *LEVELS,
         ],
-        cwd=ROOT, env=environment, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=environment,
+        check=False,
+    )
     whole = coverage.Coverage(data_file=str(DATA), config_file=False)
     whole.combine([str(ROOT)])
     whole.save()

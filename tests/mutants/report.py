@@ -42,8 +42,11 @@ def equivalence(mutant: Mutant, known: Sequence[Equivalent]) -> str | None:
     """Why a mutant is equivalent, or None. Line numbers do not count: they move."""
     for entry in known:
         same = (entry.path, entry.kind, entry.before, entry.after) == (
-            str(mutant.path), mutant.kind, _one_line(mutant.before), _one_line(mutant.after),
-        )  # fmt: skip
+            str(mutant.path),
+            mutant.kind,
+            _one_line(mutant.before),
+            _one_line(mutant.after),
+        )
         if same:
             return entry.because
     return None
@@ -53,9 +56,10 @@ def score(tried: Sequence[Tried], known: Sequence[Equivalent]) -> tuple[int, int
     """Killed mutants, and mutants that count: all but the equivalent ones."""
     killed = sum(each.verdict is Verdict.KILLED for each in tried)
     counted = [
-        each for each in tried
+        each
+        for each in tried
         if each.verdict is Verdict.KILLED or equivalence(each.mutant, known) is None
-    ]  # fmt: skip
+    ]
     return killed, len(counted)
 
 

@@ -75,13 +75,31 @@ def passes(tests: Sequence[str], copy: Path) -> bool:
     """Whether these tests pass in a copy, within a time that only a hanging mutant exceeds."""
     environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [
-        sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist",
-        "--timeout", str(TEST_TIMEOUT), "--timeout-method", "thread", "--no-header", *tests,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--timeout",
+        str(TEST_TIMEOUT),
+        "--timeout-method",
+        "thread",
+        "--no-header",
+        *tests,
+    ]
     pytest = subprocess.Popen(
-        command, cwd=copy, env=environment, start_new_session=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        command,
+        cwd=copy,
+        env=environment,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         return pytest.wait(ROUND_TIMEOUT + SECONDS_PER_TEST * len(tests)) == 0
     except subprocess.TimeoutExpired:

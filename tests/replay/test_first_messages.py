@@ -53,9 +53,10 @@ def as_if_nothing_had_ended_the_first_task(history: Any) -> None:
     events = history["events"]
     at = [event["eventType"] for event in events].index(SAID[0])
     scheduled = next(
-        index for index in range(at, len(events))
+        index
+        for index in range(at, len(events))
         if events[index]["eventType"] == "EVENT_TYPE_WORKFLOW_TASK_SCHEDULED"
-    )  # fmt: skip
+    )
     before = events[scheduled]["eventId"]
     events.insert(at, events.pop(scheduled))
     ids = {event["eventId"]: str(number) for number, event in enumerate(events, 1)}

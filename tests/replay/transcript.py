@@ -76,12 +76,16 @@ async def transcript(file: Path) -> dict[str, Any]:
             "stranded": walk.stranded,
         }
         told["visits"] = [
-            [visit.name, visit.status, visit.next_team,
-             [rule.taken for rule in visit.rules or ()],
-             [[way.taken for way in one.ways] for one in visit.happened],
-             [one.when is not None for one in visit.happened]]
+            [
+                visit.name,
+                visit.status,
+                visit.next_team,
+                [rule.taken for rule in visit.rules or ()],
+                [[way.taken for way in one.ways] for one in visit.happened],
+                [one.when is not None for one in visit.happened],
+            ]
             for visit in found.visits.values()
-        ]  # fmt: skip
+        ]
     return cast("dict[str, Any]", _without_wording(told))
 
 

@@ -20,9 +20,13 @@ def answer(text: str = "fine", **changes: object) -> Completion:
     """A model's answer."""
     return Completion(
         **{  # pyright: ignore[reportArgumentType]
-            "text": text, "stop_reason": "end", "model": "model-2026", "usage": USAGE, **changes,
+            "text": text,
+            "stop_reason": "end",
+            "model": "model-2026",
+            "usage": USAGE,
+            **changes,
         }
-    )  # fmt: skip
+    )
 
 
 class RecordingModel:
@@ -51,8 +55,11 @@ class RecordingModel:
 def persona(**changes: object) -> Persona:
     """A persona of the recording model."""
     fields: Mapping[str, object] = {
-        "provider": "recorded", "model": "model-1", "prompts": {"user": "Go."}, **changes,
-    }  # fmt: skip
+        "provider": "recorded",
+        "model": "model-1",
+        "prompts": {"user": "Go."},
+        **changes,
+    }
     return Persona.model_validate(fields)
 
 
@@ -63,9 +70,14 @@ def request(
 ) -> AgentRequest:
     """A request for a turn of `design` in team `solution`, its second visit."""
     fields: dict[str, object] = {
-        "team": "solution", "task": "design", "visit": 2, "agent_type": "generic_single_shot",
-        "persona_key": "designer", "persona": who or persona(), "inputs": inputs or {},
-    }  # fmt: skip
+        "team": "solution",
+        "task": "design",
+        "visit": 2,
+        "agent_type": "generic_single_shot",
+        "persona_key": "designer",
+        "persona": who or persona(),
+        "inputs": inputs or {},
+    }
     return AgentRequest.model_validate({**fields, **(changes or {})})
 
 

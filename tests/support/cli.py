@@ -58,11 +58,14 @@ class Terminal:
         # Wide enough that no line of ours is wrapped.
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
         self._process = subprocess.Popen(
-            [BIN / "coterie", *arguments], cwd=desk.folder,
+            [BIN / "coterie", *arguments],
+            cwd=desk.folder,
             env={**desk.environment, "TERM": "xterm"},
-            stdin=theirs, stdout=theirs, stderr=theirs,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
             preexec_fn=lambda: os.login_tty(theirs),  # so that Ctrl-C reaches it
-        )  # fmt: skip
+        )
         os.close(theirs)
         self._file = ours
         self.shown = ""

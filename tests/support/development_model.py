@@ -35,8 +35,12 @@ def play(server: ModelServer) -> None:
         (entry["task"], entry.get("visit", 1)): entry["answer"] for entry in script["answers"]
     }
     for key, (system, user) in _WHEN.items():
-        server.answer(answers[key], system=system, user=user, usage={"prompt_tokens": 100,
-                      "completion_tokens": 10, "total_tokens": 110})  # fmt: skip
+        server.answer(
+            answers[key],
+            system=system,
+            user=user,
+            usage={"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+        )
 
 
 def calls(server: ModelServer) -> Counter[str]:

@@ -14,9 +14,14 @@ from dsl.values import Json
 from tests.support.generated_asking import Asking
 
 CONTEXT: Json = {
-    "n": 2, "text": "PASS", "list": [1, "two", {"k": 3}], "none": None, "deep": {"a": {"b": 1}},
-    "items": ["x", "y"], "flag": True,
-}  # fmt: skip
+    "n": 2,
+    "text": "PASS",
+    "list": [1, "two", {"k": 3}],
+    "none": None,
+    "deep": {"a": {"b": 1}},
+    "items": ["x", "y"],
+    "flag": True,
+}
 """What every generated run begins with."""
 SKILLS = ("Discovery.collect", "CommandRunner.run", "AssetManager.process_action")
 SIGNALS = ("go", "stop")
@@ -83,8 +88,9 @@ class Pen(Asking):
         persona: Json = {"prompts": {"user": f"Say {self.text()}"}}
         if self.chance(40):
             persona["output_schema"] = {
-                "type": "object", "properties": {"status": {"type": "string"}, "n": {}},
-            }  # fmt: skip
+                "type": "object",
+                "properties": {"status": {"type": "string"}, "n": {}},
+            }
         if self.chance(15):
             persona["prompts"] = {
                 "one": "Say it.",
@@ -169,9 +175,16 @@ class Pen(Asking):
 
     def _step(self, depth: int) -> Json:
         makers: list[Callable[[int], Json]] = [
-            self._set, self._agent, self._set, self._agent, self._return, self._fail, self._wait,
-            self._approval_step, self._team_step,
-        ]  # fmt: skip
+            self._set,
+            self._agent,
+            self._set,
+            self._agent,
+            self._return,
+            self._fail,
+            self._wait,
+            self._approval_step,
+            self._team_step,
+        ]
         if self.in_plan:
             makers += [self._skill, self._tool]
         if depth > 0:
@@ -305,8 +318,12 @@ class Pen(Asking):
     def _try(self, depth: int) -> Json:
         step: Json = {"type": "try", "steps": self.steps(depth)}
         if self.chance(70):
-            step["catch"] = [{"error": self.one(("*", "Unsure", ["Failed", "SkillFailed"])),
-                              "steps": self.steps(depth)}]  # fmt: skip
+            step["catch"] = [
+                {
+                    "error": self.one(("*", "Unsure", ["Failed", "SkillFailed"])),
+                    "steps": self.steps(depth),
+                }
+            ]
         if "catch" not in step or self.chance(30):
             step["finally"] = self.steps(depth)
         return step

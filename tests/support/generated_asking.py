@@ -13,18 +13,50 @@ T = TypeVar("T")
 
 _PATHS = ("n", "text", "list", "none", "deep.a.b", "deep", "items", "missing", "set.by.rule")
 _EXPRESSIONS = (
-    "context.n", "context.text", "context.list", "context.deep.a", "context.missing",
-    "context.missing | default('none')", "context.n + 1", "context.n > 1", "context.list | length",
-    "context.items | first", "1 / 0", "context.text.upper()", "context.list * 3", "run.visit",
-    "run.teams_run < 4", "routing.reason", "routing.from", "not context.flag",
-    "context.deep | tojson", "[context.n, context.text]", "{'a': context.n}", "context['text']",
-    "range(context.n) | list", "context.text ~ '{{ not a template }}'",
+    "context.n",
+    "context.text",
+    "context.list",
+    "context.deep.a",
+    "context.missing",
+    "context.missing | default('none')",
+    "context.n + 1",
+    "context.n > 1",
+    "context.list | length",
+    "context.items | first",
+    "1 / 0",
+    "context.text.upper()",
+    "context.list * 3",
+    "run.visit",
+    "run.teams_run < 4",
+    "routing.reason",
+    "routing.from",
+    "not context.flag",
+    "context.deep | tojson",
+    "[context.n, context.text]",
+    "{'a': context.n}",
+    "context['text']",
+    "range(context.n) | list",
+    "context.text ~ '{{ not a template }}'",
     "context.list | map('string') | join(', ')",
-)  # fmt: skip
+)
 _VALUES: tuple[JsonValue, ...] = (
-    0, 1, 2.5, True, False, None, "PASS", "", "x", [], [1, "x"], {}, {"k": 3}, ["x"], [0, 3],
+    0,
+    1,
+    2.5,
+    True,
+    False,
+    None,
+    "PASS",
+    "",
+    "x",
+    [],
+    [1, "x"],
+    {},
+    {"k": 3},
+    ["x"],
+    [0, 3],
     "string",
-)  # fmt: skip
+)
 
 
 class Asking:
@@ -90,12 +122,26 @@ class Asking:
     def _test(self) -> Json:
         operator = self.one(("equals", "eq", ">", *TESTS))
         fitting: dict[str, JsonValue] = {
-            "in_range": [0, 3], "is_type": "string", "has_length": 2, "min_length": 1,
-            "max_length": 9, "matches": "^P", "contains_any": ["x", 1], "contains_all": ["x"],
-            "exists": True, "is_empty": True, "is_null": False, "starts_with": "P",
-            "ends_with": "S", "in": [1, "PASS"], "greater_than": 1, "less_than": 3,
-            "greater_or_equal": 2, "less_or_equal": "x", ">": 1,
-        }  # fmt: skip
+            "in_range": [0, 3],
+            "is_type": "string",
+            "has_length": 2,
+            "min_length": 1,
+            "max_length": 9,
+            "matches": "^P",
+            "contains_any": ["x", 1],
+            "contains_all": ["x"],
+            "exists": True,
+            "is_empty": True,
+            "is_null": False,
+            "starts_with": "P",
+            "ends_with": "S",
+            "in": [1, "PASS"],
+            "greater_than": 1,
+            "less_than": 3,
+            "greater_or_equal": 2,
+            "less_or_equal": "x",
+            ">": 1,
+        }
         value = self.one(_VALUES) if self.chance(4) else fitting.get(operator, self.one(_VALUES))
         return {"operator": operator, "value": value}
 
@@ -107,8 +153,12 @@ class Asking:
             options += [name, f"{name} | default(0)", f"{name}.k", f"{name}[0]"] * 3
         if self.named:
             task = self.one(self.named)
-            options += [f"tasks.{task}.data", f"tasks.{task}.success", f"tasks.{task}.error.type",
-                        f"tasks.{task}.data.text | default('-')"] * 2  # fmt: skip
+            options += [
+                f"tasks.{task}.data",
+                f"tasks.{task}.success",
+                f"tasks.{task}.error.type",
+                f"tasks.{task}.data.text | default('-')",
+            ] * 2
         if self.in_plan:
             options += ["input", "input.x"]
         return self.one(options)

@@ -149,16 +149,20 @@ class Box:
     def meets(self, other: "Box", by: float = 0.5) -> bool:
         """Whether the two share more than their edges."""
         return (
-            self.left < other.right - by and other.left < self.right - by
-            and self.top < other.bottom - by and other.top < self.bottom - by
-        )  # fmt: skip
+            self.left < other.right - by
+            and other.left < self.right - by
+            and self.top < other.bottom - by
+            and other.top < self.bottom - by
+        )
 
     def holds(self, other: "Box") -> bool:
         """Whether the other lies in it."""
         return (
-            self.left <= other.left and other.right <= self.right
-            and self.top <= other.top and other.bottom <= self.bottom
-        )  # fmt: skip
+            self.left <= other.left
+            and other.right <= self.right
+            and self.top <= other.top
+            and other.bottom <= self.bottom
+        )
 
 
 class Drawing:
@@ -176,8 +180,9 @@ class Drawing:
 
     def groups(self, css: str) -> list[Element]:
         """The groups of a class."""
-        return [group for group in self.root.iter(f"{SVG}g")
-                if css in group.get("class", "").split()]  # fmt: skip
+        return [
+            group for group in self.root.iter(f"{SVG}g") if css in group.get("class", "").split()
+        ]
 
     def rectangles(self, css: str) -> list[Box]:
         """The rectangles of a class, where they are on the page."""
@@ -189,8 +194,11 @@ class Drawing:
 
     def texts(self) -> list[Box]:
         """Every line of text, as large as it is drawn."""
-        return [_line(element, x, y, self._wide_font) for element, x, y in _placed(self.root)
-                if element.tag == f"{SVG}text"]  # fmt: skip
+        return [
+            _line(element, x, y, self._wide_font)
+            for element, x, y in _placed(self.root)
+            if element.tag == f"{SVG}text"
+        ]
 
     def words(self) -> str:
         """All texts in their order."""
@@ -247,6 +255,10 @@ def _line(element: Element, x: float, y: float, wide_font: bool) -> Box:
     shift = {"middle": wide / 2, "end": wide}.get(element.get("text-anchor", ""), 0.0)
     left, base = x + float(element.get("x", 0)) - shift, y + float(element.get("y", 0))
     return Box(
-        element.get("class", ""), left, base - 0.73 * size, left + wide, base + 0.2 * size,
+        element.get("class", ""),
+        left,
+        base - 0.73 * size,
+        left + wide,
+        base + 0.2 * size,
         element.text or "",
-    )  # fmt: skip
+    )

@@ -139,7 +139,11 @@ def _team(number: int, teams: int) -> str:
         return f"team_{number:02}" if number < teams else "null"
 
     text = _KINDS[number % len(_KINDS)]
-    for word, said in (("TEAM", name(number)), ("NEXT", name(number + 1)),
-                       ("BEYOND", name(number + 2)), ("NUMBER", str(number))):  # fmt: skip
+    for word, said in (
+        ("TEAM", name(number)),
+        ("NEXT", name(number + 1)),
+        ("BEYOND", name(number + 2)),
+        ("NUMBER", str(number)),
+    ):
         text = text.replace(word, said)
     return text

@@ -7,8 +7,24 @@ from dsl.values import Json
 from tests.support.generated import documents
 from tests.support.strategies import json_values
 
-_WORDS = ("name", "type", "kind", "tasks", "steps", "condition", "next_team", "context", "loop",
-          "when", "value", "values", "default", "body", "unknown", "")  # fmt: skip
+_WORDS = (
+    "name",
+    "type",
+    "kind",
+    "tasks",
+    "steps",
+    "condition",
+    "next_team",
+    "context",
+    "loop",
+    "when",
+    "value",
+    "values",
+    "default",
+    "body",
+    "unknown",
+    "",
+)
 
 
 @st.composite

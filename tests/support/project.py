@@ -29,18 +29,16 @@ class Project:
     """One folder with a copy of a sample project, and the programs that work in it."""
 
     def __init__(
-        self,
-        folder: Path,
-        environment: Mapping[str, str] | None = None,
-        sample: Path = SAMPLE,
+        self, folder: Path, environment: Mapping[str, str] | None = None, sample: Path = SAMPLE
     ) -> None:
         shutil.copytree(sample, folder, ignore=shutil.ignore_patterns(".coterie", "__pycache__"))
         self.folder = folder
         inherited = {
-            key: value for key, value in os.environ.items()
+            key: value
+            for key, value in os.environ.items()
             if not key.startswith(("COTERIE_", "TEMPORAL_", "ANTHROPIC_", "OPENAI_"))
             and key != "PYTHONDONTWRITEBYTECODE"  # it doubles the time of every command
-        }  # fmt: skip
+        }
         # `{python}` of its commands: the tests' own environment, which has pytest.
         active = {"VIRTUAL_ENV": sys.prefix}
         self.environment = {**inherited, **active, **(environment or {})}
@@ -55,16 +53,27 @@ class Project:
     def coterie(self, *arguments: str, seconds: float = 120) -> "subprocess.CompletedProcess[str]":
         """Run a command to its end, without a terminal."""
         return subprocess.run(
-            [BIN / "coterie", *arguments], cwd=self.folder, env=self.environment, text=True,
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False,
-        )  # fmt: skip
+            [BIN / "coterie", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
 
     def temporal(self, *arguments: str, seconds: float = 60) -> str:
         """Run the plain `temporal` CLI, which knows nothing of ours."""
         done = subprocess.run(
-            [BIN / "temporal", *arguments, "--address", self.address], cwd=self.folder,
-            env=self.environment, text=True, capture_output=True, timeout=seconds, check=False,
-        )  # fmt: skip
+            [BIN / "temporal", *arguments, "--address", self.address],
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr + done.stdout
         return done.stdout
 
@@ -82,9 +91,13 @@ class Project:
         """Start a command that goes on; its output is kept in `<command>.log`."""
         with (self.folder / f"{arguments[0]}.log").open("ab") as log:
             process = subprocess.Popen(
-                [BIN / "coterie", *arguments], cwd=self.folder, env=self.environment,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            )  # fmt: skip
+                [BIN / "coterie", *arguments],
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
         self._processes.append(process)
         return process
 

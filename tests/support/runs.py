@@ -75,6 +75,12 @@ async def scheduled(handle: Handle) -> list[Any]:
             converter = data_converter.payload_converter
             given = converter.from_payload(attributes.input.payloads[0])
             summary = converter.from_payload(event.user_metadata.summary)
-            found.append({"id": attributes.activity_id, "type": attributes.activity_type.name,
-                          "input": given, "summary": summary})  # fmt: skip
+            found.append(
+                {
+                    "id": attributes.activity_id,
+                    "type": attributes.activity_type.name,
+                    "input": given,
+                    "summary": summary,
+                }
+            )
     return found

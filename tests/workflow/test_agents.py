@@ -144,11 +144,20 @@ async def test_an_agent_class_of_any_other_package_is_refused(
 
 @pytest.mark.parametrize(
     "given",
-    [None, 5, "text", [], {}, {"team": "a", "plan": {}}, {"plan": {"name": "x"}}, {"tea": "m"},
-     {"plan": {"name": "x", "entry_team": "no", "teams": {}}},
-     {"plan": {"name": "x", "entry_team": "a", "teams": {}, "api_base": "http://x"}},
-     {"carried": {"tracks": 1}, "plan": {"name": "x", "entry_team": "a", "teams": {}}}],
-)  # fmt: skip
+    [
+        None,
+        5,
+        "text",
+        [],
+        {},
+        {"team": "a", "plan": {}},
+        {"plan": {"name": "x"}},
+        {"tea": "m"},
+        {"plan": {"name": "x", "entry_team": "no", "teams": {}}},
+        {"plan": {"name": "x", "entry_team": "a", "teams": {}, "api_base": "http://x"}},
+        {"carried": {"tracks": 1}, "plan": {"name": "x", "entry_team": "a", "teams": {}}},
+    ],
+)
 async def test_a_start_that_makes_no_sense_fails_readably_and_never_hangs(
     env: WorkflowEnvironment, tmp_path: Path, given: object
 ) -> None:

@@ -76,9 +76,12 @@ async def test_silence_reminds_escalates_twice_and_decides_over_nine_days(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     text = document(
-        approvers="[ann]", deadline="9d", remind_every="4d", on_timeout="approve",
+        approvers="[ann]",
+        deadline="9d",
+        remind_every="4d",
+        on_timeout="approve",
         escalate="[{after: 2d, to: [ben]}, {after: 5d, to: [leads]}]",
-    )  # fmt: skip
+    )
     async with engine(env, tmp_path, []) as running:
         began = await env.get_current_time()
         handle: Handle = await running.start(text, CONTEXT)
@@ -86,8 +89,12 @@ async def test_silence_reminds_escalates_twice_and_decides_over_nine_days(
         assert result["context"]["signed"]["by"] == "deadline"
         told = [entry for entry in await trail(handle) if entry.kind == "approval"]
         assert [entry.status for entry in told] == [
-            "escalated", "reminded", "escalated", "reminded", "approved",
-        ]  # fmt: skip
+            "escalated",
+            "reminded",
+            "escalated",
+            "reminded",
+            "approved",
+        ]
         assert "goes to cleo, dan too" in told[2].because
         days = [_days(began.isoformat(), entry.at) for entry in told]
         assert days == [2, 4, 5, 8, 9]
@@ -96,8 +103,9 @@ async def test_silence_reminds_escalates_twice_and_decides_over_nine_days(
 async def test_a_pause_of_three_days_moves_all_of_it_by_three_days(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
-    text = document(approvers="[ann]", deadline="9d", remind_every="4d",
-                    escalate="[{after: 5d, to: [ben]}]")  # fmt: skip
+    text = document(
+        approvers="[ann]", deadline="9d", remind_every="4d", escalate="[{after: 5d, to: [ben]}]"
+    )
     async with engine(env, tmp_path, []) as running:
         began = await env.get_current_time()
         handle: Handle = await running.start(text, CONTEXT)
@@ -160,8 +168,12 @@ async def test_an_approver_may_change_what_is_shown_and_the_change_is_on_record(
         request = await asked(handle)
         id = request["id"]
         await decide(handle, id, by="ann")
-        changed = {"id": id, "decision": "approve", "by": "ben",
-                   "payload": {"notes": ["a"], "pages": 4}}  # fmt: skip
+        changed = {
+            "id": id,
+            "decision": "approve",
+            "by": "ben",
+            "payload": {"notes": ["a"], "pages": 4},
+        }
         assert (await handle.execute_update("decide", changed))["verdict"] == "counted"
         waiting = await asked(handle)
         assert waiting["approved_by"] == ["ben"], "ann has not seen the change"

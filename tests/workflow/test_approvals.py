@@ -73,24 +73,38 @@ async def test_a_rejection_is_a_failure_that_routing_takes_care_of(
 @pytest.mark.parametrize(
     ("payload", "code", "told"),
     [
-        ({"id": "review/other#1", "decision": "approve", "by": "ann"}, "UnknownRequest",
-         "nothing waits under"),
-        ({"id": "review/sign#2", "decision": "approve", "by": "ann"}, "UnknownRequest",
-         "review/sign#1"),
-        ({"id": "review/sign#1", "decision": "approve", "by": "eve"}, "NotAllowed",
-         "allowed: ann, ben"),
-        ({"id": "review/sign#1", "decision": "approve"}, "NotAllowed",
-         "'unknown' may not decide"),
-        ({"id": "review/sign#1", "decision": "approve", "by": "ann", "digest": "0" * 12},
-         "RequestChanged", "shows something else by now"),
-        ({"id": "review/sign#1", "decision": "approve", "by": "ann", "payload": {}}, "BadPayload",
-         "cannot be changed"),
+        (
+            {"id": "review/other#1", "decision": "approve", "by": "ann"},
+            "UnknownRequest",
+            "nothing waits under",
+        ),
+        (
+            {"id": "review/sign#2", "decision": "approve", "by": "ann"},
+            "UnknownRequest",
+            "review/sign#1",
+        ),
+        (
+            {"id": "review/sign#1", "decision": "approve", "by": "eve"},
+            "NotAllowed",
+            "allowed: ann, ben",
+        ),
+        ({"id": "review/sign#1", "decision": "approve"}, "NotAllowed", "'unknown' may not decide"),
+        (
+            {"id": "review/sign#1", "decision": "approve", "by": "ann", "digest": "0" * 12},
+            "RequestChanged",
+            "shows something else by now",
+        ),
+        (
+            {"id": "review/sign#1", "decision": "approve", "by": "ann", "payload": {}},
+            "BadPayload",
+            "cannot be changed",
+        ),
         ({"id": "review/sign#1", "decision": "maybe", "by": "ann"}, "Malformed", "decision"),
         ({"id": "x" * 501, "decision": "approve", "by": "ann"}, "Malformed", "500 characters"),
         ({"decision": "approve", "by": "ann"}, "Malformed", "id: Field required"),
         ("approve", "Malformed", "not a DecideInput"),
     ],
-)  # fmt: skip
+)
 async def test_a_decision_that_cannot_be_taken_is_refused_at_once_with_a_code(
     env: WorkflowEnvironment, tmp_path: Path, payload: object, code: str, told: str
 ) -> None:
@@ -146,9 +160,12 @@ async def test_signals_decide_for_those_who_can_only_signal(
 
 @pytest.mark.parametrize(
     ("on_timeout", "path"),
-    [("reject", ["review", "turned_down"]), ("fail", ["review", "turned_down"]),
-     ("approve", ["review"])],
-)  # fmt: skip
+    [
+        ("reject", ["review", "turned_down"]),
+        ("fail", ["review", "turned_down"]),
+        ("approve", ["review"]),
+    ],
+)
 async def test_silence_means_what_the_file_says(
     env: WorkflowEnvironment, tmp_path: Path, on_timeout: str, path: list[str]
 ) -> None:

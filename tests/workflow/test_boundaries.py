@@ -85,7 +85,7 @@ CASES = {
         f"{ROUTES}{{one: {HALF}}}}}",
         "cannot be given: it holds what JSON has not",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture

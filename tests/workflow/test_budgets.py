@@ -41,21 +41,36 @@ def loop(budgets: str = "null", team: str = "null") -> str:
 
 
 async def entries(handle: Handle) -> list[tuple[str, str]]:
-    return [(entry.status or "", entry.because) for entry in await trail(handle)
-            if entry.kind == "budget"]  # fmt: skip
+    return [
+        (entry.status or "", entry.because)
+        for entry in await trail(handle)
+        if entry.kind == "budget"
+    ]
 
 
 @pytest.mark.parametrize(
     ("budgets", "end", "calls", "message"),
     [
-        ("{tokens: 3000}", "budget_tokens", 3,
-         "the token budget of the run is used up, 3,000 of 3,000 tokens"),
-        ("{money: 0.03}", "budget_money", 2,
-         "the money budget of the run is used up, 0.038 of 0.03 USD"),
-        ("{model_calls: 2}", "budget_model_calls", 2,
-         "the model call budget of the run is used up, 2 of 2 calls"),
+        (
+            "{tokens: 3000}",
+            "budget_tokens",
+            3,
+            "the token budget of the run is used up, 3,000 of 3,000 tokens",
+        ),
+        (
+            "{money: 0.03}",
+            "budget_money",
+            2,
+            "the money budget of the run is used up, 0.038 of 0.03 USD",
+        ),
+        (
+            "{model_calls: 2}",
+            "budget_model_calls",
+            2,
+            "the model call budget of the run is used up, 2 of 2 calls",
+        ),
     ],
-)  # fmt: skip
+)
 async def test_a_used_budget_ends_the_run_by_its_name(
     env: WorkflowEnvironment, tmp_path: Path, budgets: str, end: str, calls: int, message: str
 ) -> None:
@@ -87,13 +102,16 @@ async def test_agents_are_told_from_the_warning_on_and_not_before(
         handle = await running.start(loop("{tokens: {limit: 4000, warn_at: 0.5}}"))
         await failure(handle)
         sent = [call["input"].get("notices") for call in await scheduled(handle)]
-        note = "[Note: {} of the token budget of the run is used, {} of 4,000 tokens. " \
-               "Come to an end with what is left.]"  # fmt: skip
+        note = (
+            "[Note: {} of the token budget of the run is used, {} of 4,000 tokens. "
+            "Come to an end with what is left.]"
+        )
         assert sent == [None, None, [note.format("50%", "2,000")], [note.format("75%", "3,000")]]
         [(status, because)] = await entries(handle)
         assert (status, because) == (
-            "warned", "50% of the token budget of the run is used, 2,000 of 4,000 tokens"
-        )  # fmt: skip
+            "warned",
+            "50% of the token budget of the run is used, 2,000 of 4,000 tokens",
+        )
 
 
 async def test_a_run_without_budgets_is_sent_and_told_nothing_of_them(
@@ -109,8 +127,9 @@ async def test_a_run_without_budgets_is_sent_and_told_nothing_of_them(
         histories = [list((await handle.fetch_history()).events) for handle in (without, with_one)]
         kinds = [[event.event_type for event in history] for history in histories]
         assert kinds[0] == kinds[1], "a budget costs no event"
-        plain, budgeted = [[call["input"] for call in await scheduled(handle)]
-                           for handle in (without, with_one)]  # fmt: skip
+        plain, budgeted = [
+            [call["input"] for call in await scheduled(handle)] for handle in (without, with_one)
+        ]
         assert plain == budgeted, "and no byte of a request"
 
 
@@ -229,12 +248,14 @@ async def test_money_that_cannot_be_counted_is_not_spent(
 
 CUT = http(
     events(
-        {"type": "message_start",
-         "message": {"model": "demo", "usage": {"input_tokens": 1000, "output_tokens": 1}}},
+        {
+            "type": "message_start",
+            "message": {"model": "demo", "usage": {"input_tokens": 1000, "output_tokens": 1}},
+        },
         {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "a"}},
     ),
     kind="text/event-stream",
-)  # fmt: skip
+)
 RETRIED = """
 llm_config:
   default_provider: scripted
@@ -253,9 +274,12 @@ async def test_attempts_that_failed_after_they_used_tokens_are_counted(
     import_module("activities.providers.anthropic")  # which takes longer than some heartbeats
     async with raw_server(CUT) as server:
         provider = ProviderSettings(
-            name="scripted", kind="anthropic", api_base=server.url, api_key="k",
+            name="scripted",
+            kind="anthropic",
+            api_base=server.url,
+            api_key="k",
             prices={"demo": Price(input=1000, output=0)},
-        )  # fmt: skip
+        )
         async with engine(env, tmp_path, [], provider=provider) as running:
             handle = await running.start(RETRIED)
             assert (await failure(handle)).type == "TeamFailed"
@@ -310,13 +334,20 @@ async def test_a_step_is_told_with_its_own_tokens_also_when_others_run_at_once(
     async with engine(env, tmp_path, answers) as running:
         handle = await running.start(AT_ONCE)
         await handle.result()
-        told = {f"{one.team}/{one.step}": one.tokens for one in await trail(handle)
-                if one.kind == "step"}  # fmt: skip
+        told = {
+            f"{one.team}/{one.step}": one.tokens
+            for one in await trail(handle)
+            if one.kind == "step"
+        }
         assert told == {
             **{f"a/all/{n}/write": 25 for n in range(4)},
             **{f"a/all/{n}/{step}": None for n in range(4) for step in ("before", "after")},
-            "a/all": 100, "b/write": 25, "b/write_more": 25, "b/unfilled": None, "a/called": 50,
-        }  # fmt: skip
+            "a/all": 100,
+            "b/write": 25,
+            "b/write_more": 25,
+            "b/unfilled": None,
+            "a/called": 50,
+        }
         cost: Any = await handle.query("cost")
         assert "untold" not in cost["total"], "no model was asked where no prompt could be filled"
 
@@ -347,8 +378,11 @@ async def test_a_call_in_progress_is_not_cut(
     for name in ("1", "2"):
         step = f"{{name: w{name}, agent_type: generic_single_shot, persona_key: writer}}"
         text = text.replace(f"STEP{name}", step)
-    slow: list[Json] = [{"task": "w1", "answer": "x"}, {"task": "w2", "answer": "x", "seconds": 1},
-                        {"task": "finish", "answer": "the end"}]  # fmt: skip
+    slow: list[Json] = [
+        {"task": "w1", "answer": "x"},
+        {"task": "w2", "answer": "x", "seconds": 1},
+        {"task": "finish", "answer": "the end"},
+    ]
     async with engine(env, tmp_path, slow) as running:
         handle = await running.start(text)
         if "route" in on:

@@ -69,8 +69,9 @@ async def test_a_step_is_shown_with_its_failed_attempts_and_its_re_ask(
         in_visits(calls, await trail(handle))
     first, second = calls
     assert [(call.path, call.visit, call.attempts) for call in calls] == [
-        ("work/draft", 1, 3), ("work/draft", 1, 1),
-    ]  # fmt: skip
+        ("work/draft", 1, 3),
+        ("work/draft", 1, 1),
+    ]
     assert first.earlier_error.startswith("ProviderUnavailable: ")
     assert isinstance(second.request, AgentRequest)
     text = calls_text(handle.id, "work/draft", calls)

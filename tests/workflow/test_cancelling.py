@@ -102,9 +102,14 @@ async def working(
     client: Client, folder: Path, url: str = "http://127.0.0.1:9", **options: Any
 ) -> AsyncGenerator[Engine]:
     """A worker whose model listens at the address, and whose command will not be told to end."""
-    stubborn = Command(name="stubborn", run=("sh", "-c", (
-        "trap '' TERM; sleep 317 & echo $! > child; echo $$ > parent; wait; wait"
-    )))  # fmt: skip
+    stubborn = Command(
+        name="stubborn",
+        run=(
+            "sh",
+            "-c",
+            ("trap '' TERM; sleep 317 & echo $! > child; echo $$ > parent; wait; wait"),
+        ),
+    )
     provider = ProviderSettings(name="scripted", kind="openai", api_base=url)
     env = WorkflowEnvironment.from_client(client)
     async with engine(env, folder, [], {"stubborn": stubborn}, provider=provider, **options) as it:
@@ -228,8 +233,13 @@ async def test_every_branch_of_a_fan_out_ends_and_each_clean_up_runs_once(
         assert alive(tmp_path) == []
         await asyncio.wait_for(model.left.wait(), MOST_SECONDS)
         assert result["visits"] == {
-            "begin": 1, "model": 1, "person": 1, "command": 1, "tidy": 1, "own": 1,
-        }  # fmt: skip
+            "begin": 1,
+            "model": 1,
+            "person": 1,
+            "command": 1,
+            "tidy": 1,
+            "own": 1,
+        }
 
 
 FINALLY = (
@@ -310,13 +320,17 @@ CALLS_END = "name: last, type: team, team: end"
     [
         ("{model_calls: {limit: 1, on_exceeded: route, next_team: end}}", NONE, ASKS, True),
         ("{model_calls: 1}", NONE, ASKS, True),
-        ("null", "budgets: {model_calls: {limit: 1, on_exceeded: route, next_team: end}}", ASKS,
-         True),
+        (
+            "null",
+            "budgets: {model_calls: {limit: 1, on_exceeded: route, next_team: end}}",
+            ASKS,
+            True,
+        ),
         ("null", "max_total_teams: 1", CALLS_END, False),
         ("null", NONE, "name: last, type: return, value: 1", False),
     ],
     ids=["routes", "stops", "routes the run", "teams", "returns"],
-)  # fmt: skip
+)
 async def test_no_limit_that_a_finally_meets_undoes_or_renames_a_cancel(
     server: Client, tmp_path: Path, budgets: str, bound: str, last: str, failed: bool
 ) -> None:

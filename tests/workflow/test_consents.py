@@ -106,8 +106,10 @@ async def test_an_approver_may_change_what_is_sent_and_nothing_in_it_is_a_templa
         )
         request = await asked(handle)
         assert request["show"] == {"what": "a letter"}
-        error = await refusal(handle, {"id": request["id"], "decision": "approve", "by": "ann",
-                                       "payload": {"what": ["no"]}})  # fmt: skip
+        error = await refusal(
+            handle,
+            {"id": request["id"], "decision": "approve", "by": "ann", "payload": {"what": ["no"]}},
+        )
         assert error.message.startswith("payload.what is a list, not a text")
         taken = await approve(handle, request["id"], {"what": "{{ context.who }}"})
         assert taken["changes"] == ['what: "a letter" -> "{{ context.who }}" (ann)']
@@ -141,8 +143,9 @@ async def test_a_changed_answer_meets_the_schema_that_the_agent_declares(
         result = await handle.result()
         assert result["output"]["rate"] == {"score": 5, "why": "good"}
         assert result["decisions"][0]["changes"] == [
-            "score: 3 -> 5 (ann)", 'why: "fair" -> "good" (ann)',
-        ]  # fmt: skip
+            "score: 3 -> 5 (ann)",
+            'why: "fair" -> "good" (ann)',
+        ]
 
 
 async def test_a_skill_is_allowed_with_its_arguments_changed_within_its_contract(
@@ -154,8 +157,12 @@ async def test_a_skill_is_allowed_with_its_arguments_changed_within_its_contract
         request = await asked(handle)
         assert request["prompt"] == "May 'AssetManager.process_action' be called by 'store'?"
         shown = request["show"]
-        given: Any = {"id": request["id"], "decision": "approve", "by": "ann",
-                      "payload": {**shown, "type": "dance"}}  # fmt: skip
+        given: Any = {
+            "id": request["id"],
+            "decision": "approve",
+            "by": "ann",
+            "payload": {**shown, "type": "dance"},
+        }
         assert 'payload.type is "dance", not one of' in await refused(handle, given)
         await approve(handle, request["id"], {**shown, "content": "two"})
         await handle.result()
@@ -280,8 +287,11 @@ async def test_the_question_of_a_limit_has_terms_too(
         error = await failure(handle)
         assert re.match("Non-progressing loop", error.message)
         assert [one.status for one in await trail(handle) if one.kind == "approval"] == [
-            "approved", "reminded", "reminded", "rejected",
-        ]  # fmt: skip
+            "approved",
+            "reminded",
+            "reminded",
+            "rejected",
+        ]
 
 
 @pytest.mark.parametrize("remember", ["true", "false"])

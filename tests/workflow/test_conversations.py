@@ -165,10 +165,14 @@ async def test_two_hundred_turns_cost_two_hundred_turns(
 
 def request(head: str | None) -> AgentRequest:
     return AgentRequest(
-        team="work", task="talk", visit=1, persona_key="writer",
-        persona=plan_of(loop()).personas["writer"], inputs={"input": 1},
+        team="work",
+        task="talk",
+        visit=1,
+        persona_key="writer",
+        persona=plan_of(loop()).personas["writer"],
+        inputs={"input": 1},
         conversation=Conversation(head=head),
-    )  # fmt: skip
+    )
 
 
 async def test_a_turn_that_is_gone_is_told_in_one_sentence_and_not_tried_again() -> None:

@@ -80,8 +80,9 @@ async def test_a_visit_begins_again_with_another_context_and_counts_on(here: Eng
     assert (await failure(handle)).message.endswith("Failed: ben")
     told = [entry.because for entry in await trail(handle) if entry.kind == "control"]
     assert told == [
-        f"forked from {first.id} at review#2 by cleo: again", "amended who by cleo: again",
-    ]  # fmt: skip
+        f"forked from {first.id} at review#2 by cleo: again",
+        "amended who by cleo: again",
+    ]
     again = await forked(here, handle, at="draft#1")
     assert (await asked(again))["id"] == "review/sign#1", "before the fork lies the first run"
     nowhere = await failure(await forked(here, again, at="review#9"))
@@ -98,13 +99,18 @@ async def test_where_several_ways_failed_the_visit_before_them_begins_again(here
 @pytest.mark.parametrize(
     ("fork", "told"),
     [
-        ({"at": "left#1"}, "was one of several ways at once, or a team as a step; fork where they "
-         "began: fan#1"),
-        ({"at": "review#3"}, "has no visit 'review#3'; it has: draft#1, draft#2, fan#1, left#1, "
-         "review#1, review#2, right#1"),
+        (
+            {"at": "left#1"},
+            "was one of several ways at once, or a team as a step; fork where they began: fan#1",
+        ),
+        (
+            {"at": "review#3"},
+            "has no visit 'review#3'; it has: draft#1, draft#2, fan#1, left#1, "
+            "review#1, review#2, right#1",
+        ),
         ({"at": "fan#1", "updates": {"who.deeper": 1}}, "cannot be set"),
     ],
-)  # fmt: skip
+)
 async def test_what_cannot_be_gone_on_from_is_refused_in_a_sentence(
     here: Engine, fork: Json, told: str
 ) -> None:

@@ -42,9 +42,11 @@ def plans() -> list[Plan]:
     found: list[Plan] = []
 
     @settings(
-        max_examples=8 * MANY, database=None, phases=[Phase.generate],
+        max_examples=8 * MANY,
+        database=None,
+        phases=[Phase.generate],
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )  # fmt: skip
+    )
     @given(documents(attended=False))
     def collect(document: Json) -> None:
         text = written(document)
@@ -78,10 +80,14 @@ async def call_skill(request: SkillRequest) -> SkillResult:
 async def worker(env: WorkflowEnvironment) -> AsyncGenerator[str]:
     queue = f"generated-{uuid.uuid4()}"
     async with Worker(
-        env.client, task_queue=queue, workflows=[TeamWorkflow],
-        activities=[run_agent, call_skill], workflow_runner=sandbox(),
-        workflow_failure_exception_types=DEFECTS, build_id="test",
-    ):  # fmt: skip
+        env.client,
+        task_queue=queue,
+        workflows=[TeamWorkflow],
+        activities=[run_agent, call_skill],
+        workflow_runner=sandbox(),
+        workflow_failure_exception_types=DEFECTS,
+        build_id="test",
+    ):
         yield queue
 
 
@@ -97,9 +103,11 @@ def in_one_process(plan: Plan) -> tuple[bool, Went]:
 
 async def on_the_engine(env: WorkflowEnvironment, queue: str, plan: Plan) -> tuple[bool, Went]:
     handle = await env.client.start_workflow(
-        "TeamWorkflow", TeamInput(plan=plan, context=CONTEXT), id=f"made-{uuid.uuid4()}",
+        "TeamWorkflow",
+        TeamInput(plan=plan, context=CONTEXT),
+        id=f"made-{uuid.uuid4()}",
         task_queue=queue,
-    )  # fmt: skip
+    )
     try:
         await handle.result()
     except WorkflowFailureError:

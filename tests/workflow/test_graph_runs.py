@@ -187,9 +187,12 @@ async def test_the_plan_is_found_where_the_worker_compiled_it(here: Engine) -> N
     compiling = CompileActivities(load(environ={}), trusted)
     document = PLAIN.replace("type: approval, prompt: Good?", "type: set, values: { ok: true }")
     async with Worker(
-        here.env.client, task_queue=queue, workflows=[TeamWorkflow],
-        activities=[compiling.compile_team], workflow_runner=sandbox(),
-    ):  # fmt: skip
+        here.env.client,
+        task_queue=queue,
+        workflows=[TeamWorkflow],
+        activities=[compiling.compile_team],
+        workflow_runner=sandbox(),
+    ):
         handle: Any = await here.env.client.start_workflow(
             "TeamWorkflow", TeamInput(document=document), id=f"{queue}-run", task_queue=queue
         )
@@ -220,9 +223,11 @@ async def test_a_run_of_another_version_is_seen_by_its_worker_or_told_of(
     queue = f"{here.queue}-other"
     handle: Any
     async with Worker(
-        here.env.client, task_queue=queue, workflows=[OtherVersion],
+        here.env.client,
+        task_queue=queue,
+        workflows=[OtherVersion],
         workflow_runner=UnsandboxedWorkflowRunner(),
-    ):  # fmt: skip
+    ):
         handle = await here.env.client.start_workflow(
             "TeamWorkflow", TeamInput(plan=plan_of(PLAIN)), id=f"{queue}-run", task_queue=queue
         )

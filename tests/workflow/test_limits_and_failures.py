@@ -50,12 +50,15 @@ def loop(
         (loop(total=5), "Max total teams exceeded", {"a": 3, "b": 2}),
         (loop(total=1), "Max total teams exceeded", {"a": 1}),
         (loop(depth=2), "Max recursion depth for team a exceeded", {"a": 2, "b": 2}),
-        (loop(override="max_recursion_depth: 3"), "Max recursion depth for team a exceeded",
-         {"a": 3, "b": 3}),
+        (
+            loop(override="max_recursion_depth: 3"),
+            "Max recursion depth for team a exceeded",
+            {"a": 3, "b": 3},
+        ),
         (loop(depth=2, task=BAD), "Max recursion depth for team a exceeded", {"a": 2, "b": 2}),
     ],
     ids=["total", "total of one", "depth", "a team's own depth", "a team that always fails"],
-)  # fmt: skip
+)
 async def test_a_limit_of_n_means_n_executions(
     env: WorkflowEnvironment, tmp_path: Path, text: str, message: str, visits: dict[str, int]
 ) -> None:

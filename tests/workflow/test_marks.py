@@ -73,8 +73,10 @@ async def a_server() -> AsyncGenerator[Client]:
 
 async def register(client: Client) -> None:
     """Have the server know every attribute of ours."""
-    types = {"Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
-             "KeywordList": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST}  # fmt: skip
+    types = {
+        "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+        "KeywordList": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+    }
     await client.operator_service.add_search_attributes(
         AddSearchAttributesRequest(
             namespace="default", search_attributes={n: types[k] for n, k in KINDS.items()}
@@ -89,11 +91,14 @@ async def ended(
     queue = f"marks-{uuid.uuid4()}"
     compiling = CompileActivities(load(environ={}), SWITCHED_ON, marks=marks)
     async with Worker(
-        client, task_queue=queue, workflows=[TeamWorkflow],
+        client,
+        task_queue=queue,
+        workflows=[TeamWorkflow],
         activities=[compiling.compile_team] if activities is None else activities,
-        workflow_runner=sandbox(everything=True), workflow_failure_exception_types=DEFECTS,
+        workflow_runner=sandbox(everything=True),
+        workflow_failure_exception_types=DEFECTS,
         build_id="test",
-    ):  # fmt: skip
+    ):
         given = TeamInput(plan=plan_of(TWO_TEAMS), marked=True)
         handle: Any = await client.start_workflow("TeamWorkflow", given, id=queue, task_queue=queue)
         await asked(handle)
@@ -105,10 +110,12 @@ async def ended(
 async def upserts(handle: Any) -> list[list[str]]:
     """The names of what each upsert changed, in order."""
     return [
-        sorted(event.upsert_workflow_search_attributes_event_attributes.search_attributes.indexed_fields)
+        sorted(
+            event.upsert_workflow_search_attributes_event_attributes.search_attributes.indexed_fields
+        )
         for event in (await handle.fetch_history()).events
         if event.event_type == EventType.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES
-    ]  # fmt: skip
+    ]
 
 
 async def test_an_attribute_that_is_not_registered_is_left_off_with_one_clear_line(

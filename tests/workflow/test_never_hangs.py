@@ -55,19 +55,25 @@ async def test_many_steps_that_call_nothing_give_temporals_thread_back(here: Eng
     ("steps", "timers"),
     [
         ("- {name: s, type: set, values: {a: HEAVY, b: HEAVY, c: HEAVY, d: HEAVY}}", 3),
-        ("""- {name: a, type: set, values: {x: HEAVY}}
+        (
+            """- {name: a, type: set, values: {x: HEAVY}}
         - {name: b, type: set, values: {x: HEAVY}}
-        - {name: c, type: set, values: {x: HEAVY}}""", 2),
-        ("""- name: b
+        - {name: c, type: set, values: {x: HEAVY}}""",
+            2,
+        ),
+        (
+            """- name: b
           type: branch
           branches:
             - {condition: "{{ range(60000) | list | length == 1 }}", steps: [{name: r1, REST}]}
             - {condition: "{{ range(60000) | list | length == 2 }}", steps: [{name: r2, REST}]}
             - {condition: "{{ range(60000) | list | length == 3 }}", steps: [{name: r3, REST}]}
-          otherwise: [{name: r4, REST}]""", 2),
+          otherwise: [{name: r4, REST}]""",
+            2,
+        ),
         ("- {name: s, type: set, values: {a: LIGHT, b: LIGHT, c: LIGHT, d: LIGHT}}", 0),
     ],
-)  # fmt: skip
+)
 async def test_expressions_that_take_long_give_temporals_thread_back(
     here: Engine, steps: str, timers: int
 ) -> None:
@@ -200,8 +206,7 @@ async def test_a_retry_never_waits_longer_than_a_clock_can_count() -> None:
 
 
 @pytest.mark.parametrize(
-    "carried",
-    [{}, {"tracks": {}}, {"tracks": {"main": {"team": "work", "visit": 7}}}, {"no": 1}],
+    "carried", [{}, {"tracks": {}}, {"tracks": {"main": {"team": "work", "visit": 7}}}, {"no": 1}]
 )
 async def test_only_a_run_that_continues_as_new_carries_a_state(
     here: Engine, carried: Json
@@ -210,8 +215,9 @@ async def test_only_a_run_that_continues_as_new_carries_a_state(
     handle: Any = await here.start_raw({"plan": plan, "carried": carried})
     cause = await failure(handle)
     assert (cause.type, cause.message) == (
-        "RunRefused", "`carried` is for runs that continue as new",
-    )  # fmt: skip
+        "RunRefused",
+        "`carried` is for runs that continue as new",
+    )
 
 
 async def test_a_cancelled_run_ends_as_cancelled_and_its_call_is_told(tmp_path: Path) -> None:

@@ -46,12 +46,22 @@ async def test_each_moment_of_a_request_is_told_once_and_what_names_no_channel_i
         assert there.told() == told
         first, *_, last = (one.told for one in there.deliveries)
         assert first == {
-            "id": first["id"], "what": "request", "number": 1, "run": run, "plan": "test",
-            "text": "review/sign#1 waits for a decision", "request": "review/sign#1",
-            "prompt": "Ship?", "show": {"pages": 3}, "digest": first["digest"],
-            "approvers": ["ann"], "quorum": 1, "since": first["since"],
-            "deadline": first["deadline"], "on_timeout": "reject",
-        }  # fmt: skip
+            "id": first["id"],
+            "what": "request",
+            "number": 1,
+            "run": run,
+            "plan": "test",
+            "text": "review/sign#1 waits for a decision",
+            "request": "review/sign#1",
+            "prompt": "Ship?",
+            "show": {"pages": 3},
+            "digest": first["digest"],
+            "approvers": ["ann"],
+            "quorum": 1,
+            "since": first["since"],
+            "deadline": first["deadline"],
+            "on_timeout": "reject",
+        }
         assert last["approvers"] == ["ann", "cleo", "dan"]
         assert last["text"] == "nobody decided review/sign#1 in time: reject"
         assert len({one.told["id"] for one in there.deliveries}) == 5

@@ -24,15 +24,16 @@ ANSWERS: list[dict[str, JsonValue]] = [
     {"task": "start/bold", "answer": "It will fall."},
 ]
 CONTEXT: Json = {
-    "topic": "rain", "phase": "draft", "size": 3, "files": ["a", "b"], "patient": True,
+    "topic": "rain",
+    "phase": "draft",
+    "size": 3,
+    "files": ["a", "b"],
+    "patient": True,
     "limits": {"rounds": 1},
-}  # fmt: skip
+}
 EXPECTED: dict[str, tuple[list[str], Json]] = {
     "agent_call": (["start"], {"lead.review.text": "FAIL: too short"}),
-    "agent_types": (
-        ["start"],
-        {"once_more.text": "And again.", "look.found.root": "."},
-    ),
+    "agent_types": (["start"], {"once_more.text": "And again.", "look.found.root": "."}),
     "and_or_not": (["start", "again"], {"write.text": "It falls."}),
     "conditional": (["start"], {"by_size.chosen": 1, "by_phase.data.phase": "early"}),
     "config_field": (["start", "review"], {"review.text": "FAIL: too short"}),

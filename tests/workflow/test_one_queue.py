@@ -40,8 +40,11 @@ orchestration:
 """
 FAILED = "all/ways/failed/fill/failed#1"
 REQUESTS = [
-    "all/ways/person/asks#1", "all/ways/agent/write#1", "all/ways/tool/file_it/keep#1", FAILED,
-]  # fmt: skip
+    "all/ways/person/asks#1",
+    "all/ways/agent/write#1",
+    "all/ways/tool/file_it/keep#1",
+    FAILED,
+]
 
 
 async def pending(handle: Handle) -> set[str]:

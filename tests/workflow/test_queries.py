@@ -130,6 +130,8 @@ def test_the_ways_and_blocks_of_a_run_are_seen_too() -> None:
     assert view["tasks"]["note"] == {"status": "failure", "data": None, "error": error}
     assert view["ways"][f"{MAIN}>left"]["context"] == {"a": 1}
     assert view["blocks"][f"{MAIN}:draft#2/plan"] == {
-        "tasks": {}, "variables": {"n": 1}, "input": "given",
-    }  # fmt: skip
+        "tasks": {},
+        "variables": {"n": 1},
+        "input": "given",
+    }
     assert len(json.dumps(view)) < MAX_ANSWER_SIZE

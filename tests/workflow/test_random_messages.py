@@ -65,14 +65,32 @@ orchestration:
           requires_approval: {approvers: [ann], editable: true}
 """
 ALLOWED = ("ann", "cleo", "dan")
-WEIRD: tuple[JsonValue, ...] = (None, True, 7, "", "approve", [], {}, {"by": "ann"}, {"id": 1},
-                                {"id": "review/sign#1", "by": {"a": 1}}, "\ud7ff" * 10,
-                                {"id": "x" * 5000, "by": "ann"})  # fmt: skip
+WEIRD: tuple[JsonValue, ...] = (
+    None,
+    True,
+    7,
+    "",
+    "approve",
+    [],
+    {},
+    {"by": "ann"},
+    {"id": 1},
+    {"id": "review/sign#1", "by": {"a": 1}},
+    "\ud7ff" * 10,
+    {"id": "x" * 5000, "by": "ann"},
+)
 WRONG_EDITS: tuple[JsonValue, ...] = (
-    {"pages": "4", "kind": "draft"}, {}, [], 3, {"pages": 4}, {"pages": 10, "kind": "draft"},
-    {"pages": 4, "kind": "other"}, {"pages": 4, "kind": "draft", "x": 1},
-    {"pages": {"pages": 4}, "kind": "draft"}, {"pages": True, "kind": "draft"},
-)  # fmt: skip
+    {"pages": "4", "kind": "draft"},
+    {},
+    [],
+    3,
+    {"pages": 4},
+    {"pages": 10, "kind": "draft"},
+    {"pages": 4, "kind": "other"},
+    {"pages": 4, "kind": "draft", "x": 1},
+    {"pages": {"pages": 4}, "kind": "draft"},
+    {"pages": True, "kind": "draft"},
+)
 Message = tuple[str, str, list[Any]]
 
 
@@ -81,14 +99,25 @@ def _raw(data: bytes, encoding: str) -> RawValue:
 
 
 ODD: tuple[list[Any], ...] = (
-    [], [{}, {}], [{"id": "review/sign#1", "by": "dan"}, {"id": "review/sign#1", "by": "cleo"}],
-    [_raw(b"abc", "binary/plain")], [_raw(b"", "binary/null")], [_raw(b"{}", "what/ever")],
-    [_raw(b"{}", "json/protobuf")], [_raw(b"{no", "json/plain")], [_raw(b"", "")],
+    [],
+    [{}, {}],
+    [{"id": "review/sign#1", "by": "dan"}, {"id": "review/sign#1", "by": "cleo"}],
+    [_raw(b"abc", "binary/plain")],
+    [_raw(b"", "binary/null")],
+    [_raw(b"{}", "what/ever")],
+    [_raw(b"{}", "json/protobuf")],
+    [_raw(b"{no", "json/plain")],
+    [_raw(b"", "")],
     [_raw(b'{"id": "review/sign#1", "by": "ann", "payload": NaN}', "json/plain")],
-    [_raw(b'{"id": "review/sign#1", "by": "ann", "payload": %s}' % (b"[" * 150 + b"]" * 150),
-          "json/plain")],
-    [_raw(b"abc", "binary/plain"), {}], [_raw(b"{no", "json/plain"), {}],
-)  # fmt: skip
+    [
+        _raw(
+            b'{"id": "review/sign#1", "by": "ann", "payload": %s}' % (b"[" * 150 + b"]" * 150),
+            "json/plain",
+        )
+    ],
+    [_raw(b"abc", "binary/plain"), {}],
+    [_raw(b"{no", "json/plain"), {}],
+)
 """None and several arguments, and what is no JSON."""
 
 
@@ -105,7 +134,7 @@ def _messages(chance: random.Random, others: list[str], earlier: Json) -> Iterat
             "id": chance.choice(("review/sign#1", "review/sign#1", *others)),
             "by": chance.choice(("ann", "eve", "", "deadline", "unknown", "Ann")),
             "comment": chance.choice(("", "because", "{{ context }}", "\u0000")),
-        }  # fmt: skip
+        }
         if chance.random() < 0.2:
             payload["digest"] = chance.choice(("0" * 12, "", "abc"))
         if chance.random() < 0.2:
@@ -151,8 +180,18 @@ async def test_no_number_of_wrong_messages_approves_or_hurts_a_run(
         while (request := await asked(handle))["id"] != "review/sign#1":
             pass
         foreign = (await asked(other))["id"]
-        ids = [foreign, "review/sign#2", "review/sign#0", "review/sign", "again/sign#1",
-               "review/write#1", "review/sign#1 ", "REVIEW/SIGN#1", "", "x" * 99]  # fmt: skip
+        ids = [
+            foreign,
+            "review/sign#2",
+            "review/sign#0",
+            "review/sign",
+            "again/sign#1",
+            "review/write#1",
+            "review/sign#1 ",
+            "REVIEW/SIGN#1",
+            "",
+            "x" * 99,
+        ]
         sent = list(_messages(random.Random(seed), ids, earlier))
         for start in range(0, len(sent), MOST_IN_FLIGHT):  # some at once, as they come in life
             several = sent[start : start + MOST_IN_FLIGHT]

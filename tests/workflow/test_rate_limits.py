@@ -109,23 +109,31 @@ async def begun(env: WorkflowEnvironment, queue: str, calls: int, **given: objec
     """A run of so many calls at once."""
     start: Json = {"context": {"calls": calls}}
     return await env.client.start_workflow(
-        "TeamWorkflow", {**start, **(given or {"team": "crowd"})},
-        id=f"crowd-{uuid.uuid4()}", task_queue=queue,
-    )  # fmt: skip
+        "TeamWorkflow",
+        {**start, **(given or {"team": "crowd"})},
+        id=f"crowd-{uuid.uuid4()}",
+        task_queue=queue,
+    )
 
 
 def starts(history: WorkflowHistory) -> list[float]:
     """When the server gave each call of a run to a worker, in seconds."""
     kind = EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED
-    return [event.event_time.ToMicroseconds() / 1e6
-            for event in history.events if event.event_type == kind]  # fmt: skip
+    return [
+        event.event_time.ToMicroseconds() / 1e6
+        for event in history.events
+        if event.event_type == kind
+    ]
 
 
 def scheduled(history: WorkflowHistory) -> list[tuple[str, str, str]]:
     """`(id, queue, fairness key)` of each call."""
     found = [event.activity_task_scheduled_event_attributes for event in history.events]
-    return [(one.activity_id, one.task_queue.name, one.priority.fairness_key)
-            for one in found if one.activity_id]  # fmt: skip
+    return [
+        (one.activity_id, one.task_queue.name, one.priority.fairness_key)
+        for one in found
+        if one.activity_id
+    ]
 
 
 async def test_two_workers_together_keep_the_rate_and_runs_take_turns(
@@ -155,8 +163,14 @@ async def test_a_run_is_told_the_queue_at_its_first_call_and_keeps_to_it(
     queue = f"q-{uuid.uuid4()}"
     one_by_one = plan_of(TEAM.replace("concurrency: 100", "concurrency: 1"))
     async with workers(here, settings, queue, 1):
-        run = await begun(here, queue, 2, **TeamInput(plan=one_by_one).model_dump(
-            mode="json", exclude_defaults=True, by_alias=True))  # fmt: skip
+        run = await begun(
+            here,
+            queue,
+            2,
+            **TeamInput(plan=one_by_one).model_dump(
+                mode="json", exclude_defaults=True, by_alias=True
+            ),
+        )
         await run.result()
     history = await run.fetch_history()
     own = f"{queue}.provider.scripted"
@@ -165,8 +179,11 @@ async def test_a_run_is_told_the_queue_at_its_first_call_and_keeps_to_it(
         ("0001.only.ask.q1", own, run.id),
         ("0002.only.ask", own, run.id),
     ]
-    failed = [event.activity_task_failed_event_attributes.failure for event in history.events
-              if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED]  # fmt: skip
+    failed = [
+        event.activity_task_failed_event_attributes.failure
+        for event in history.events
+        if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED
+    ]
     assert [one.message for one in failed] == [
         f"scripted has a rate limit, so it is called through the queue {own}"
     ]
@@ -190,9 +207,11 @@ async def test_the_server_is_told_the_limit_and_told_when_it_is_gone(
     async def config(per_second: float) -> Any:
         """What the server tells once it tells this limit: its partitions hear of it one by one."""
         request = DescribeTaskQueueRequest(
-            namespace="default", task_queue=TaskQueue(name="limited"), report_config=True,
+            namespace="default",
+            task_queue=TaskQueue(name="limited"),
+            report_config=True,
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
-        )  # fmt: skip
+        )
         async with asyncio.timeout(120):
             while True:
                 told = (await here.client.workflow_service.describe_task_queue(request)).config
@@ -205,9 +224,10 @@ async def test_the_server_is_told_the_limit_and_told_when_it_is_gone(
         assert await hold(here.client, ProviderQueue("limited", both)) is None
     told = await config(5)
     assert told.fairness_keys_rate_limit_default.rate_limit.requests_per_second == 1
-    assert await hold(
-        here.client, ProviderQueue("limited", RateLimitPolicy(requests_per_second=2))
-    ) is None  # fmt: skip
+    assert (
+        await hold(here.client, ProviderQueue("limited", RateLimitPolicy(requests_per_second=2)))
+        is None
+    )
     told = await config(2)
     assert not told.fairness_keys_rate_limit_default.HasField("rate_limit")
 
@@ -233,16 +253,23 @@ async def test_a_call_comes_back_when_nobody_serves_its_queue_any_more(
 
     def worker(agents: AgentActivities) -> Worker:
         return Worker(
-            here.client, task_queue=queue, workflows=[TeamWorkflow], activities=[agents.run_agent],
-            workflow_runner=sandbox(), workflow_failure_exception_types=DEFECTS, build_id="test",
-        )  # fmt: skip
+            here.client,
+            task_queue=queue,
+            workflows=[TeamWorkflow],
+            activities=[agents.run_agent],
+            workflow_runner=sandbox(),
+            workflow_failure_exception_types=DEFECTS,
+            build_id="test",
+        )
 
     limited = AgentActivities(providers, queues={"scripted": OwnQueue(name="served-by-none")})
     async with worker(limited):
         run = await here.client.start_workflow(
-            "TeamWorkflow", TeamInput(plan=plan_of(TEAM), context={"calls": 1}),
-            id=f"lifted-{uuid.uuid4()}", task_queue=queue,
-        )  # fmt: skip
+            "TeamWorkflow",
+            TeamInput(plan=plan_of(TEAM), context={"calls": 1}),
+            id=f"lifted-{uuid.uuid4()}",
+            task_queue=queue,
+        )
         while True:
             if len(scheduled(await run.fetch_history())) == 2:
                 break

@@ -89,9 +89,11 @@ async def refusal(handle: Any) -> str:
 
 async def replayed(handle: Any, policy: Mapping[str, bool]) -> None:
     replayer = Replayer(
-        workflows=[TeamWorkflow], data_converter=data_converter, workflow_runner=sandbox(),
+        workflows=[TeamWorkflow],
+        data_converter=data_converter,
+        workflow_runner=sandbox(),
         interceptors=[PlanPolicy(**policy)] if policy else [],
-    )  # fmt: skip
+    )
     await replayer.replay_workflow(await handle.fetch_history())
 
 
@@ -152,9 +154,10 @@ async def test_start_sends_the_document_where_plans_are_not_accepted(
     address = env.client.service_client.config.target_host
     id = f"raw-{uuid.uuid4()}"
     starting = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "coterie", "start", "mine.yml", "--id", id), cwd=tmp_path,
+        *(sys.executable, "-m", "coterie", "start", "mine.yml", "--id", id),
+        cwd=tmp_path,
         env={**os.environ, "COTERIE_ADDRESS": address},
-    )  # fmt: skip
+    )
     assert await starting.wait() == 0
     handle = env.client.get_workflow_handle(id)
     first = (await handle.fetch_history()).events[0].workflow_execution_started_event_attributes

@@ -64,8 +64,9 @@ async def server() -> AsyncGenerator[Client]:
 @pytest.fixture
 async def here(server: Client, tmp_path: Path) -> AsyncGenerator[Engine]:
     answers: list[Json] = [
-        {"task": "first", "answer": "once"}, {"task": "slow", "answer": "late", "seconds": 100},
-    ]  # fmt: skip
+        {"task": "first", "answer": "once"},
+        {"task": "slow", "answer": "late", "seconds": 100},
+    ]
     env = WorkflowEnvironment.from_client(server)
     async with engine(env, tmp_path, answers) as made:
         yield made
@@ -251,8 +252,11 @@ orchestration:
       tasks: [{name: f, type: set, values: {x: 1}}]
 """)
     assert [step.on_failure for step in plan.teams["plain"].steps] == [
-        "ask", "continue", None, None,
-    ]  # fmt: skip
+        "ask",
+        "continue",
+        None,
+        None,
+    ]
     [loop] = plan.teams["round"].steps
     assert isinstance(loop, LoopStep)
     assert (loop.on_failure, loop.body[0].on_failure) == (None, "ask")

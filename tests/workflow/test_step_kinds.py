@@ -153,7 +153,7 @@ ROWS: dict[str, Row] = {
     ),
     "rounds at once have variables of their own and results in the list's order": (
         "- {name: l, iterate_on: [3, 1, 2], loop_variable: n, concurrency: 2,\n"
-        "   output_variable: out, body: [{name: s, type: set, values: {m: \"{{ n * 10 }}\"}}]}",
+        '   output_variable: out, body: [{name: s, type: set, values: {m: "{{ n * 10 }}"}}]}',
         {"out": {"rounds": 3, "results": [{"m": 30}, {"m": 10}, {"m": 20}]}},
     ),
     "a branch takes the first way that holds": (
@@ -184,8 +184,14 @@ ROWS: dict[str, Row] = {
         "- {name: p, type: parallel, merge: {v: append}, output_variable: p, branches: {\n"
         "   l: [{name: one, type: set, values: {v: 1, a: 1}}],\n"
         "   r: [{name: two, type: set, values: {v: 2}}]}}",
-        {"v": [1, 2], "a": 1, "p": {"l": {"status": "success", "data": {"v": 1, "a": 1}},
-                                    "r": {"status": "success", "data": {"v": 2}}}},
+        {
+            "v": [1, 2],
+            "a": 1,
+            "p": {
+                "l": {"status": "success", "data": {"v": 1, "a": 1}},
+                "r": {"status": "success", "data": {"v": 2}},
+            },
+        },
     ),
     "a try tells what was caught": (
         "- {name: t, type: try, output_variable: t,\n"
@@ -193,10 +199,15 @@ ROWS: dict[str, Row] = {
         "   catch: [{error: Other}, {error: [X, Bad], steps: [\n"
         '     {name: c, type: set, values: {why: "{{ error.type }} in {{ error.step }}"}}]}],\n'
         "   finally: [{name: f, type: set, values: {last: 1}}]}",
-        {"why": "Bad in a", "last": 1,
-         "error": {"type": "Bad", "message": "m", "step": "a"},
-         "t": {"caught": {"type": "Bad", "message": "m", "step": "a"},
-               "data": {"why": "Bad in a"}}},
+        {
+            "why": "Bad in a",
+            "last": 1,
+            "error": {"type": "Bad", "message": "m", "step": "a"},
+            "t": {
+                "caught": {"type": "Bad", "message": "m", "step": "a"},
+                "data": {"why": "Bad in a"},
+            },
+        },
     ),
     "a wait takes its time": (
         '- {name: w, type: wait, duration: "{{ context.x }}h", output_variable: w}',
@@ -209,10 +220,15 @@ ROWS: dict[str, Row] = {
     "a team as a step has a copy of the context": (
         "- {name: t, team: side, input: {x: 41}, output_variable: t}\n"
         '- {name: s, type: set, values: {x: "{{ context.x }}"}}',
-        {"x": 1, "t": {"output": {"note": {"seen": 41}},
-                       "context": {"x": 41, "xs": ["a", "b"], "y": 42}}},
+        {
+            "x": 1,
+            "t": {
+                "output": {"note": {"seen": 41}},
+                "context": {"x": 41, "xs": ["a", "b"], "y": 42},
+            },
+        },
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("promise", ROWS)
@@ -226,13 +242,19 @@ async def test_a_step_does_what_its_kind_promises(promise: str) -> None:
 @pytest.mark.parametrize(
     ("steps", "returned"),
     [
-        ("- {name: r, type: return, value: '{{ input.name }}'}\n- {name: n, type: set, "
-         "values: {a: 1}}", "ann"),
-        ("- {name: l, iterate_on: [1, 2], loop_variable: n, body: [\n"
-         "   {name: r, type: return, value: '{{ n }}'}]}", 1),
+        (
+            "- {name: r, type: return, value: '{{ input.name }}'}\n- {name: n, type: set, "
+            "values: {a: 1}}",
+            "ann",
+        ),
+        (
+            "- {name: l, iterate_on: [1, 2], loop_variable: n, body: [\n"
+            "   {name: r, type: return, value: '{{ n }}'}]}",
+            1,
+        ),
         ("- {name: r, type: return}", None),
     ],
-)  # fmt: skip
+)
 async def test_a_return_ends_the_plan_with_a_value(steps: str, returned: object) -> None:
     result = await ended(steps)
     assert result.variables == returned
@@ -243,30 +265,54 @@ async def test_a_return_ends_the_plan_with_a_value(steps: str, returned: object)
     ("steps", "error"),
     [
         ("- {name: f, type: fail, error: Bad, message: 'no {{ input.name }}'}", "Bad: no ann"),
-        ("- {name: a, skill: AssetManager.process_action, input: {file_path: a, type: delete}}",
-         "SkillFailed: on purpose"),
-        ("- {name: l, iterate_on: '{{ input.name }}', loop_variable: n, body: [{name: s}]}",
-         "NotAList: iterate_on of 'l' gives a str"),
-        ("- {name: s, type: set, values: {a: '{{ context.nope }}'}}",
-         "TemplateFailed: {{ context.nope }}: context.nope has no value (context has: x, xs)"),
-        ("- {name: s, type: set, values: {a: 1}, when: '{{ context.nope }}'}",
-         "TemplateFailed: {{ context.nope }}: context.nope has no value"),
-        ("- {name: t, tool: '{{ \"test\" }}'}",
-         "UnknownTool: there is no tool 'test'; tools: tests. did you mean 'tests'?"),
-        ("- {name: l, iterate_on: [1, 2], loop_variable: n, body: [\n"
-         "   {name: f, type: fail, message: 'at {{ n }}', when: '{{ n == 2 }}'}]}",
-         "Failed: at 2"),
-        ("- {name: b, type: branch, branches: [{condition: '{{ context.nope }}',"
-         " steps: [{name: s}]}]}", "TemplateFailed: {{ context.nope }}"),
-        ("- {name: p, type: parallel, join: 2, branches: {\n"
-         "   a: [{name: f, type: fail, message: m}], b: [{name: s, type: set, values: {v: 1}}]}}",
-         "Failed: 1 of 2 needed ways succeeded; a: m"),
-        ("- {name: t, type: try, steps: [{name: a, type: fail, error: Bad, message: m}],\n"
-         "   catch: [{error: Other, steps: [{name: c, type: set, values: {v: 1}}]}]}", "Bad: m"),
-        ("- {name: t, type: try, steps: [{name: s, type: set, values: {v: 1}}],\n"
-         "   finally: [{name: f, type: fail, error: Late, message: m}]}", "Late: m"),
+        (
+            "- {name: a, skill: AssetManager.process_action, input: {file_path: a, type: delete}}",
+            "SkillFailed: on purpose",
+        ),
+        (
+            "- {name: l, iterate_on: '{{ input.name }}', loop_variable: n, body: [{name: s}]}",
+            "NotAList: iterate_on of 'l' gives a str",
+        ),
+        (
+            "- {name: s, type: set, values: {a: '{{ context.nope }}'}}",
+            "TemplateFailed: {{ context.nope }}: context.nope has no value (context has: x, xs)",
+        ),
+        (
+            "- {name: s, type: set, values: {a: 1}, when: '{{ context.nope }}'}",
+            "TemplateFailed: {{ context.nope }}: context.nope has no value",
+        ),
+        (
+            "- {name: t, tool: '{{ \"test\" }}'}",
+            "UnknownTool: there is no tool 'test'; tools: tests. did you mean 'tests'?",
+        ),
+        (
+            "- {name: l, iterate_on: [1, 2], loop_variable: n, body: [\n"
+            "   {name: f, type: fail, message: 'at {{ n }}', when: '{{ n == 2 }}'}]}",
+            "Failed: at 2",
+        ),
+        (
+            "- {name: b, type: branch, branches: [{condition: '{{ context.nope }}',"
+            " steps: [{name: s}]}]}",
+            "TemplateFailed: {{ context.nope }}",
+        ),
+        (
+            "- {name: p, type: parallel, join: 2, branches: {\n"
+            "   a: [{name: f, type: fail, message: m}], "
+            "b: [{name: s, type: set, values: {v: 1}}]}}",
+            "Failed: 1 of 2 needed ways succeeded; a: m",
+        ),
+        (
+            "- {name: t, type: try, steps: [{name: a, type: fail, error: Bad, message: m}],\n"
+            "   catch: [{error: Other, steps: [{name: c, type: set, values: {v: 1}}]}]}",
+            "Bad: m",
+        ),
+        (
+            "- {name: t, type: try, steps: [{name: s, type: set, values: {v: 1}}],\n"
+            "   finally: [{name: f, type: fail, error: Late, message: m}]}",
+            "Late: m",
+        ),
     ],
-)  # fmt: skip
+)
 async def test_a_step_that_cannot_fails_with_a_word_for_it(steps: str, error: str) -> None:
     result = await ended(f"{steps}\n- {{name: after, type: set, values: {{v: 9}}}}")
     assert result.error.startswith(f"task 'code' of team 'work' failed: {error}")
@@ -287,9 +333,12 @@ async def test_the_trail_tells_every_step_with_its_status() -> None:
         "   {name: odd, type: set, values: {v: 1}, when: '{{ n == 1 }}'}]}\n"
     )
     assert result.steps() == [
-        ("l/ask", "success"), ("l/odd", "success"), ("l/ask", "success"), ("l/odd", "skipped"),
+        ("l/ask", "success"),
+        ("l/odd", "success"),
+        ("l/ask", "success"),
+        ("l/odd", "skipped"),
         ("l", "success"),
-    ]  # fmt: skip
+    ]
     assert result.world.calls == ["0001.work.ask", "0002.work.ask"]
 
 

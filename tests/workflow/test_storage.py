@@ -44,9 +44,7 @@ ONE_STEP = (
         - {name: ask, agent_type: generic_single_shot, persona_key: writer}
 """
 )
-ANSWERS: list[Json] = [
-    {"task": "draft", "answer": LARGE}, {"task": "ask", "answer": "fine"},
-]  # fmt: skip
+ANSWERS: list[Json] = [{"task": "draft", "answer": LARGE}, {"task": "ask", "answer": "fine"}]
 
 
 def storing(env: WorkflowEnvironment, folder: Path) -> Client:
@@ -83,8 +81,11 @@ def size(history: WorkflowHistory) -> int:
 async def test_a_large_answer_is_stored_once_and_a_history_holds_its_name(here: Engine) -> None:
     handle = await ended(here)
     history = await handle.fetch_history()
-    references = [event for event in history.events if b"ExternalStorageReference" in
-                  event.SerializeToString()]  # fmt: skip
+    references = [
+        event
+        for event in history.events
+        if b"ExternalStorageReference" in event.SerializeToString()
+    ]
     assert len(references) == 2, "the answer, and the request that it is part of"
     assert all(event.ByteSize() < 1000 for event in references)
     sizes = stored(here.folder / "blobs")

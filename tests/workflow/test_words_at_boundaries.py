@@ -134,9 +134,7 @@ async def test_the_rules_and_the_end_of_a_run_know_what_was_amended_in_the_last_
     await decide(handle, "two/last#1")
     result: Json = await handle.result()
     assert result["context"] == {"go": "two", "word": "late", "told": "late"}
-    assert await told(handle, "control") == [
-        "amended go by ann: so", "amended word by ann: so",
-    ]  # fmt: skip
+    assert await told(handle, "control") == ["amended go by ann: so", "amended word by ann: so"]
 
 
 async def test_every_branch_of_a_fan_out_knows_what_was_amended_and_so_does_what_follows(

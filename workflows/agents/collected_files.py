@@ -19,8 +19,11 @@ def found_by(step: Step, outcome: Outcome, plan: Plan) -> CollectedFiles | None:
     files, tokens = data.get("files"), data.get("estimated_tokens")
     if not isinstance(files, list) or type(tokens) is not int:
         return None
-    asked = {f"{persona.provider}/{persona.model}": None for persona in plan.personas.values()
-             if persona.execution_plan is None}  # fmt: skip
+    asked = {
+        f"{persona.provider}/{persona.model}": None
+        for persona in plan.personas.values()
+        if persona.execution_plan is None
+    }
     return CollectedFiles(
         files=len(files), estimated_tokens=tokens, models=tuple(asked)[:_MAX_MODELS]
     )

@@ -40,12 +40,22 @@ def tell(
         key = [scope.run_id, request.id, request.since, name, channel]
         notice = Notice(
             id=f"msg_{digest_of('', list(key))}",
-            channel=channel, what=what, number=number, text=text, run=scope.run_id,
-            plan=scope.plan.name, request=request.id, prompt=request.prompt[:_MAX_PROMPT_LENGTH],
-            show=_small(request.show), digest=request.digest, approvers=request.approvers,
-            quorum=request.quorum, since=request.since, deadline=request.deadline,
+            channel=channel,
+            what=what,
+            number=number,
+            text=text,
+            run=scope.run_id,
+            plan=scope.plan.name,
+            request=request.id,
+            prompt=request.prompt[:_MAX_PROMPT_LENGTH],
+            show=_small(request.show),
+            digest=request.digest,
+            approvers=request.approvers,
+            quorum=request.quorum,
+            since=request.since,
+            deadline=request.deadline,
             on_timeout=request.on_timeout,
-        )  # fmt: skip
+        )
         id = f"{state.calls:04}.{place.team}.{place.name}.{name}"
         scope.tell(PendingNotification(notice, id, place.team, place.visit, place.path or None))
     return bool(named)

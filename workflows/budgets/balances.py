@@ -88,9 +88,12 @@ async def in_flight(scope: Scope, call: Coroutine[None, None, T]) -> T:
 
 
 def paid(
-    scope: Scope, place: Location, personas: Personas, what: AgentResponse | SkillResult | Spent,
+    scope: Scope,
+    place: Location,
+    personas: Personas,
+    what: AgentResponse | SkillResult | Spent,
     model: str = "",
-) -> None:  # fmt: skip
+) -> None:
     """Take what a call used from the budgets that cover it."""
     usage, cost, unpriced = None, None, False
     if not isinstance(what, SkillResult):
@@ -255,12 +258,7 @@ async def _ask(
     )
     try:
         decision = await ask(
-            scope,
-            at,
-            prompt,
-            show={EXTEND_BY: budget.limit},
-            terms=terms,
-            boundary=boundary,
+            scope, at, prompt, show={EXTEND_BY: budget.limit}, terms=terms, boundary=boundary
         )
     except (Interrupted, GeneratorExit):
         raise  # the run comes back here, and goes on asking
@@ -272,9 +270,13 @@ async def _ask(
 
 
 async def _decided(
-    scope: Scope, place: Location, budget: Budget, pot: BudgetBalance, decision: Decision | None,
+    scope: Scope,
+    place: Location,
+    budget: Budget,
+    pot: BudgetBalance,
+    decision: Decision | None,
     cause: BudgetReached,
-) -> None:  # fmt: skip
+) -> None:
     if decision is None or (decision.verdict == "rejected" and decision.how == "deadline"):
         await _stop(scope, budget, pot, replace(cause, code="budget_not_decided"))
     elif decision.verdict == "rejected":

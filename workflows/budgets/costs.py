@@ -58,10 +58,15 @@ def _use(budget: Budget, pot: BudgetBalance) -> BudgetUse:
         used=round(pot.used, 6),
         limit=limit,
         on_exceeded=budget.on_exceeded,
-        state="not_held" if unheld else "used_up" if pot.used >= limit
-        else "warned" if pot.warned else "open",
+        state="not_held"
+        if unheld
+        else "used_up"
+        if pot.used >= limit
+        else "warned"
+        if pot.warned
+        else "open",
         extended=pot.extended,
-    )  # fmt: skip
+    )
 
 
 def _model(tally: Tally) -> str:

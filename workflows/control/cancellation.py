@@ -85,9 +85,9 @@ async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
     begin_to_stop(scope)
     partial = result(scope, "cancelled", route_because(_cancelled(scope)))
     for team, track in _cleaners(scope.plan, scope.state).items():
-        await at_last(scope, team, lambda team=team, track=track: _clean_up(
-            team, track, scope, interpreter
-        ))  # fmt: skip
+        await at_last(
+            scope, team, lambda team=team, track=track: _clean_up(team, track, scope, interpreter)
+        )
     spent = result(scope, "cancelled", partial.because)
     return spent.model_copy(update={"context": partial.context, "output": partial.output})
 

@@ -39,8 +39,8 @@ def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decisio
     request = _failed(state, asked.task)
     assert isinstance(request, Pending)
     decision = Decision(
-        id=request.id, verdict="retried", by=asked.by, comment=asked.why, at=_told(at), how=how,
-    )  # fmt: skip
+        id=request.id, verdict="retried", by=asked.by, comment=asked.why, at=_told(at), how=how
+    )
     del state.pending[request.id]
     state.decide(decision)
     return decision
@@ -76,9 +76,14 @@ def skip(
     request = _waiting(state, key)
     id = request.id if request else f"{key}/skipped#{state.executed(f'?{key}/skipped')}"
     decision = Decision(
-        id=id, verdict="skipped", by=asked.by, comment=asked.why, at=_told(at), how=how,
+        id=id,
+        verdict="skipped",
+        by=asked.by,
+        comment=asked.why,
+        at=_told(at),
+        how=how,
         payload=asked.value,
-    )  # fmt: skip
+    )
     state.decide(decision, awaited=request is not None)
     if request is not None:
         del state.pending[id]
@@ -100,8 +105,11 @@ def _failed(state: RunState, task: str | None) -> Pending | str:
         waiting = [request for request in waiting if task in _names(request.id)]
     if len(waiting) == 1:
         return waiting[0]
-    known = [request.id.rpartition(_FAILED_AT)[0] for request in state.pending.values()
-             if request.choices]  # fmt: skip
+    known = [
+        request.id.rpartition(_FAILED_AT)[0]
+        for request in state.pending.values()
+        if request.choices
+    ]
     if not known:
         return "no failed task waits for a word; only tasks with `on_failure: ask` do"
     if task is None:

@@ -32,10 +32,12 @@ _MAX_DEPTH = 100
 Model = TypeVar("Model", bound=BaseModel)
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
-_RAW = Signature([
-    Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
-    Parameter("given", Parameter.POSITIONAL_OR_KEYWORD, annotation=RawValue),
-])  # fmt: skip
+_RAW = Signature(
+    [
+        Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
+        Parameter("given", Parameter.POSITIONAL_OR_KEYWORD, annotation=RawValue),
+    ]
+)
 
 
 def takes_any_arguments(handler: Handler) -> Handler:

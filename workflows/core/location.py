@@ -131,10 +131,20 @@ class Location(NamedTuple):
         now = scope.time()
         state = scope.state
         entry = Noted(
-            state.trail_length + 1, now, kind, self.team, self.visit, self.path or None, status,
-            cause, next_team, updated, None if since is None else round(now - since, 3), tokens,
+            state.trail_length + 1,
+            now,
+            kind,
+            self.team,
+            self.visit,
+            self.path or None,
+            status,
+            cause,
+            next_team,
+            updated,
+            None if since is None else round(now - since, 3),
+            tokens,
             found,
-        )  # fmt: skip
+        )
         state.note(entry, fingerprint)
 
 

@@ -65,11 +65,21 @@ class Noted:
         """The entry with its time as people read it."""
         at = datetime.fromtimestamp(self.at, UTC).isoformat(timespec="milliseconds")
         return TrailEntry(
-            number=self.number, at=at, kind=self.kind, team=self.team, visit=self.visit,
-            step=self.step, status=self.status, because=self.because, next_team=self.next_team,
-            updated=self.updated, seconds=self.seconds, tokens=self.tokens, found=self.found,
+            number=self.number,
+            at=at,
+            kind=self.kind,
+            team=self.team,
+            visit=self.visit,
+            step=self.step,
+            status=self.status,
+            because=self.because,
+            next_team=self.next_team,
+            updated=self.updated,
+            seconds=self.seconds,
+            tokens=self.tokens,
+            found=self.found,
             cause=without_wording(self.cause),
-        )  # fmt: skip
+        )
 
 
 @dataclass(slots=True)

@@ -84,9 +84,17 @@ class RequestView(Frozen):
 
 
 RefusalCode = Literal[
-    "Malformed", "UnknownRequest", "RequestClosed", "NotAllowed", "RequestChanged",
-    "AlreadyApproved", "BadPayload", "NoApproval", "NotYet", "DigestRequired",
-]  # fmt: skip
+    "Malformed",
+    "UnknownRequest",
+    "RequestClosed",
+    "NotAllowed",
+    "RequestChanged",
+    "AlreadyApproved",
+    "BadPayload",
+    "NoApproval",
+    "NotYet",
+    "DigestRequired",
+]
 
 
 MALFORMED: Final = "Malformed"

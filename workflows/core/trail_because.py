@@ -50,9 +50,17 @@ def trail_because(cause: TrailCause | None) -> str:
 def _worded(cause: TrailCause) -> str:
     match cause:
         case (
-            RuleMatched() | DefaultTaken() | NoRouting() | Started() | Called() | Joined()
-            | RunCancelled() | SentOn() | NotDecided() | BudgetReached()
-        ):  # fmt: skip
+            RuleMatched()
+            | DefaultTaken()
+            | NoRouting()
+            | Started()
+            | Called()
+            | Joined()
+            | RunCancelled()
+            | SentOn()
+            | NotDecided()
+            | BudgetReached()
+        ):
             return route_because(cause)
         case StepStated() | WhenAsked() | BranchChosen() | CallRepeated() | TimeOver():
             return _step(cause)
@@ -61,9 +69,15 @@ def _worded(cause: TrailCause) -> str:
         case RequestDecided() | RequestReminded() | RequestEscalated():
             return _request(cause)
         case (
-            PauseChanged() | Amended() | AmendRefused() | TooLate() | NotBegun() | SkipAsked()
-            | WorkerBlocked() | Forked()
-        ):  # fmt: skip
+            PauseChanged()
+            | Amended()
+            | AmendRefused()
+            | TooLate()
+            | NotBegun()
+            | SkipAsked()
+            | WorkerBlocked()
+            | Forked()
+        ):
             return _steered(cause)
         case _:
             assert_never(cause)
@@ -129,9 +143,15 @@ def _request(cause: RequestDecided | RequestReminded | RequestEscalated) -> str:
 
 
 def _steered(
-    cause: PauseChanged | Amended | AmendRefused | TooLate | NotBegun | SkipAsked | WorkerBlocked
+    cause: PauseChanged
+    | Amended
+    | AmendRefused
+    | TooLate
+    | NotBegun
+    | SkipAsked
+    | WorkerBlocked
     | Forked,
-) -> str:  # fmt: skip
+) -> str:
     match cause:
         case PauseChanged(code=code, by=by, why=why):
             return act_because(code, by, why)

@@ -32,9 +32,13 @@ class StepStated:
     """A step ended for a reason that needs no more facts."""
 
     code: Literal[
-        "earlier_step_failed", "skipped_by_person", "run_cancelled", "plan_returned",
-        "otherwise_chosen", "not_needed",
-    ]  # fmt: skip
+        "earlier_step_failed",
+        "skipped_by_person",
+        "run_cancelled",
+        "plan_returned",
+        "otherwise_chosen",
+        "not_needed",
+    ]
 
 
 @dataclass(frozen=True, slots=True)

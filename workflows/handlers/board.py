@@ -90,14 +90,22 @@ def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
     held = ""
     if paused is not None:
         held = f"- **paused** by {plain(paused.by)}: {plain(_cut(paused.why))}\n"
-    doing = "".join([
-        f"- doing {code(step)} since {_clock(at)}\n"
-        for step, at in islice(state.doing.items(), _MAX_LINES)
-    ])  # fmt: skip
-    waits = "".join([
-        f"- **waits for a person**: {code(request.id)}: {plain(_cut(request.prompt))}\n"
-        for request in islice(state.pending.values(), _MAX_LINES)
-    ]) if state.pending else ""  # fmt: skip
+    doing = "".join(
+        [
+            f"- doing {code(step)} since {_clock(at)}\n"
+            for step, at in islice(state.doing.items(), _MAX_LINES)
+        ]
+    )
+    waits = (
+        "".join(
+            [
+                f"- **waits for a person**: {code(request.id)}: {plain(_cut(request.prompt))}\n"
+                for request in islice(state.pending.values(), _MAX_LINES)
+            ]
+        )
+        if state.pending
+        else ""
+    )
     if len(state.doing) > _MAX_LINES:
         doing += f"- and {len(state.doing) - _MAX_LINES} more steps\n"
     if len(state.pending) > _MAX_LINES:
@@ -128,12 +136,14 @@ def _budgets(plan: Plan, state: RunState) -> str:
     """A line for each budget that some call was paid from."""
     if not plan.budgets:
         return ""
-    return "".join([
-        f"\n- {plain(budget.told)}: {share(budget.kind, pot.used, limit_of(budget, pot))}"
-        f"{' (nearly used up)' if pot.warned else ''}"
-        for budget in plan.budgets
-        if (pot := state.pots.get(budget.id)) is not None
-    ])  # fmt: skip
+    return "".join(
+        [
+            f"\n- {plain(budget.told)}: {share(budget.kind, pot.used, limit_of(budget, pot))}"
+            f"{' (nearly used up)' if pot.warned else ''}"
+            for budget in plan.budgets
+            if (pot := state.pots.get(budget.id)) is not None
+        ]
+    )
 
 
 def _clock(at: float, timespec: str = "seconds") -> str:

@@ -41,8 +41,13 @@ class EarlySignals:
         """One cause for each name of which signals were dropped."""
         return [
             SignalsDropped(
-                "signals_dropped", name, dropped, self.count, self.bytes,
-                MAX_EARLY_SIGNALS, MAX_EARLY_BYTES,
+                "signals_dropped",
+                name,
+                dropped,
+                self.count,
+                self.bytes,
+                MAX_EARLY_SIGNALS,
+                MAX_EARLY_BYTES,
             )
             for name, dropped in self._dropped.items()
-        ]  # fmt: skip
+        ]

@@ -120,8 +120,9 @@ def _nowhere(view: Json, path: tuple[str, ...]) -> str:
 def _view(state: RunState) -> Json:
     """The state as people know it: by the names that templates have, then what is counted."""
     told: Json = _track(MAIN, state.main, state)
-    others = {name: _track(name, track, state) for name, track in state.tracks.items()
-              if name != MAIN}  # fmt: skip
+    others = {
+        name: _track(name, track, state) for name, track in state.tracks.items() if name != MAIN
+    }
     if others:
         told["ways"] = cast("JsonValue", others)
     own = {_frame_key(name, track) for name, track in state.tracks.items()}
@@ -161,6 +162,6 @@ def _outcomes(tasks: Mapping[str, Outcome]) -> Json:
 def _outcome(outcome: Outcome) -> Json:
     error = outcome.error
     told: Json = {"status": outcome.status, "data": outcome.data}
-    return told if error is None else {
-        **told, "error": {"type": error.type, "message": error.message}
-    }  # fmt: skip
+    return (
+        told if error is None else {**told, "error": {"type": error.type, "message": error.message}}
+    )

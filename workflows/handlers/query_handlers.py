@@ -78,18 +78,24 @@ class QueryHandlers:
     def request(self, *given: RawValue) -> RequestView:
         """One request."""
         return _answered(
-            given, RequestAsked, "id", lambda asked: looking.request(self.state, asked.id),
+            given,
+            RequestAsked,
+            "id",
+            lambda asked: looking.request(self.state, asked.id),
             'an id like "review/sign_off#1", or {"id": "review/sign_off#1"}',
-        )  # fmt: skip
+        )
 
     @workflow.query(description="What happened and because of what, after entry number {since}")
     @takes_any_arguments
     def events(self, *given: RawValue) -> TrailPage:
         """A page of the trail; the latest thousand entries are kept here, history has all."""
         return _answered(
-            given, EventsAsked, "since", lambda asked: looking.events(self.state, asked.since),
+            given,
+            EventsAsked,
+            "since",
+            lambda asked: looking.events(self.state, asked.since),
             'nothing, a number like 12, or {"since": 12}',
-        )  # fmt: skip
+        )
 
     @workflow.query(
         name="state", description="What the run remembers, at a {path} like context.topic"
@@ -98,6 +104,9 @@ class QueryHandlers:
     def state_at(self, *given: RawValue) -> StateView:
         """The part of the state at a path; what is large is told by its size and its path."""
         return _answered(
-            given, StateAsked, "path", lambda asked: looking.look(self.state, asked),
+            given,
+            StateAsked,
+            "path",
+            lambda asked: looking.look(self.state, asked),
             'nothing, a path like "context.topic", or {"path": "context.topic", "start": 0}',
-        )  # fmt: skip
+        )

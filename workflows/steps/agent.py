@@ -206,16 +206,25 @@ def _request(
             else {"input": fill(step.input, facts.names()) if allowed is None else allowed}
         )
         request = AgentRequest(
-            team=place.team, task=step.name, visit=count, agent_type=None,
-            agent_class=step.agent_class, legacy_config=scope.plan.legacy_agents, inputs=given,
-        )  # fmt: skip
+            team=place.team,
+            task=step.name,
+            visit=count,
+            agent_type=None,
+            agent_class=step.agent_class,
+            legacy_config=scope.plan.legacy_agents,
+            inputs=given,
+        )
         options = CallOptions(timeout=step.timeout or _LEGACY_TIMEOUT, retries=_LEGACY_RETRIES)
         return request, options, 0
     persona = interpreter.persona(step)
     request = AgentRequest(
-        team=place.team, task=step.name, visit=count, agent_type=step.agent_type,
-        persona=persona, inputs=slice_for(persona, step, facts, allowed),
-    )  # fmt: skip
+        team=place.team,
+        task=step.name,
+        visit=count,
+        agent_type=step.agent_type,
+        persona=persona,
+        inputs=slice_for(persona, step, facts, allowed),
+    )
     options = CallOptions(timeout=step.timeout or persona.timeout, retries=persona.retries)
     return request, options, persona.max_reasks
 
@@ -243,6 +252,7 @@ def _outcome(response: AgentResponse) -> Outcome:
         return Outcome.succeeded(response.data)
     error = response.error
     if error is None:
-        return Outcome.failed("AgentFailed", "the agent reports a failure without a word",
-                              response.data)  # fmt: skip
+        return Outcome.failed(
+            "AgentFailed", "the agent reports a failure without a word", response.data
+        )
     return Outcome.failed(error.type, error.message, response.data)

@@ -22,8 +22,12 @@ async def execute(step: ApprovalStep, place: Location, scope: Scope) -> Outcome:
     )
     if decision is None:
         return Outcome.failed("NotDecided", "nobody decided in time")
-    data: Json = {"decision": decision.verdict, "by": decision.by, "comment": decision.comment,
-                  "at": decision.at}  # fmt: skip
+    data: Json = {
+        "decision": decision.verdict,
+        "by": decision.by,
+        "comment": decision.comment,
+        "at": decision.at,
+    }
     if step.editable:
         data["payload"] = decision.payload
     if decision.verdict == "approved":

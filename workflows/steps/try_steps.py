@@ -74,8 +74,10 @@ async def _tried(
         block.chosen = chosen
         failed = next((n for n, o in frame.tasks.items() if o.error is outcome.error), None)
         frame.variables["error"] = {
-            "type": outcome.error.type, "message": outcome.error.message, "step": failed,
-        }  # fmt: skip
+            "type": outcome.error.type,
+            "message": outcome.error.message,
+            "step": failed,
+        }
         place.note(scope, "step", Failed("failed", outcome.error), status="caught")
     caught: JsonValue = frame.variables.get("error")
     outcome = await interpreter.run_steps(step.catch[block.chosen].steps, place, part="catch")

@@ -175,9 +175,10 @@ def _expected(error: ActivityError, call: Call) -> BaseException:
         case CallTimedOut():
             seconds = call.options.timeout
             return CallFailed(
-                "Timeout", f"{call.summary} did not answer within {seconds:g} s",
+                "Timeout",
+                f"{call.summary} did not answer within {seconds:g} s",
                 _spent(cause.last_heartbeat_details),
-            )  # fmt: skip
+            )
         case CancelledError():
             return cause
         case _:

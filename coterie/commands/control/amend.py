@@ -13,9 +13,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
     parser.add_argument(
-        "--set", dest="settings", action="append", required=True, metavar="KEY=VALUE",
+        "--set",
+        dest="settings",
+        action="append",
+        required=True,
+        metavar="KEY=VALUE",
         help="change one value; the key may be dotted, the value is JSON or text",
-    )  # fmt: skip
+    )
     add_who_and_why(parser)
 
 

@@ -14,17 +14,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_decision(parser)
     parser.add_argument(
-        "--payload", default=None, metavar="JSON|@FILE",
+        "--payload",
+        default=None,
+        metavar="JSON|@FILE",
         help="the edited payload, for an editable request",
-    )  # fmt: skip
+    )
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Decide, and say what was recorded."""
     asked = DecideInput(
-        id="", decision="approve", by=args.by or login_name(), comment=args.comment,
+        id="",
+        decision="approve",
+        by=args.by or login_name(),
+        comment=args.comment,
         digest=args.digest,
-    )  # fmt: skip
+    )
     if args.payload is not None:
         payload = read_value(settings, "--payload", args.payload)
         asked = asked.model_copy(update={"payload": payload})

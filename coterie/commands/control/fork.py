@@ -14,9 +14,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
     parser.add_argument(
-        "--at", required=True, metavar="TEAM#VISIT",
+        "--at",
+        required=True,
+        metavar="TEAM#VISIT",
         help="where it begins: a visit as `coterie why` and the trail name it, like review#2",
-    )  # fmt: skip
+    )
     add_fork(parser)
     add_who_and_why(parser)
 
@@ -24,7 +26,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Start it, and tell where it began."""
     asked = ForkInput(
-        run=args.run, at=args.at, updates=read_updates(args.settings),
-        by=args.by or login_name(), why=args.why,
-    )  # fmt: skip
+        run=args.run,
+        at=args.at,
+        updates=read_updates(args.settings),
+        by=args.by or login_name(),
+        why=args.why,
+    )
     return run_async(fork(settings, asked, args.id))

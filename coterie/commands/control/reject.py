@@ -18,7 +18,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Decide, and say what was recorded."""
     asked = DecideInput(
-        id="", decision="reject", by=args.by or login_name(), comment=args.comment,
+        id="",
+        decision="reject",
+        by=args.by or login_name(),
+        comment=args.comment,
         digest=args.digest,
-    )  # fmt: skip
+    )
     return run_async(decide(settings, args.run, args.request, asked))

@@ -42,15 +42,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="fail when a run may make more model calls",
     )
     parser.add_argument(
-        "--input-tokens-per-call", type=_whole, default=_INPUT_TOKENS, metavar="N",
+        "--input-tokens-per-call",
+        type=_whole,
+        default=_INPUT_TOKENS,
+        metavar="N",
         dest="input_tokens",
         help=f"assumed length of a prompt; default: {_INPUT_TOKENS:,}",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--prices", metavar="FILE",
+        "--prices",
+        metavar="FILE",
         help="YAML of your own prices: provider/model: {input: 3, output: 15}, in US dollars for "
         "a million tokens",
-    )  # fmt: skip
+    )
     parser.add_argument("--strict", action="store_true", help="fail on any warning")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -99,8 +103,14 @@ def _report(
     return {
         "problems": [problem.as_dict() for problem in problems],  # type: ignore[dict-item]
         "inputs": [
-            {"path": one.path, "needed": one.needed, "to_start": one.path in needs,
-             "file": one.mark.file, "line": one.mark.line, "team": one.place}
+            {
+                "path": one.path,
+                "needed": one.needed,
+                "to_start": one.path in needs,
+                "file": one.mark.file,
+                "line": one.mark.line,
+                "team": one.place,
+            }
             for one in inputs
         ],
         "worst_case": {
@@ -111,14 +121,18 @@ def _report(
                 for model, calls in worst.models.items()
             },
             "unbounded": [
-                {"step": loop.step, "length_of": loop.length_of, "file": loop.mark.file,
-                 "line": loop.mark.line}
+                {
+                    "step": loop.step,
+                    "length_of": loop.length_of,
+                    "file": loop.mark.file,
+                    "line": loop.mark.line,
+                }
                 for loop in worst.unbounded
             ],
             "assumed_input_tokens_per_call": worst.terms.input_tokens,
         },
         "exceeded": [*told],
-    }  # fmt: skip
+    }
 
 
 def _figures(figures: Figures) -> Json:

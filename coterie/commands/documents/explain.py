@@ -19,9 +19,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_target(parser)
     parser.add_argument(
-        "path", nargs="?", metavar="PATH",
+        "path",
+        nargs="?",
+        metavar="PATH",
         help="a dotted path, or some of its parts in order: teams.review, review.check.model",
-    )  # fmt: skip
+    )
     add_model(parser)
     parser.add_argument("--json", action="store_true", help="print a JSON list of all values")
 

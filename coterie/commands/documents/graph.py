@@ -31,13 +31,13 @@ _SUFFIXES: dict[str, Format] = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "m
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "target", metavar="TEAM_OR_FILE_OR_RUN",
+        "target",
+        metavar="TEAM_OR_FILE_OR_RUN",
         help="a file, the name of a team, the id of a run, or a run's history as JSON",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--format", choices=("mermaid", "svg"),
-        help="default: by the output's name, else mermaid",
-    )  # fmt: skip
+        "--format", choices=("mermaid", "svg"), help="default: by the output's name, else mermaid"
+    )
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="write to this file; default: standard output"
     )

@@ -22,15 +22,22 @@ from coterie.text.problems import counted
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True,
-                        help="the file to write, NAME.test.yml; it may not exist yet")  # fmt: skip
-    parser.add_argument("--team", metavar="TEAM_OR_FILE",
-                        help="the team to test; default: the team of the run")  # fmt: skip
     parser.add_argument(
-        "--workspace", metavar="DIR",
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="the file to write, NAME.test.yml; it may not exist yet",
+    )
+    parser.add_argument(
+        "--team", metavar="TEAM_OR_FILE", help="the team to test; default: the team of the run"
+    )
+    parser.add_argument(
+        "--workspace",
+        metavar="DIR",
         help="let skills run for real on a copy of this folder; without it, what they came to in "
         "the run is kept and played",
-    )  # fmt: skip
+    )
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
@@ -63,9 +70,11 @@ def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun")
     write_output(settings.cwd, args.output, yaml_of(document, head))
     tests = read_tests(settings, file)
     decisions = tests.cases[0].document.decisions
-    say(f"{args.output}: {counted(len(document.answers), 'answer')}, "
+    say(
+        f"{args.output}: {counted(len(document.answers), 'answer')}, "
         f"{counted(len(document.skills), 'result')} of skills, "
-        f"{counted(len(decisions), 'decision')}")  # fmt: skip
+        f"{counted(len(decisions), 'decision')}"
+    )
     note(f"run it with: coterie test {args.output}")
 
 

@@ -22,10 +22,14 @@ OF = ("document", "override", "persona", "test")
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "of", nargs="?", choices=OF, default="document", metavar="WHAT",
+        "of",
+        nargs="?",
+        choices=OF,
+        default="document",
+        metavar="WHAT",
         help="document (default), override (a file laid over others, like coterie.yml), "
         "persona (a file of config/personas), test (name.test.yml)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "-o", dest="output", metavar="FILE", help="write to this file; default: standard output"
     )

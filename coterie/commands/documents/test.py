@@ -24,19 +24,26 @@ _LIMIT = "5m"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "targets", nargs="*", metavar="FILE",
+        "targets",
+        nargs="*",
+        metavar="FILE",
         help="files of tests (name.test.yml), or folders with such files anywhere in them; "
         "without any, those of the project's own config",
-    )  # fmt: skip
-    parser.add_argument("-k", metavar="TEXT", dest="only",
-                        help="only cases with this text in `file: case`")  # fmt: skip
-    parser.add_argument("--trail", action="store_true",
-                        help="print every event of each failed case")  # fmt: skip
+    )
+    parser.add_argument(
+        "-k", metavar="TEXT", dest="only", help="only cases with this text in `file: case`"
+    )
+    parser.add_argument(
+        "--trail", action="store_true", help="print every event of each failed case"
+    )
     parser.add_argument("--json", action="store_true", help="print the results as a JSON list")
     parser.add_argument(
-        "--limit", metavar="TIME", type=_length, default=_LIMIT,
+        "--limit",
+        metavar="TIME",
+        type=_length,
+        default=_LIMIT,
         help=f"end a case after this much real time; default: {_LIMIT}",
-    )  # fmt: skip
+    )
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

@@ -22,10 +22,12 @@ PAGE = "docs/errors.md"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "targets", nargs="*", metavar="TEAM_FILE_OR_FOLDER",
+        "targets",
+        nargs="*",
+        metavar="TEAM_FILE_OR_FOLDER",
         help="files, names of teams, or folders, of which every document is read; without any, "
         "all of the project's own teams",
-    )  # fmt: skip
+    )
     parser.add_argument("--strict", action="store_true", help="fail on any warning")
     parser.add_argument("--json", action="store_true", help="print the problems as a JSON list")
 

@@ -19,9 +19,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--status", action="store_true", help="report whether it runs; exit code 1 when it does not"
     )
     what.add_argument(
-        "--foreground", action="store_true",
+        "--foreground",
+        action="store_true",
         help="run it in the foreground: restart it when it dies, stop it on Ctrl-C",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print address, UI and state as JSON")
 
 

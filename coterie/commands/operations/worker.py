@@ -15,10 +15,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
     parser.add_argument(
-        "--grace", type=duration_given, default=60.0, metavar="DURATION",
+        "--grace",
+        type=duration_given,
+        default=60.0,
+        metavar="DURATION",
         help="how long calls in progress may go on once it is told to stop, like 20s (60s unless "
         "said); what takes longer is made again by another worker",
-    )  # fmt: skip
+    )
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

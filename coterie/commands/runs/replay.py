@@ -51,8 +51,9 @@ async def _replay(sources: list[str], settings: Settings) -> ExitCode:
         if done.same:
             say(same_text(done))
         else:
-            note(f"{done.events} events of {done.run}: this code decides otherwise than was "
-                 "recorded")  # fmt: skip
+            note(
+                f"{done.events} events of {done.run}: this code decides otherwise than was recorded"
+            )
             say(differences_text(done))
             code = ExitCode.RUN_FAILED
     return code

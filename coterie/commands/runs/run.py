@@ -24,9 +24,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "target", nargs="?", metavar="TEAM_OR_FILE", help="a file, or the name of a team"
     )
     parser.add_argument(
-        "--resume", nargs="?", const="", metavar="RUN",
+        "--resume",
+        nargs="?",
+        const="",
+        metavar="RUN",
         help="continue a run that was started in this project; default: the latest",
-    )  # fmt: skip
+    )
     add_context(parser)
     add_model(parser)
     parser.add_argument(
@@ -66,9 +69,10 @@ def _written(args: Namespace, settings: Settings) -> tuple[WrittenDecision, ...]
 
 def _refuse_beside_resume(args: Namespace) -> None:
     given = [
-        name for name in ("context", "settings", "id", "model", "workspace", "target")
+        name
+        for name in ("context", "settings", "id", "model", "workspace", "target")
         if getattr(args, name)
-    ]  # fmt: skip
+    ]
     if given:
         names = {"settings": "--set", "target": repr(args.target)}
         told = ", ".join(names.get(name, f"--{name}") for name in given)

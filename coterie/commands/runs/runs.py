@@ -12,9 +12,19 @@ from coterie.runs.run_list import RunFilter
 from coterie.settings import Settings
 
 _STATES = (
-    "running", "waiting", "paused", "stopping", "no_worker", "completed", "failed", "cancelled",
-    "terminated", "timed_out", "open", "closed",
-)  # fmt: skip
+    "running",
+    "waiting",
+    "paused",
+    "stopping",
+    "no_worker",
+    "completed",
+    "failed",
+    "cancelled",
+    "terminated",
+    "timed_out",
+    "open",
+    "closed",
+)
 _MAX_RUNS = 1_000
 
 

@@ -13,10 +13,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_run(parser)
     parser.add_argument(
-        "request", nargs="?", metavar="REQUEST",
+        "request",
+        nargs="?",
+        metavar="REQUEST",
         help="which request, not needed when just one waits; or TEAM/STEP#N: the prompts, answers, "
         "attempts and cost of a step",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

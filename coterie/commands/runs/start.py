@@ -47,5 +47,14 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     compiled = startable(compile_located(catalog, located, args.model), context)
     print_warnings(args.target, compiled.warnings)
     document = None if trusted.accept_plans else located.file.read_text(encoding="utf-8")
-    return run_async(start(settings, compiled.plan.name, compiled.plan, context, args.id,
-                           marked=trusted.marks_runs, document=document))  # fmt: skip
+    return run_async(
+        start(
+            settings,
+            compiled.plan.name,
+            compiled.plan,
+            context,
+            args.id,
+            marked=trusted.marks_runs,
+            document=document,
+        )
+    )

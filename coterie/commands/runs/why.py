@@ -15,10 +15,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("run", metavar="RUN_OR_FILE", help="the run's id, or its history as JSON")
     parser.add_argument(
-        "visit", nargs="?", metavar="VISIT",
+        "visit",
+        nargs="?",
+        metavar="VISIT",
         help="one visit, as review#2, or a team: every rule with what it found; without it, the "
         "whole run in short",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -31,8 +33,10 @@ async def _why(source: str, asked: str | None, settings: Settings, *, as_json: b
     quietly(settings)
     trace = await traced(settings, source)
     if not trace.visits:
-        note("another version of this code ran it: its worker tells what it decided, not what it "
-             "looked at")  # fmt: skip
+        note(
+            "another version of this code ran it: its worker tells what it decided, not what it "
+            "looked at"
+        )
     visits = trace.visits if asked is None else trace.of(asked)
     if as_json:
         say(json_text(trace, visits))

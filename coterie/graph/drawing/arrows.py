@@ -49,17 +49,25 @@ class Arrow:
             )
         up = ends == [*turned]
         first = Connector(
-            f"{self._index} in", tail, self.via,
-            head_port="s" if up else "n", backwards=up, arrow=False, weight=2,
-        )  # fmt: skip
+            f"{self._index} in",
+            tail,
+            self.via,
+            head_port="s" if up else "n",
+            backwards=up,
+            arrow=False,
+            weight=2,
+        )
         rest = (
             Connector(
-                f"{self._index} out {end}", self.via, end,
+                f"{self._index} out {end}",
+                self.via,
+                end,
                 tail_port="n" if up else "s" if len(ends) == 1 else "",
-                backwards=end in turned, weight=2,
+                backwards=end in turned,
+                weight=2,
             )
             for end in ends
-        )  # fmt: skip
+        )
         return first, *rest
 
 

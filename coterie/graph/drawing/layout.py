@@ -114,14 +114,24 @@ def _drawn_by_graphviz(shapes: Sequence[Shape], lines: Sequence[Connector]) -> d
         ) from None
     graph = AGraph(directed=True, strict=False)  # pyright: ignore
     graph.graph_attr.update(  # pyright: ignore
-        rankdir="TB", ranksep="0.42", nodesep="0.34", splines="true", newrank="true",
-        mclimit="8", nslimit="100", searchsize="200",
-    )  # fmt: skip
+        rankdir="TB",
+        ranksep="0.42",
+        nodesep="0.34",
+        splines="true",
+        newrank="true",
+        mclimit="8",
+        nslimit="100",
+        searchsize="200",
+    )
     for shape in shapes:
         graph.add_node(  # pyright: ignore
-            shape.id, label="", shape="circle" if shape.round else "box", fixedsize="true",
-            width=shape.width / _INCH, height=shape.height / _INCH,
-        )  # fmt: skip
+            shape.id,
+            label="",
+            shape="circle" if shape.round else "box",
+            fixedsize="true",
+            width=shape.width / _INCH,
+            height=shape.height / _INCH,
+        )
     for line in lines:
         graph.add_edge(*_ends(line), key=line.id, **_attributes(line))  # pyright: ignore
     text = graph.draw(format="json0", prog="dot")  # pyright: ignore

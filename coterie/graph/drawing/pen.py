@@ -56,16 +56,27 @@ class Pen:
             self.path(_head(curve.points[-1], curve.tip), f"{css} head")
 
     def text(
-        self, x: float, y: float, text: str, size: float, css: str, *,
-        bold: bool = False, anchor: str = "start",
-    ) -> None:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: float,
+        css: str,
+        *,
+        bold: bool = False,
+        anchor: str = "start",
+    ) -> None:
         """One line of text by its baseline, exactly as wide as it was measured."""
         shown = _clean(text)
         wide = drawn_width(shown, size, bold=bold)
         attributes = {
-            "class": css, "x": _number(x), "y": _number(y), "font-size": _number(size),
-            "textLength": _number(wide), "lengthAdjust": "spacingAndGlyphs",
-        }  # fmt: skip
+            "class": css,
+            "x": _number(x),
+            "y": _number(y),
+            "font-size": _number(size),
+            "textLength": _number(wide),
+            "lengthAdjust": "spacingAndGlyphs",
+        }
         if bold:
             attributes["font-weight"] = "700"
         if anchor != "start":

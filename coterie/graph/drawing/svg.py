@@ -22,8 +22,11 @@ _STANDING: dict[Standing, str] = {
     "stopped": "stopped here",
 }
 _DASHES: dict[RouteKind, str] = {
-    "default": " default", "call": " call", "silence": " silence", "redirect": " redirect",
-}  # fmt: skip
+    "default": " default",
+    "call": " call",
+    "silence": " silence",
+    "redirect": " redirect",
+}
 
 
 def svg_of(picture: Picture, walk: Walk | None = None) -> str:
@@ -66,10 +69,16 @@ class _Drawing:
         head = 88 + 20 * len(headline)
         legend = Legend(self.picture, self.walk, wide - 2 * _MARGIN)
         high = head + self.layout.height + _MARGIN + legend.height + 20
-        root = Element("svg", {
-            "xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {wide:.0f} {high:.0f}",
-            "width": f"{wide:.0f}", "height": f"{high:.0f}", "role": "img",
-        })  # fmt: skip
+        root = Element(
+            "svg",
+            {
+                "xmlns": "http://www.w3.org/2000/svg",
+                "viewBox": f"0 0 {wide:.0f} {high:.0f}",
+                "width": f"{wide:.0f}",
+                "height": f"{high:.0f}",
+                "role": "img",
+            },
+        )
         SubElement(root, "style").text = style_sheet()
         pen = Pen(root)
         pen.title(self._title())

@@ -71,19 +71,27 @@ def problems_of(node: Node, path: NodePath, problems: Problems, *, time: bool = 
     for key, below in node.entries().items():
         if key not in TESTS and key not in SHORT_NAMES:
             problems.add(
-                "E401", below.at, (*path, key), f"unknown operator {key!r}",
+                "E401",
+                below.at,
+                (*path, key),
+                f"unknown operator {key!r}",
                 allowed=", ".join(OPERATORS),
                 fix=nearest(key, (*OPERATORS, *SHORT_NAMES))
                 or "to compare with a whole mapping, write it below `equals:`",
-            )  # fmt: skip
+            )
             continue
         value = as_seconds(below.plain()) if time else below.plain()
         for code, message in _value_problems(_full(key), value):
             problems.add(code, below.mark, (*path, key), message)
     if isinstance(node.value, dict) and not node.value:
-        problems.add("E106", node.at, path, "a check without any operator holds always",
-                     allowed=f"operators: {listed(OPERATORS)}",
-                     fix="to find an empty mapping, write `equals: {}`")  # fmt: skip
+        problems.add(
+            "E106",
+            node.at,
+            path,
+            "a check without any operator holds always",
+            allowed=f"operators: {listed(OPERATORS)}",
+            fix="to find an empty mapping, write `equals: {}`",
+        )
 
 
 def _value_problems(operator: Operator, value: JsonValue) -> Iterator[tuple[Code, str]]:

@@ -104,9 +104,13 @@ class _Reader:
             return None
         folder = self.file.parent / node.value
         if not folder.is_dir():
-            self.problems.add("E001", node.mark, ("workspace",),
-                              f"the workspace {node.value} is no folder",
-                              fix="name a folder, relative to this file")  # fmt: skip
+            self.problems.add(
+                "E001",
+                node.mark,
+                ("workspace",),
+                f"the workspace {node.value} is no folder",
+                fix="name a folder, relative to this file",
+            )
             return None
         return folder.resolve()
 
@@ -139,9 +143,14 @@ class _Reader:
         if node is None:
             beside = self._named_after()
             if beside is None:
-                self.problems.add("E102", tree.mark, ("team",), "the key 'team' is missing",
-                                  fix="add `team:`, or name the file after the team's file "
-                                  "beside it: review.test.yml beside review.yml")  # fmt: skip
+                self.problems.add(
+                    "E102",
+                    tree.mark,
+                    ("team",),
+                    "the key 'team' is missing",
+                    fix="add `team:`, or name the file after the team's file "
+                    "beside it: review.test.yml beside review.yml",
+                )
             return None if beside is None else str(beside)
         if not isinstance(node.value, str):
             return None
@@ -149,8 +158,9 @@ class _Reader:
         if path.is_file():
             return str(path.resolve())
         if catalog.named(node.value) is None:
-            unknown(self.problems, node.mark, ("team",), "E201", "team", node.value,
-                    catalog.names())  # fmt: skip
+            unknown(
+                self.problems, node.mark, ("team",), "E201", "team", node.value, catalog.names()
+            )
             return None
         return node.value
 

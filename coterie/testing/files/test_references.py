@@ -36,9 +36,13 @@ def check_names(tree: Node, problems: Problems) -> None:
         if name is None or not isinstance(name.value, str):
             continue
         if name.value in seen:
-            problems.add("E208", name.mark, (*path, "name"),
-                         f"a case {name.value!r} stands on line {seen[name.value]} already",
-                         fix="give each case a name of its own")  # fmt: skip
+            problems.add(
+                "E208",
+                name.mark,
+                (*path, "name"),
+                f"a case {name.value!r} stands on line {seen[name.value]} already",
+                fix="give each case a name of its own",
+            )
         seen.setdefault(name.value, name.mark.line)
 
 
@@ -51,9 +55,13 @@ def check_paths(tree: Node, problems: Problems) -> None:
         for name, file in (files.entries() if files is not None else {}).items():
             parts = PurePosixPath(name).parts
             if not parts or name.startswith("/") or ".." in parts or "\\" in name:
-                problems.add("E105", file.at, (*path, "files", name),
-                             f"{name!r} is no path within the workspace",
-                             fix="name a file relative to the workspace")  # fmt: skip
+                problems.add(
+                    "E105",
+                    file.at,
+                    (*path, "files", name),
+                    f"{name!r} is no path within the workspace",
+                    fix="name a file relative to the workspace",
+                )
 
 
 def check_references(tree: Node, plan: Plan, problems: Problems) -> None:
@@ -128,17 +136,28 @@ class _Known:
         self._key(node, key, path, "E206", "step", self.steps, _step_name)
 
     def _key(
-        self, node: Node, key: str, path: NodePath, code: Code, what: str,
-        known: Collection[str], reduced: Callable[[str], str] = str,
-    ) -> None:  # fmt: skip
+        self,
+        node: Node,
+        key: str,
+        path: NodePath,
+        code: Code,
+        what: str,
+        known: Collection[str],
+        reduced: Callable[[str], str] = str,
+    ) -> None:
         below = node.child(key)
         if below is not None:
             self._is(below, (*path, key), code, what, known, reduced)
 
     def _is(
-        self, node: Node, path: NodePath, code: Code, what: str,
-        known: Collection[str], reduced: Callable[[str], str] = str,
-    ) -> None:  # fmt: skip
+        self,
+        node: Node,
+        path: NodePath,
+        code: Code,
+        what: str,
+        known: Collection[str],
+        reduced: Callable[[str], str] = str,
+    ) -> None:
         name = node.value
         if isinstance(name, str) and not _PATTERN.search(name) and reduced(name) not in known:
             unknown(self.problems, node.mark, path, code, what, name, known)

@@ -195,9 +195,10 @@ def _decisions(heard: Sequence[Heard]) -> Iterator[DecisionDocument]:
             continue
         for request in message.changed:
             fields: dict[str, JsonValue] = {
-                "approval": request.id, "decision": said.get("decision", message.name),
+                "approval": request.id,
+                "decision": said.get("decision", message.name),
                 "by": said.get("by") or "unknown",
-            }  # fmt: skip
+            }
             comment = said.get("comment") or said.get("why")
             further = {"comment": comment or None} | {
                 key: said.get(key) for key in ("payload", "value")
@@ -228,9 +229,11 @@ def _pauses(came: Sequence[RecordedMessage], start: datetime) -> Iterator[PauseD
         elif message.name == "resume" and since is not None:
             asked = json_of(since)
             yield PauseDocument(
-                lasts=_whole(message.at, since.at), after=_whole(since.at, start),
-                by=str(asked.get("by") or "unknown"), why=str(asked.get("why") or ""),
-            )  # fmt: skip
+                lasts=_whole(message.at, since.at),
+                after=_whole(since.at, start),
+                by=str(asked.get("by") or "unknown"),
+                why=str(asked.get("why") or ""),
+            )
             since = None
 
 

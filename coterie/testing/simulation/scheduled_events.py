@@ -174,18 +174,32 @@ def happenings(case: CaseDocument) -> tuple[ScheduledEvent, ...]:
 
 def _timed(case: CaseDocument) -> Iterator[Timed]:
     for one in case.signals:
-        yield Timed(f"the signal {one.signal!r} was never sent",
-                    partial(_signal, one.signal, one.payload), one.during, one.after)  # fmt: skip
+        yield Timed(
+            f"the signal {one.signal!r} was never sent",
+            partial(_signal, one.signal, one.payload),
+            one.during,
+            one.after,
+        )
     for one in case.pauses:
         control = Control(by=one.by, why=one.why).model_dump()
-        yield Timed("the run was never paused", partial(_signal, "pause", control), one.during,
-                    one.after, quiet=True)  # fmt: skip
-        yield Timed("the run was never resumed", partial(_signal, "resume", control), one.during,
-                    one.after + one.lasts)  # fmt: skip
+        yield Timed(
+            "the run was never paused",
+            partial(_signal, "pause", control),
+            one.during,
+            one.after,
+            quiet=True,
+        )
+        yield Timed(
+            "the run was never resumed",
+            partial(_signal, "resume", control),
+            one.during,
+            one.after + one.lasts,
+        )
     for one in case.amendments:
         asked = AmendInput(updates=one.updates, by=one.by, why=one.why)
-        yield Timed("the run was never amended", partial(_amend, asked), one.during, one.after,
-                    quiet=True)  # fmt: skip
+        yield Timed(
+            "the run was never amended", partial(_amend, asked), one.during, one.after, quiet=True
+        )
     for one in case.redirects:
         to = RedirectInput(team=one.team, by=one.by, why=one.why)
         yield Timed(

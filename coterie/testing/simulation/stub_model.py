@@ -106,6 +106,5 @@ def _take_time(seconds: float, request: ModelRequest) -> None:
         )
     if seconds >= limit:
         raise ApplicationError(
-            f"{request.label} did not answer within {limit:g} s", type="Timeout",
-            non_retryable=True,
-        )  # fmt: skip
+            f"{request.label} did not answer within {limit:g} s", type="Timeout", non_retryable=True
+        )

@@ -37,8 +37,9 @@ def notice_differences(
             after = there + 1
             continue
         wanted = ", ".join(f"{key} {told(getattr(check, key))}" for key in _asked(check))
-        came = tuple(f"  {one.what} {one.number} of {one.request} by {one.channel}"
-                     for one in sent[after:])  # fmt: skip
+        came = tuple(
+            f"  {one.what} {one.number} of {one.request} by {one.channel}" for one in sent[after:]
+        )
         yield number, f"people were not told with {wanted}", came or ("  nothing else was told",)
 
 

@@ -48,9 +48,13 @@ async def time_skipping_server(settings: Settings) -> AsyncGenerator[Client]:
 def _started(binary: str, port: int, folder: Path) -> "subprocess.Popen[bytes]":
     with (folder / "server.log").open("wb") as out:
         return subprocess.Popen(
-            _command(binary, port), cwd=folder, stdin=subprocess.DEVNULL, stdout=out,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            _command(binary, port),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
 
 def _command(binary: str, port: int) -> list[str]:
@@ -62,9 +66,18 @@ def _command(binary: str, port: int) -> list[str]:
     )
     dynamic = [part for value in values for part in ("--dynamic-config-value", value)]
     return [
-        binary, "server", "start-dev", "--headless", "--ip", HOST, "--port", str(port),
-        "--log-level", "error", *dynamic,
-    ]  # fmt: skip
+        binary,
+        "server",
+        "start-dev",
+        "--headless",
+        "--ip",
+        HOST,
+        "--port",
+        str(port),
+        "--log-level",
+        "error",
+        *dynamic,
+    ]
 
 
 async def _connected(

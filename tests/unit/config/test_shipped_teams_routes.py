@@ -23,8 +23,9 @@ def decided(verdict: str, comment: str = "") -> Outcome:
 
 
 def test_a_rejected_design_goes_back_to_the_designer_with_the_comment() -> None:
-    facts = Facts(context={}, tasks={"approve_design": decided("rejected", "too much")},
-                  run={"visit": 2})  # fmt: skip
+    facts = Facts(
+        context={}, tasks={"approve_design": decided("rejected", "too much")}, run={"visit": 2}
+    )
     route = choose(TEAMS["approval"], facts)
     assert (route.next_team, route.updates) == ("solution", {"design_feedback": "too much"})
 
@@ -35,8 +36,7 @@ def test_a_design_rejected_without_a_word_asks_for_a_simpler_way() -> None:
 
 
 def test_the_third_rejection_ends_the_run() -> None:
-    facts = Facts(context={}, tasks={"approve_design": decided("rejected", "no")},
-                  run={"visit": 3})  # fmt: skip
+    facts = Facts(context={}, tasks={"approve_design": decided("rejected", "no")}, run={"visit": 3})
     with pytest.raises(TeamFailed, match="Rejected: ada rejected it: no"):
         choose(TEAMS["approval"], facts)
 
@@ -98,8 +98,10 @@ def test_the_error_team_tells_who_stopped_and_why() -> None:
         "read_result": Outcome.failed("SkillFailed", "the disk is gone"),
     }
     assert told("test_automation", tasks) == {
-        "stopped": "test_automation", "kind": "SkillFailed", "message": "the disk is gone",
-    }  # fmt: skip
+        "stopped": "test_automation",
+        "kind": "SkillFailed",
+        "message": "the disk is gone",
+    }
 
 
 @pytest.mark.parametrize("team", STOPPABLE)

@@ -39,8 +39,10 @@ def test_an_own_config_folder_is_a_root_and_a_named_one_replaces_it(tmp_path: Pa
 def test_defaults_are_the_embedded_server_and_the_shared_queue(tmp_path: Path) -> None:
     settings = load({}, tmp_path)
     assert (settings.address, settings.namespace, settings.task_queue) == (
-        None, "default", "coterie",
-    )  # fmt: skip
+        None,
+        "default",
+        "coterie",
+    )
     assert settings.tls is False
     assert settings.color is True
     assert load({"NO_COLOR": "1"}, tmp_path).color is False
@@ -55,8 +57,10 @@ def test_an_api_key_means_tls_unless_that_is_denied(tmp_path: Path) -> None:
 def test_certificates_are_read_from_their_files(tmp_path: Path) -> None:
     for name in ("ca", "cert", "key"):
         (tmp_path / name).write_text(f"the {name}")
-    env = {"COTERIE_TLS": "1", **{f"COTERIE_TLS_{name}": str(tmp_path / name.lower())
-                                  for name in ("CA", "CERT", "KEY")}}  # fmt: skip
+    env = {
+        "COTERIE_TLS": "1",
+        **{f"COTERIE_TLS_{name}": str(tmp_path / name.lower()) for name in ("CA", "CERT", "KEY")},
+    }
     tls = tls_of(load(env, tmp_path))
     assert not isinstance(tls, bool)
     assert tls.server_root_ca_cert == b"the ca"

@@ -68,8 +68,13 @@ def test_a_bug_is_logged_with_its_traceback_and_told_in_one_line(
 @pytest.mark.parametrize("words", [("--version",), ("schema",), ("limits", "development")])
 def test_a_full_standard_output_is_named_without_a_traceback(words: tuple[str, ...]) -> None:
     with open(FULL, "w") as full:
-        done = subprocess.run([sys.executable, "-m", "coterie", *words], stdout=full,
-                              stderr=subprocess.PIPE, text=True, check=False)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "coterie", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert done.returncode == ExitCode.CALL_WRONG, done.stderr
     assert "the disk is full (No space left on device)" in done.stderr
     assert "Traceback" not in done.stderr

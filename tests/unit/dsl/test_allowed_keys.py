@@ -15,9 +15,16 @@ def allowed(text: str) -> set[str]:
 
 def test_a_provider_has_a_kind_and_no_type() -> None:
     assert allowed("llm_config: {providers: {x: {zzz: 1}}}") == {
-        "kind", "api_base", "api_key_env", "default_model", "valid_models", "answers", "log",
-        "prices", "rate_limit_policy",
-    }  # fmt: skip
+        "kind",
+        "api_base",
+        "api_key_env",
+        "default_model",
+        "valid_models",
+        "answers",
+        "log",
+        "prices",
+        "rate_limit_policy",
+    }
 
 
 @pytest.mark.parametrize("kind", STEP_KINDS)

@@ -14,19 +14,47 @@ TIMEOUT: TypeAdapter[float] = TypeAdapter(Timeout)
 @pytest.mark.parametrize(
     ("written", "value"),
     [
-        (90, 90), (1.5, 1.5), (0, 0), ("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172_800),
-        ("250ms", 0.25), ("1.5h", 5400), ("1d 2h", 93_600), ("0s", 0), ("36500d", MAX_DURATION),
+        (90, 90),
+        (1.5, 1.5),
+        (0, 0),
+        ("90s", 90),
+        ("5m", 300),
+        ("1h30m", 5400),
+        ("2d", 172_800),
+        ("250ms", 0.25),
+        ("1.5h", 5400),
+        ("1d 2h", 93_600),
+        ("0s", 0),
+        ("36500d", MAX_DURATION),
     ],
-)  # fmt: skip
+)
 def test_a_duration_as_people_write_it(written: object, value: float) -> None:
     assert SECONDS.validate_python(written) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
     "written",
-    ["", "5", "m", "5 minutes", "5m!", "-5m", "1h-30m", "1:30", "٣s", "5M", "1e3s", -1, "36501d",
-     float("nan"), float("inf"), 1e300, [], {}],
-)  # fmt: skip
+    [
+        "",
+        "5",
+        "m",
+        "5 minutes",
+        "5m!",
+        "-5m",
+        "1h-30m",
+        "1:30",
+        "٣s",
+        "5M",
+        "1e3s",
+        -1,
+        "36501d",
+        float("nan"),
+        float("inf"),
+        1e300,
+        [],
+        {},
+    ],
+)
 def test_anything_else_is_refused(written: object) -> None:
     with pytest.raises(ValidationError):
         SECONDS.validate_python(written)

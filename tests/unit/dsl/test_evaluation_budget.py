@@ -198,9 +198,15 @@ def test_random_expressions_over_hostile_values_end_within_their_bounds_or_fail_
 
 @pytest.mark.parametrize(
     "expression",
-    ["t | sort", "t | unique | list", "t | min", "t | max", "t | groupby(0)",
-     "{'a': t[0], 'b': t[1], 'c': t[2], 'd': t[3]} | dictsort(by='value')"],
-)  # fmt: skip
+    [
+        "t | sort",
+        "t | unique | list",
+        "t | min",
+        "t | max",
+        "t | groupby(0)",
+        "{'a': t[0], 'b': t[1], 'c': t[2], 'd': t[3]} | dictsort(by='value')",
+    ],
+)
 def test_keys_in_lower_case_take_no_more_memory_than_the_budget_has(expression: str) -> None:
     """Each is a copy of a text; a list may hold one text ten thousand times."""
     text = "{% set t = ['a' * 99999] * 999 %}{{ (" + expression + ") | length }}"
@@ -290,11 +296,7 @@ def test_a_prompt_over_many_items_is_rendered() -> None:
     assert fill_text(text, {"context": {"files": files}}).count("\n") == 3000
 
 
-LARGE: Json = {
-    "text": "ab" * 500_000,
-    "rows": [[n, n] for n in range(20_000)],
-    "row": [1, [2, 3]],
-}
+LARGE: Json = {"text": "ab" * 500_000, "rows": [[n, n] for n in range(20_000)], "row": [1, [2, 3]]}
 
 TOO_DEAR: list[tuple[Operator, str, Any]] = [
     ("matches", "text", "(a{1,30}){1,30}b"),

@@ -81,16 +81,18 @@ def test_what_is_examined_holds_just_when_it_was_decided_so(condition: Condition
         (PASS, False, 'review.verdict is "FAIL" (equals "PASS")'),
         (RAN, False, "lint is skipped (wanted success)"),
         (
-            Expression(expression="{{ context.tries > 2 }}"), True,
+            Expression(expression="{{ context.tries > 2 }}"),
+            True,
             "{{ context.tries > 2 }} (context.tries is 3)",
         ),
         (
-            Expression(expression="{{ context.deep.er[0] == tasks.review.data.verdict }}"), False,
+            Expression(expression="{{ context.deep.er[0] == tasks.review.data.verdict }}"),
+            False,
             "{{ context.deep.er[0] == tasks.review.data.verdict }} "
             '(context.deep.er.0 is 1, tasks.review.data.verdict is "FAIL")',
         ),
     ],
-)  # fmt: skip
+)
 def test_a_test_tells_the_value_that_it_found(
     condition: Condition, holding: bool, told: str
 ) -> None:
@@ -109,20 +111,26 @@ def test_each_part_of_a_compound_condition_is_seen() -> None:
     found = examine(all_of([FAIL, negated(OFTEN), any_of([PASS, RAN])]), FACTS)
     assert (found.asked, found.holds) == ("all of", False)
     assert [(part.asked, part.holds) for part in found.parts] == [
-        ("test", True), ("not", True), ("any of", False),
-    ]  # fmt: skip
+        ("test", True),
+        ("not", True),
+        ("any of", False),
+    ]
     assert found.parts[1].parts[0].told == "context.tries is 3 (greater_than 5)"
 
 
 def test_rules_are_asked_in_order_up_to_the_one_that_leads_on() -> None:
     team = Team(
-        id="review", name="review", steps=(),
-        routing=Routing(rules=(
-            Rule(condition=PASS, next_team="sign"),
-            Rule(condition=FAIL, next_team=("fix", "tell")),
-            Rule(condition=None, next_team=None),
-        )),
-    )  # fmt: skip
+        id="review",
+        name="review",
+        steps=(),
+        routing=Routing(
+            rules=(
+                Rule(condition=PASS, next_team="sign"),
+                Rule(condition=FAIL, next_team=("fix", "tell")),
+                Rule(condition=None, next_team=None),
+            )
+        ),
+    )
     assert choose(team, FACTS).because.startswith("rule 2: ")
     first, second, third = rules(team, FACTS)
     assert (first.taken, second.taken, third.taken) == (False, True, None)
@@ -140,8 +148,9 @@ def test_the_ways_of_a_branch_are_asked_in_order_too() -> None:
         ),
     )
     assert [(way.leads_to, way.taken) for way in ways(step, FACTS)] == [
-        ("good", False), ("bad", True),
-    ]  # fmt: skip
+        ("good", False),
+        ("bad", True),
+    ]
 
 
 def test_a_difference_is_told_by_the_deepest_path_that_both_have() -> None:

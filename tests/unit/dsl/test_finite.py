@@ -29,9 +29,14 @@ def test_such_a_number_is_found_by_its_path(value: JsonValue, path: str | None) 
 
 @pytest.mark.parametrize(
     ("given", "set"),
-    [('{"a": {"b": NaN}}', ()), ('{"a": {"b": 1e400}}', ()),
-     (None, ("a.b=NaN",)), (None, ("a.b=-1e400",)), (None, ('a={"b": Infinity}',))],
-)  # fmt: skip
+    [
+        ('{"a": {"b": NaN}}', ()),
+        ('{"a": {"b": 1e400}}', ()),
+        (None, ("a.b=NaN",)),
+        (None, ("a.b=-1e400",)),
+        (None, ('a={"b": Infinity}',)),
+    ],
+)
 def test_a_context_with_such_a_number_is_refused_before_the_start(
     tmp_path: Path, given: str | None, set: tuple[str, ...]
 ) -> None:

@@ -16,11 +16,7 @@ from tests.support.strategies import json_objects, json_values
 
 leaves = st.integers() | st.lists(st.integers(), max_size=2) | st.text("xyz", max_size=2)
 alike: st.SearchStrategy[Any] = st.fixed_dictionaries(
-    {},
-    optional={
-        "a": leaves,
-        "b": st.fixed_dictionaries({}, optional={"c": leaves, "d": leaves}),
-    },
+    {}, optional={"a": leaves, "b": st.fixed_dictionaries({}, optional={"c": leaves, "d": leaves})}
 )
 """Objects in which a key is a mapping everywhere or nowhere, and nothing is null."""
 
@@ -109,8 +105,10 @@ def test_documents_are_laid_over_one_another_by_the_same_rule_and_keep_their_pla
     over = read("l: [3]\na:\n  y: null\n  z: 3\n", "over.yml")
     merged = overlaid(base, over)
     assert merged.plain() == {"a": {"x": 1, "z": 3}, "l": [3], "keep": 1}
-    places = {key: merged.find(path).mark for key, path in
-              {"x": ("a", "x"), "z": ("a", "z"), "l": ("l",)}.items()}  # fmt: skip
+    places = {
+        key: merged.find(path).mark
+        for key, path in {"x": ("a", "x"), "z": ("a", "z"), "l": ("l",)}.items()
+    }
     assert (places["x"].file, places["x"].line) == ("base.yml", 1)
     assert (places["z"].file, places["z"].line) == ("over.yml", 4)
     assert places["l"].file == "over.yml"

@@ -126,8 +126,10 @@ def test_numbers_and_texts_are_never_compared_with_each_other() -> None:
     ordered: list[Operator] = [name for name in TESTS if kinds(name) == ["number", "text"]]
     assert len(ordered) == 4
     for operator in ordered:
-        mixed = [*product(FOUND["text"], OF_KIND["number"]),
-                 *product(FOUND["number"], OF_KIND["text"])]  # fmt: skip
+        mixed = [
+            *product(FOUND["text"], OF_KIND["number"]),
+            *product(FOUND["number"], OF_KIND["text"]),
+        ]
         assert not any(TESTS[operator](found, value) for found, value in mixed)
 
 

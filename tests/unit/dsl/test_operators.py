@@ -138,10 +138,21 @@ def test_equality_is_symmetric(left: Any, right: Any) -> None:
 
 @pytest.mark.parametrize(
     ("operator", "value"),
-    [("greater_than", [1]), ("less_than", None), ("starts_with", 1), ("matches", ["a"]),
-     ("in", 5), ("in_range", [1]), ("in_range", ["a", "b"]), ("is_type", "text"),
-     ("has_length", -1), ("min_length", True), ("exists", "yes"), ("contains_any", "a")],
-)  # fmt: skip
+    [
+        ("greater_than", [1]),
+        ("less_than", None),
+        ("starts_with", 1),
+        ("matches", ["a"]),
+        ("in", 5),
+        ("in_range", [1]),
+        ("in_range", ["a", "b"]),
+        ("is_type", "text"),
+        ("has_length", -1),
+        ("min_length", True),
+        ("exists", "yes"),
+        ("contains_any", "a"),
+    ],
+)
 def test_a_value_with_which_an_operator_can_never_hold_is_told(
     operator: Operator, value: Any
 ) -> None:

@@ -37,22 +37,28 @@ TREE: Json = {"a": {"b": [1, {"c": None}]}, "0": "zero", "t": "text", "": {"": 1
 
 @pytest.mark.parametrize(
     ("path", "found"),
-    [
-        ("a.b[1].c", None),
-        ("a.b.0", 1),
-        ("0", "zero"),
-        ("a.b", [1, {"c": None}]),
-        ("", TREE),
-    ],
+    [("a.b[1].c", None), ("a.b.0", 1), ("0", "zero"), ("a.b", [1, {"c": None}]), ("", TREE)],
 )
 def test_what_is_there_is_found_also_when_it_is_null(path: str, found: JsonValue) -> None:
     assert get(TREE, parse(path)) == found
 
 
 @pytest.mark.parametrize(
-    "path", ["b", "a.x", "a.b.2", "a.b.-1", "a.b.x", "a.b.0.c", "t.0", "t.upper", "a.b[1].c.d",
-             "a.keys", "a..b"],
-)  # fmt: skip
+    "path",
+    [
+        "b",
+        "a.x",
+        "a.b.2",
+        "a.b.-1",
+        "a.b.x",
+        "a.b.0.c",
+        "t.0",
+        "t.upper",
+        "a.b[1].c.d",
+        "a.keys",
+        "a..b",
+    ],
+)
 def test_what_is_not_there_is_missing_and_no_error(path: str) -> None:
     assert get(TREE, parse(path)) is MISSING
 

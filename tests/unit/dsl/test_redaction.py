@@ -14,19 +14,44 @@ SHAPED = "sk-ant-no-real-key-of-anyone-0000"
 
 @pytest.mark.parametrize(
     "key",
-    ["api_key", "apiKey", "API-KEY", "OPENAI_API_KEY", "api_kye", "token", "access_token",
-     "github.token", "password", "pasword", "db_passwd", "client_secret", "Authorization",
-     "credentials", "secrets"],
-)  # fmt: skip
+    [
+        "api_key",
+        "apiKey",
+        "API-KEY",
+        "OPENAI_API_KEY",
+        "api_kye",
+        "token",
+        "access_token",
+        "github.token",
+        "password",
+        "pasword",
+        "db_passwd",
+        "client_secret",
+        "Authorization",
+        "credentials",
+        "secrets",
+    ],
+)
 def test_these_keys_are_called_like_a_secret(key: str) -> None:
     assert names_secret(key)
 
 
 @pytest.mark.parametrize(
     "key",
-    ["api_key_env", "env_var", "max_tokens", "max_token", "input_tokens", "persona_key", "key",
-     "name", "prompts", "description", "section"],
-)  # fmt: skip
+    [
+        "api_key_env",
+        "env_var",
+        "max_tokens",
+        "max_token",
+        "input_tokens",
+        "persona_key",
+        "key",
+        "name",
+        "prompts",
+        "description",
+        "section",
+    ],
+)
 def test_these_keys_are_not(key: str) -> None:
     assert not names_secret(key)
 
@@ -97,8 +122,10 @@ def test_a_place_within_a_secret_is_shown_at_its_beginning() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (f"a step: it has {{'api_key': '{SECRET}', 'x': 1}}", "a step: it has {'api_key': ***, "
-         "'x': 1}"),
+        (
+            f"a step: it has {{'api_key': '{SECRET}', 'x': 1}}",
+            "a step: it has {'api_key': ***, 'x': 1}",
+        ),
         (f"'x' is 'api_key:{SECRET}'", "'x' is 'api_key:***'"),
         (f"unknown persona '{SHAPED}'", "unknown persona '***'"),
         ("no variable can be called 'token': it is taken", None),
@@ -106,7 +133,7 @@ def test_a_place_within_a_secret_is_shown_at_its_beginning() -> None:
         ("the key 'token' is missing", None),
         ("add `token:`", None),
     ],
-)  # fmt: skip
+)
 def test_a_sentence_repeats_no_secret_and_loses_nothing_else(text: str, told: str | None) -> None:
     assert redacted(text) == (text if told is None else told)
 

@@ -93,9 +93,13 @@ def test_updates_are_filled_from_the_facts_and_make_a_new_context() -> None:
 
 @pytest.mark.parametrize(
     ("evaluated", "needs_rework", "next_team"),
-    [(PASS, False, None), (PASS, True, "manual_approval"), (BROKEN, False, "handle_error"),
-     (BROKEN, True, "handle_error")],
-)  # fmt: skip
+    [
+        (PASS, False, None),
+        (PASS, True, "manual_approval"),
+        (BROKEN, False, "handle_error"),
+        (BROKEN, True, "handle_error"),
+    ],
+)
 def test_a_list_of_conditions_means_all_of_them(
     evaluated: Outcome, needs_rework: bool, next_team: str | None
 ) -> None:
@@ -232,9 +236,15 @@ def test_what_is_put_at_a_path_is_found_there_and_nothing_else_changes(
 
 @pytest.mark.parametrize(
     ("path", "found"),
-    [("a.0.b", 1), ("a[0].b", 1), ("a[1].b", MISSING), ("a.b", MISSING), ("", {"a": [{"b": 1}]}),
-     ("a.0.b.c", MISSING)],
-)  # fmt: skip
+    [
+        ("a.0.b", 1),
+        ("a[0].b", 1),
+        ("a[1].b", MISSING),
+        ("a.b", MISSING),
+        ("", {"a": [{"b": 1}]}),
+        ("a.0.b.c", MISSING),
+    ],
+)
 def test_a_dotted_path(path: str, found: Any) -> None:
     assert get({"a": [{"b": 1}]}, parse(path)) == found
 

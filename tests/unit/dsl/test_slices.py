@@ -17,16 +17,21 @@ from dsl.templates.template import fill_text
 from tests.support.strategies import json_objects
 
 FACTS = Facts(
-    context={"order": {"id": 1, "secret": "s", "lines": [{"n": 1}, {"n": 2}]}, "goal": "g",
-             "unused": "x" * 100},
-    tasks={"check": Outcome.succeeded({"status": "FAIL", "why": "w"}),
-           "bad": Outcome.failed("Timeout", "slow")},
+    context={
+        "order": {"id": 1, "secret": "s", "lines": [{"n": 1}, {"n": 2}]},
+        "goal": "g",
+        "unused": "x" * 100,
+    },
+    tasks={
+        "check": Outcome.succeeded({"status": "FAIL", "why": "w"}),
+        "bad": Outcome.failed("Timeout", "slow"),
+    },
     teams={"fix": {"plan": Outcome.succeeded({"steps": [1, 2]})}},
     run={"id": "r", "visit": 2},
     routing={"reason": "rule", "from": "fix", "error": None},
     variables={"item": {"a": 1, "b": 2}},
     input={"outer": 1},
-)  # fmt: skip
+)
 
 
 def persona(**prompts: str) -> Persona:
@@ -48,30 +53,41 @@ def sliced(prompt: str, given: JsonValue = None) -> Any:
     [
         ("nothing", {}),
         ("{{ context.order.id }}", {"context": {"order": {"id": 1}}}),
-        ("{{ context.order.id }}{{ context.goal }}",
-         {"context": {"order": {"id": 1}, "goal": "g"}}),
+        (
+            "{{ context.order.id }}{{ context.goal }}",
+            {"context": {"order": {"id": 1}, "goal": "g"}},
+        ),
         ("{{ context.order }}", {"context": {"order": FACTS.context["order"]}}),
-        ("{{ context.order.id }}{{ context.order }}",
-         {"context": {"order": FACTS.context["order"]}}),
-        ("{{ context.order }}{{ context.order.id }}",
-         {"context": {"order": FACTS.context["order"]}}),
-        ("{{ context.order.lines[1].n }}",
-         {"context": {"order": {"lines": [{"n": 1}, {"n": 2}]}}}),
+        (
+            "{{ context.order.id }}{{ context.order }}",
+            {"context": {"order": FACTS.context["order"]}},
+        ),
+        (
+            "{{ context.order }}{{ context.order.id }}",
+            {"context": {"order": FACTS.context["order"]}},
+        ),
+        ("{{ context.order.lines[1].n }}", {"context": {"order": {"lines": [{"n": 1}, {"n": 2}]}}}),
         ("{{ context.missing.deep | default('x') }}", {"context": {}}),
         ("{{ context.order.missing | default('x') }}", {"context": {"order": {}}}),
         ("{{ tasks.check.data.status }}", {"tasks": {"check": {"data": {"status": "FAIL"}}}}),
         ("{{ tasks.bad.error.message }}", {"tasks": {"bad": {"error": {"message": "slow"}}}}),
         ("{{ tasks.bad.success }}", {"tasks": {"bad": {"success": False}}}),
-        ("{{ teams.fix.tasks.plan.data.steps[0] }}",
-         {"teams": {"fix": {"tasks": {"plan": {"data": {"steps": [1, 2]}}}}}}),
+        (
+            "{{ teams.fix.tasks.plan.data.steps[0] }}",
+            {"teams": {"fix": {"tasks": {"plan": {"data": {"steps": [1, 2]}}}}}},
+        ),
         ("{{ item.a }}", {"item": {"a": 1}}),
-        ("{{ run.visit }}{{ routing.reason }}",
-         {"run": {"visit": 2}, "routing": {"reason": "rule"}}),
-        ("{% for l in context.order.lines %}{{ l.n }}{% endfor %}",
-         {"context": {"order": {"lines": [{"n": 1}, {"n": 2}]}}}),
+        (
+            "{{ run.visit }}{{ routing.reason }}",
+            {"run": {"visit": 2}, "routing": {"reason": "rule"}},
+        ),
+        (
+            "{% for l in context.order.lines %}{{ l.n }}{% endfor %}",
+            {"context": {"order": {"lines": [{"n": 1}, {"n": 2}]}}},
+        ),
         ("{% set g = context.goal %}{{ g }}{{ flags.tone }}", {"context": {"goal": "g"}}),
     ],
-)  # fmt: skip
+)
 def test_a_request_holds_what_its_prompts_name_and_no_more(prompt: str, inputs: Any) -> None:
     assert sliced(prompt) == inputs
 
@@ -84,11 +100,16 @@ def test_the_tasks_own_input_is_filled_and_the_surrounding_one_is_not_sent() -> 
 
 
 def test_single_braces_name_inputs_first_and_then_the_context() -> None:
-    old = Persona(provider="s", model="m", prompt_syntax="braces",
-                  prompts={"user": "{goal} {order.id} {{literal}}"})  # fmt: skip
+    old = Persona(
+        provider="s",
+        model="m",
+        prompt_syntax="braces",
+        prompts={"user": "{goal} {order.id} {{literal}}"},
+    )
     assert slice_for(old, step({"goal": "own"}), FACTS) == {
-        "input": {"goal": "own"}, "context": {"order": {"id": 1}},
-    }  # fmt: skip
+        "input": {"goal": "own"},
+        "context": {"order": {"id": 1}},
+    }
 
 
 @given(json_objects)

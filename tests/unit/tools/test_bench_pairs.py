@@ -9,9 +9,13 @@ from dsl.values import Json
 
 def row(system: str, cpu: float) -> Json:
     return {
-        "system": system, "case": "long", "n": 10, "worker_cpu_ms_per_step": cpu,
-        "bytes_per_step": 3000.0, "wall_ms_per_step": 20.0,
-    }  # fmt: skip
+        "system": system,
+        "case": "long",
+        "n": 10,
+        "worker_cpu_ms_per_step": cpu,
+        "bytes_per_step": 3000.0,
+        "wall_ms_per_step": 20.0,
+    }
 
 
 def test_a_ratio_is_the_median_of_the_pairs_when_the_machine_slows_one_pair_down() -> None:
@@ -22,10 +26,13 @@ def test_a_ratio_is_the_median_of_the_pairs_when_the_machine_slows_one_pair_down
 
 def test_a_comparison_names_its_baseline_and_holds_runs_of_one_pair_together() -> None:
     rows = [
-        row("coterie", 6.0), row("handwritten", 5.0),
-        row("handwritten", 10.0), row("coterie", 9.0),
-        row("coterie", 4.0), row("handwritten", 4.0),
-    ]  # fmt: skip
+        row("coterie", 6.0),
+        row("handwritten", 5.0),
+        row("handwritten", 10.0),
+        row("coterie", 9.0),
+        row("coterie", 4.0),
+        row("handwritten", 4.0),
+    ]
     told = comparison(rows, HANDWRITTEN)
     assert told["baseline"] == "handwritten"
     assert told["runner"] == "SandboxedWorkflowRunner of the SDK"

@@ -38,15 +38,24 @@ def test_a_release_that_is_missing_doubled_or_strange_is_found(tmp_path: Path) -
     ledger.write_text("r1/release\nr2/release\nr2/release\nr9/release\n")
     assert check_ledger(["r1"], tmp_path / "none") == ["r1: released 0 times"]
     assert check_ledger(["r1", "r2", "r3"], ledger) == [
-        "r2: released 2 times", "r3: released 0 times", "the ledger has 'r9/release'",
-    ]  # fmt: skip
+        "r2: released 2 times",
+        "r3: released 0 times",
+        "the ledger has 'r9/release'",
+    ]
 
 
 def skill(method: str, failure: str | None = None, code: int = 0) -> Call:
     return Call(
-        "call_skill", "x", 0.0, 1, None if failure else 1.0, 1.0, failure,
-        f'{{"skill":"CommandRunner.{method}"}}', f'{{"data":{{"exit_code":{code}}}}}',
-    )  # fmt: skip
+        "call_skill",
+        "x",
+        0.0,
+        1,
+        None if failure else 1.0,
+        1.0,
+        failure,
+        f'{{"skill":"CommandRunner.{method}"}}',
+        f'{{"data":{{"exit_code":{code}}}}}',
+    )
 
 
 @pytest.mark.parametrize(

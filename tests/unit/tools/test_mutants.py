@@ -59,19 +59,14 @@ def test_of_the_tests_of_a_line_each_file_gives_one_before_any_gives_a_second() 
     one, two = "tests/unit/test_one.py::", "tests/unit/test_two.py::"
     slow = "tests/workflow/test_slow.py::"
     best_first = [f"{one}a", f"{one}b", f"{one}c", f"{two}a", f"{two}b", f"{slow}a"]
-    assert varied(best_first) == (
-        f"{one}a", f"{two}a", f"{one}b", f"{two}b", f"{one}c", f"{slow}a",
-    )  # fmt: skip
+    assert varied(best_first) == (f"{one}a", f"{two}a", f"{one}b", f"{two}b", f"{one}c", f"{slow}a")
 
 
 def test_named_lines_give_every_mutant_of_theirs_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text("def f(a):\n    b = not a\n    return b\n")
     assert [
         mutant.described() for mutant in at_lines(tmp_path, ["module.py:3", "module.py:2"])
-    ] == [
-        "module.py:3 return: b -> None",
-        "module.py:2 negation: not a -> (a)",
-    ]
+    ] == ["module.py:3 return: b -> None", "module.py:2 negation: not a -> (a)"]
 
 
 @pytest.mark.parametrize("name", ["module.py", "module.py:x", "other.py:2", "module.py:1"])

@@ -74,17 +74,21 @@ class Engine:
 
     def info(self) -> SimpleNamespace:
         return SimpleNamespace(
-            get_current_history_length=lambda: 1,
-            priority=Priority(fairness_key=self.fairness_key),
+            get_current_history_length=lambda: 1, priority=Priority(fairness_key=self.fairness_key)
         )
 
 
 def ended(cause: BaseException | None) -> ActivityError:
     """An activity that ended for this reason."""
     error = ActivityError(
-        "failed", scheduled_event_id=1, started_event_id=2, identity="w", activity_type="a",
-        activity_id="7", retry_state=RetryState.NON_RETRYABLE_FAILURE,
-    )  # fmt: skip
+        "failed",
+        scheduled_event_id=1,
+        started_event_id=2,
+        identity="w",
+        activity_type="a",
+        activity_id="7",
+        retry_state=RetryState.NON_RETRYABLE_FAILURE,
+    )
     error.__cause__ = cause
     return error
 
@@ -114,10 +118,7 @@ async def test_a_call_in_the_queue_of_its_provider_waits_there_for_a_while_and_t
     engine.state.queues["theirs"] = QUEUE
     await engine.calls.run_agent(turn("theirs"), CALL)
     queue = engine.options
-    assert (queue["task_queue"], queue["schedule_to_start_timeout"]) == (
-        QUEUE.name,
-        MAX_WAIT,
-    )
+    assert (queue["task_queue"], queue["schedule_to_start_timeout"]) == (QUEUE.name, MAX_WAIT)
     assert queue["priority"] == Priority(fairness_key="run")
 
 

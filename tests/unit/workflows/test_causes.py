@@ -35,11 +35,13 @@ def digest(cause: TrailCause) -> str:
     [
         (Failed("failed", Failure("Timeout", "slow")), Failed("failed", Failure("Timeout", "x"))),
         (DefaultTaken("default", "a", "b", "E", "slow"), DefaultTaken("default", "a", "b", "E")),
-        (run_ended(LimitExceeded("much", limit="no_progress", allowed=1)),
-         run_ended(LimitExceeded("x", limit="no_progress", allowed=1))),
+        (
+            run_ended(LimitExceeded("much", limit="no_progress", allowed=1)),
+            run_ended(LimitExceeded("x", limit="no_progress", allowed=1)),
+        ),
         (MessageRefused("refused", "Malformed", "no JSON"), MessageRefused("refused", "Malformed")),
     ],
-)  # fmt: skip
+)
 def test_digest_is_the_same_when_only_words_differ(one: TrailCause, other: TrailCause) -> None:
     assert one != other
     assert digest(one) == digest(other)
@@ -52,11 +54,13 @@ def test_digest_is_the_same_when_only_words_differ(one: TrailCause, other: Trail
         (RuleMatched("rule", 1, FOUND), RuleMatched("rule", 2, FOUND)),
         (RuleMatched("rule", 1, FOUND), RuleMatched("rule", 1)),
         (Failed("failed", Failure("Timeout", "x")), Failed("failed", Failure("Refused", "x"))),
-        (run_ended(LimitExceeded("x", limit="no_progress", allowed=1)),
-         run_ended(LimitExceeded("x", limit="max_total_teams", allowed=1))),
+        (
+            run_ended(LimitExceeded("x", limit="no_progress", allowed=1)),
+            run_ended(LimitExceeded("x", limit="max_total_teams", allowed=1)),
+        ),
         (SentOn("redirected", "a", "ann"), SentOn("redirected", "a", "ben")),
     ],
-)  # fmt: skip
+)
 def test_digest_differs_when_a_fact_differs(one: TrailCause, other: TrailCause) -> None:
     assert digest(one) != digest(other)
 

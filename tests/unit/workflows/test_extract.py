@@ -88,11 +88,9 @@ def test_what_is_large_is_told_by_kind_size_and_path_beside_what_is_small() -> N
     part = extract(value, ("context",), 0)
     assert part.value == {
         "topic": "rain",
-        "book": {
-            "left_out": "a text of 50,000 characters, 50,002 bytes", "path": "context.book",
-        },
+        "book": {"left_out": "a text of 50,000 characters, 50,002 bytes", "path": "context.book"},
         "pages": {"left_out": "a list of 9000 items, 43,891 bytes", "path": "context.pages"},
-    }  # fmt: skip
+    }
     assert (part.whole, part.next) == (False, None)
 
 

@@ -11,11 +11,19 @@ from workflows.core.views import CollectedFiles
 
 READER = Persona(provider="anthropic", model="small")
 PLAN = Plan(
-    name="p", entry_team="t", teams={},
-    personas={"a": READER, "b": READER, "looks": Persona(
-        provider="other", model="unused", execution_plan=(SetStep(kind="set", name="s", values={}),)
-    )},
-)  # fmt: skip
+    name="p",
+    entry_team="t",
+    teams={},
+    personas={
+        "a": READER,
+        "b": READER,
+        "looks": Persona(
+            provider="other",
+            model="unused",
+            execution_plan=(SetStep(kind="set", name="s", values={}),),
+        ),
+    },
+)
 COLLECT = SkillStep(kind="skill", name="look", skill="Discovery.collect")
 
 
@@ -28,8 +36,14 @@ def test_a_collection_tells_its_size_and_the_models_that_are_asked() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [None, "text", {"files": 3, "estimated_tokens": 7}, {"files": []},
-     {"files": [], "estimated_tokens": True}, {"files": [], "estimated_tokens": "7"}],
-)  # fmt: skip
+    [
+        None,
+        "text",
+        {"files": 3, "estimated_tokens": 7},
+        {"files": []},
+        {"files": [], "estimated_tokens": True},
+        {"files": [], "estimated_tokens": "7"},
+    ],
+)
 def test_a_result_of_another_shape_is_no_collection(data: JsonValue) -> None:
     assert found_by(COLLECT, Outcome.succeeded(data), PLAN) is None

@@ -35,9 +35,14 @@ from workflows.temporal.pacer import Pacer
 def ended(cause: BaseException) -> ActivityError:
     """An activity that ended for this reason."""
     error = ActivityError(
-        "failed", scheduled_event_id=1, started_event_id=2, identity="w", activity_type="a",
-        activity_id="1", retry_state=RetryState.MAXIMUM_ATTEMPTS_REACHED,
-    )  # fmt: skip
+        "failed",
+        scheduled_event_id=1,
+        started_event_id=2,
+        identity="w",
+        activity_type="a",
+        activity_id="1",
+        retry_state=RetryState.MAXIMUM_ATTEMPTS_REACHED,
+    )
     error.__cause__ = cause
     return error
 
@@ -62,8 +67,9 @@ def test_a_call_that_was_lost_with_its_worker_is_not_called_slow(effect: Effect)
     gone = "a/b: its worker was lost before it answered, and no attempt is left"
     assert failed(TimeoutType.HEARTBEAT, effect) == ("Timeout", gone)
     assert failed(TimeoutType.START_TO_CLOSE, effect) == (
-        "Timeout", "a/b did not answer within 5 s",
-    )  # fmt: skip
+        "Timeout",
+        "a/b did not answer within 5 s",
+    )
 
 
 @pytest.mark.parametrize("kind", [TimeoutType.HEARTBEAT, TimeoutType.START_TO_CLOSE])

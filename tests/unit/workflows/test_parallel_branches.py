@@ -12,8 +12,13 @@ from tests.support.stopping import stopped_everywhere, undisturbed
 from workflows.core.results import RunFailed
 
 CHANGES: list[tuple[JsonValue, JsonValue]] = [
-    (1, True), (0, False), (True, 1), (False, 0), ([1, 2], [True, 2]), ({"a": 0}, {"a": False}),
-]  # fmt: skip
+    (1, True),
+    (0, False),
+    (True, 1),
+    (False, 0),
+    ([1, 2], [True, 2]),
+    ({"a": 0}, {"a": False}),
+]
 
 
 def setting(first: JsonValue, second: JsonValue, third: JsonValue) -> str:

@@ -94,9 +94,7 @@ def test_personas_that_share_plans_are_looked_at_once() -> None:
     personas: dict[str, Any] = {}
     for level in range(40):
         below = [{**AGENT, "name": name, "persona_key": f"p{level + 1}"} for name in "xy"]
-        personas[f"p{level}"] = {
-            "provider": "scripted", "model": "m", "execution_plan": below,
-        }  # fmt: skip
+        personas[f"p{level}"] = {"provider": "scripted", "model": "m", "execution_plan": below}
     personas["p40"] = {"provider": "scripted", "model": "m"}
     begin(altered(lambda data: data.update(personas=personas)), RunState())
 

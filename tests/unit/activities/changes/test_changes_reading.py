@@ -10,8 +10,11 @@ from activities.skills.semantic_iterator import INITIALIZE
 from activities.workspace.skill_base import SkillContext, SkillFailure, SkillRefusal, Workspace
 
 CHANGE: dict[str, JsonValue] = {
-    "file_path": "a.txt", "type": "create", "description": "new", "content": "a\n",
-}  # fmt: skip
+    "file_path": "a.txt",
+    "type": "create",
+    "description": "new",
+    "content": "a\n",
+}
 READ: JsonValue = [{**CHANGE, "diff": None}]
 BLOCK = """Done:
 ===CHANGE_BEGIN===

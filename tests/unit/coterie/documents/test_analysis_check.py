@@ -214,8 +214,9 @@ def test_a_file_of_prices_that_is_wrong_is_refused(desk: Desk, prices: str, told
     assert told in err
 
 
-@pytest.mark.parametrize("arguments", [("--max-cost", "much"), ("--max-cost", "-1"),
-                                       ("--max-model-calls", "1.5")])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments", [("--max-cost", "much"), ("--max-cost", "-1"), ("--max-model-calls", "1.5")]
+)
 def test_a_bound_that_is_no_number_is_refused(desk: Desk, arguments: tuple[str, str]) -> None:
     desk.write()
     with pytest.raises(SystemExit) as raised:

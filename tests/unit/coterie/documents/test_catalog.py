@@ -31,9 +31,12 @@ def names(settings: Settings, target: str) -> list[str]:
 
 def test_the_order_is_system_personas_document_and_the_projects_word(settings: Settings) -> None:
     assert names(settings, "own") == [
-        "config/system_config.yml", "config/personas/a.yml", "config/personas/b.yml",
-        "config/teams/own.yml", "coterie.yml",
-    ]  # fmt: skip
+        "config/system_config.yml",
+        "config/personas/a.yml",
+        "config/personas/b.yml",
+        "config/teams/own.yml",
+        "coterie.yml",
+    ]
 
 
 def test_a_persona_file_is_the_persona_of_its_name(settings: Settings) -> None:

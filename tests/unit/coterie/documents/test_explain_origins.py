@@ -61,8 +61,9 @@ def test_an_agents_fields_come_from_persona_override_task_and_defaults(ask: Ask)
 def test_a_persona_without_a_word_of_the_task_is_the_persona_and_its_override(ask: Ask) -> None:
     told = ask("llm_config.personas.writer")
     assert told["llm_config.personas.writer.max_tokens"] == (
-        2000, place("coterie.yml", "max_tokens")
-    )  # fmt: skip
+        2000,
+        place("coterie.yml", "max_tokens"),
+    )
     assert told["llm_config.personas.writer.temperature"] == (0.2, place(WRITER, "temperature"))
 
 
@@ -97,25 +98,26 @@ def test_a_skill_brings_its_contract(ask: Ask) -> None:
 def test_orchestration_says_what_is_written_and_what_is_default(ask: Ask) -> None:
     told = ask("orchestration")
     assert told["orchestration.max_total_teams"] == (12, place("coterie.yml", "max_total_teams"))
-    assert told["orchestration.max_recursion_depth"] == (
-        7, place(TEAM, "max_recursion_depth: 7")
-    )  # fmt: skip
+    assert told["orchestration.max_recursion_depth"] == (7, place(TEAM, "max_recursion_depth: 7"))
     assert told["orchestration.no_progress"] == ("ignore", "default")
     assert told["orchestration.teams.draft.routing.default"] == (None, place(TEAM, "default: null"))
     assert told["orchestration.teams.draft.routing.rules[0].next_team"] == (
-        "gather", place(TEAM, "next_team: gather")
-    )  # fmt: skip
+        "gather",
+        place(TEAM, "next_team: gather"),
+    )
     assert told["orchestration.teams.draft.stop_on_failure"] == (True, "default")
 
 
 def test_a_bound_that_a_team_has_from_the_run_is_told_so(ask: Ask) -> None:
     told = ask("orchestration.teams")
     assert told["orchestration.teams.draft.max_recursion_depth"] == (
-        2, place(TEAM, "max_recursion_depth: 2")
-    )  # fmt: skip
+        2,
+        place(TEAM, "max_recursion_depth: 2"),
+    )
     assert told["orchestration.teams.gather.max_recursion_depth"] == (
-        7, place(TEAM, "max_recursion_depth: 7")
-    )  # fmt: skip
+        7,
+        place(TEAM, "max_recursion_depth: 7"),
+    )
 
 
 def test_a_value_stands_once_and_every_default_is_marked(ask: Ask) -> None:
@@ -129,7 +131,8 @@ def test_secrets_are_names(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_KEY", "sk-very-secret-0123456789")
     told = ask()
     assert told["llm_config.providers.openai.api_key_env"] == (
-        "SOME_KEY", place(SYSTEM, "SOME_KEY")
-    )  # fmt: skip
+        "SOME_KEY",
+        place(SYSTEM, "SOME_KEY"),
+    )
     assert "sk-very-secret" not in json.dumps(told)
     assert told["llm_config.providers.anthropic.api_key_env"] == ("ANTHROPIC_API_KEY", "built_in")

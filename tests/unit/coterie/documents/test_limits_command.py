@@ -37,8 +37,11 @@ def test_every_bound_is_there_with_its_value_and_its_line(
     bounds: dict[tuple[str, str], tuple[Any, str]],
 ) -> None:
     run, write = "the whole run", "draft/plan/rounds/write"
-    shared = {"agent.max_reasks": (2, "default"), "agent.timeout": (600.0, "default"),
-              "agent.retries": (9, place("coterie.yml", "retries: 9"))}  # fmt: skip
+    shared = {
+        "agent.max_reasks": (2, "default"),
+        "agent.timeout": (600.0, "default"),
+        "agent.retries": (9, place("coterie.yml", "retries: 9")),
+    }
     assert bounds == {
         (run, "max_total_teams"): (12, place("coterie.yml", "max_total_teams")),
         (run, "max_recursion_depth"): (7, place(TEAM, "max_recursion_depth: 7")),

@@ -71,9 +71,11 @@ def test_who_is_asked_how_often_and_when_others_are_is_a_limit_of_each_question(
     }
     run, budget = "the whole run", "budgets.tool_calls.on_exceeded.ask"
     for scope, name, line in (
-        (run, "no_progress.ask.", 12), (run, f"{budget}.", 13), ("a/sign", "", 17),
+        (run, "no_progress.ask.", 12),
+        (run, f"{budget}.", 13),
+        ("a/sign", "", 17),
         ("a/write", "requires_approval.", 22),
-    ):  # fmt: skip
+    ):
         assert found[scope, f"{name}quorum"] == (2, line)
         assert found[scope, f"{name}remind_every"] == (3600.0, line)
         assert found[scope, f"{name}escalate.0.after"] == (18000.0, line)

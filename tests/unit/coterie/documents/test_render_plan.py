@@ -12,43 +12,65 @@ from dsl.model.plan import Persona, Plan, Routing, Rule, Team
 from dsl.model.steps import STEP_KINDS, Step
 
 STEPS: dict[str, tuple[JsonValue, str]] = {
-    "agent": ({"agent_type": "generic_single_shot", "persona_key": "p",
-               "requires_approval": "after"},
-              "- x: agent p (scripted/demo), a person accepts its answer"),
+    "agent": (
+        {"agent_type": "generic_single_shot", "persona_key": "p", "requires_approval": "after"},
+        "- x: agent p (scripted/demo), a person accepts its answer",
+    ),
     "skill": ({"skill": "Discovery.collect"}, "- x: skill Discovery.collect"),
     "tool": ({"tool": "search"}, "- x: tool search"),
-    "loop": ({"iterate_on": "{{ input.list }}", "max_iterations": 3,
-              "body": [{"kind": "fail", "name": "y", "error": "E", "message": "m"}]},
-             "- x: loop over {{ input.list }}, at most 3 rounds\n    - y: fail with E"),
-    "branch": ({"branches": [{"condition": {"expression": "{{ a }}"},
-                              "steps": [{"kind": "return", "name": "y", "value": 1}]}],
-                "otherwise": [{"kind": "set", "name": "z", "values": {"v": 1}}]},
-               "- x: branch\n    if {{ a }}\n      - y: return 1\n    otherwise\n"
-               "      - z: set v"),
-    "parallel": ({"branches": {"left": [{"kind": "team", "name": "y", "team": "t"}]},
-                  "join": 1},
-                 "- x: parallel, until 1 of them ended\n    way left\n      - y: team t"),
+    "loop": (
+        {
+            "iterate_on": "{{ input.list }}",
+            "max_iterations": 3,
+            "body": [{"kind": "fail", "name": "y", "error": "E", "message": "m"}],
+        },
+        "- x: loop over {{ input.list }}, at most 3 rounds\n    - y: fail with E",
+    ),
+    "branch": (
+        {
+            "branches": [
+                {
+                    "condition": {"expression": "{{ a }}"},
+                    "steps": [{"kind": "return", "name": "y", "value": 1}],
+                }
+            ],
+            "otherwise": [{"kind": "set", "name": "z", "values": {"v": 1}}],
+        },
+        "- x: branch\n    if {{ a }}\n      - y: return 1\n    otherwise\n      - z: set v",
+    ),
+    "parallel": (
+        {"branches": {"left": [{"kind": "team", "name": "y", "team": "t"}]}, "join": 1},
+        "- x: parallel, until 1 of them ended\n    way left\n      - y: team t",
+    ),
     "set": ({"values": {"a": 1, "b": 2}}, "- x: set a, b"),
-    "approval": ({"prompt": "?", "approvers": ["ann"], "deadline": 7200},
-                 "- x: approval by ann within 2 h, else reject"),
+    "approval": (
+        {"prompt": "?", "approvers": ["ann"], "deadline": 7200},
+        "- x: approval by ann within 2 h, else reject",
+    ),
     "wait": ({"signal": "go", "deadline": 60}, "- x: wait for the signal go within 1 min"),
     "team": ({"team": "t"}, "- x: team t"),
-    "try": ({"steps": [{"kind": "set", "name": "y", "values": {"a": 1}}],
-             "catch": [{"error": ["A", "B"], "steps": []}],
-             "finally": [{"kind": "set", "name": "z", "values": {"b": 1}}]},
-            "- x: try\n    - y: set a\n    on A, B\n    finally\n      - z: set b"),
+    "try": (
+        {
+            "steps": [{"kind": "set", "name": "y", "values": {"a": 1}}],
+            "catch": [{"error": ["A", "B"], "steps": []}],
+            "finally": [{"kind": "set", "name": "z", "values": {"b": 1}}],
+        },
+        "- x: try\n    - y: set a\n    on A, B\n    finally\n      - z: set b",
+    ),
     "return": ({"value": {"a": 1}}, '- x: return {"a": 1}'),
     "fail": ({"error": "Bad", "message": "m"}, "- x: fail with Bad"),
-}  # fmt: skip
+}
 CONDITIONS: dict[str, JsonValue] = {
-    "a.status equals \"FAIL\"": {"task": "a", "output_field": "status", "value": "FAIL"},
+    'a.status equals "FAIL"': {"task": "a", "output_field": "status", "value": "FAIL"},
     "context.x.y exists": {"context_field": "x.y", "operator": "exists"},
     "a is success": {"task": "a", "status": "success"},
     "all_success and (not a is failure or {{ b }})": {
-        "and": [{"outcome": "all_success"},
-                {"or": [{"not": {"task": "a", "status": "failure"}}, {"expression": "{{ b }}"}]}],
+        "and": [
+            {"outcome": "all_success"},
+            {"or": [{"not": {"task": "a", "status": "failure"}}, {"expression": "{{ b }}"}]},
+        ]
     },
-}  # fmt: skip
+}
 
 PERSONA = Persona(provider="scripted", model="demo", prompts={"user": "x"})
 
@@ -82,8 +104,15 @@ def test_the_plan_of_an_orchestrating_agent_stands_below_it() -> None:
     inner = step({"kind": "skill", "name": "read", "skill": "Discovery.collect"})
     persona = PERSONA.model_copy(update={"execution_plan": (inner,)})
     made = plan().model_copy(update={"personas": {"p": persona}})
-    task = step({"kind": "agent", "name": "x", "agent_type": "generic_orchestrating",
-                 "persona_key": "p", "when": {"expression": "{{ a }}"}})  # fmt: skip
+    task = step(
+        {
+            "kind": "agent",
+            "name": "x",
+            "agent_type": "generic_orchestrating",
+            "persona_key": "p",
+            "when": {"expression": "{{ a }}"},
+        }
+    )
     assert list(step_lines([task], made, 1)) == [
         "  - x: agent p, by its plan  when {{ a }}",
         "    - read: skill Discovery.collect",
@@ -102,8 +131,15 @@ def test_routes_stand_in_their_order_with_limits_and_the_end() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "told"),
-    [(0, "0 s"), (0.42, "0.4 s"), (9.96, "10 s"), (59.6, "1 min"), (90, "1 min 30 s"),
-     (3600, "1 h"), (90061, "1 d 1 h")],
-)  # fmt: skip
+    [
+        (0, "0 s"),
+        (0.42, "0.4 s"),
+        (9.96, "10 s"),
+        (59.6, "1 min"),
+        (90, "1 min 30 s"),
+        (3600, "1 h"),
+        (90061, "1 d 1 h"),
+    ],
+)
 def test_durations_are_told_in_two_parts_at_most(seconds: float, told: str) -> None:
     assert duration(seconds) == told

@@ -9,8 +9,16 @@ TEXT = "orchestration:\n\tentry_team: drft\n" + "x" * 150 + "here" + "y" * 150 +
 
 
 def problem(line: int, column: int, **more: str) -> Problem:
-    return Problem("E201", "t.yml", line, column, more.get("path", ""), "unknown team 'drft'",
-                   more.get("allowed", ""), more.get("fix", ""))  # fmt: skip
+    return Problem(
+        "E201",
+        "t.yml",
+        line,
+        column,
+        more.get("path", ""),
+        "unknown team 'drft'",
+        more.get("allowed", ""),
+        more.get("fix", ""),
+    )
 
 
 def shown(one: Problem) -> list[str]:
@@ -19,8 +27,11 @@ def shown(one: Problem) -> list[str]:
 
 
 def test_the_line_stands_below_with_a_caret_under_the_place() -> None:
-    told = shown(problem(2, 14, path="orchestration.entry_team", allowed="draft",
-                         fix="did you mean 'draft'?"))  # fmt: skip
+    told = shown(
+        problem(
+            2, 14, path="orchestration.entry_team", allowed="draft", fix="did you mean 'draft'?"
+        )
+    )
     assert told == [
         "t.yml:2:14: unknown team 'drft' [E201]",
         "     2 |  entry_team: drft",

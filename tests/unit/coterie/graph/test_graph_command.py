@@ -64,14 +64,20 @@ def test_a_model_for_everyone_that_is_unknown_is_not_blamed_on_the_file(
     assert told in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("arguments", "told"), [
-    (["report", "--format", "mermaid", "-o", "a.svg"], "--format mermaid does not fit"),
-    (["report", "-o", "a.png"], "a graph is drawn as .mermaid, .mmd, .svg"),
-    (["report", "-o", "no/such/folder/a.svg"], "cannot be written: No such file or directory"),
-    (["reprot"], "reprot is neither a file nor a team (did you mean 'report'?); as a run: nothing "
-     "was run in"),
-    (["a.json"], "a.json cannot be read: No such file or directory"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["report", "--format", "mermaid", "-o", "a.svg"], "--format mermaid does not fit"),
+        (["report", "-o", "a.png"], "a graph is drawn as .mermaid, .mmd, .svg"),
+        (["report", "-o", "no/such/folder/a.svg"], "cannot be written: No such file or directory"),
+        (
+            ["reprot"],
+            "reprot is neither a file nor a team (did you mean 'report'?); as a run: nothing "
+            "was run in",
+        ),
+        (["a.json"], "a.json cannot be read: No such file or directory"),
+    ],
+)
 def test_a_mistake_is_one_sentence(
     project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
 ) -> None:

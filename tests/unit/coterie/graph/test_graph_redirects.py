@@ -42,9 +42,13 @@ def trail(*told: dict[str, object]) -> list[TrailEntry]:
 
 def led(team: str, to: str | None, cause: RouteCause = SENT) -> dict[str, object]:
     return {
-        "kind": "route", "team": team, "status": "success", "next_team": to, "cause": cause,
+        "kind": "route",
+        "team": team,
+        "status": "success",
+        "next_team": to,
+        "cause": cause,
         "because": route_because(cause),
-    }  # fmt: skip
+    }
 
 
 def enters(team: str) -> dict[str, object]:
@@ -101,8 +105,13 @@ def test_the_way_to_a_team_that_was_not_begun_was_not_taken() -> None:
 
 
 def test_who_is_led_away_twice_went_one_way() -> None:
-    told = trail(enters("a"), led("a", "b", RULE), away_from("b"),
-                 away_from("c", SentOn("redirected", "a", "ben")), enters("a"))  # fmt: skip
+    told = trail(
+        enters("a"),
+        led("a", "b", RULE),
+        away_from("b"),
+        away_from("c", SentOn("redirected", "a", "ben")),
+        enters("a"),
+    )
     assert walk_of("r", "", told).taken == {("a", "redirect", "a"): (1,)}
 
 
@@ -116,6 +125,7 @@ def test_a_run_that_was_led_away_before_its_first_team_did_not_enter_there() -> 
 
 
 def test_the_default_and_the_end_are_still_taken() -> None:
-    told = trail(enters("a"), led("a", "b", RULE), enters("b"),
-                 led("b", None, DefaultTaken("default", "b")))  # fmt: skip
+    told = trail(
+        enters("a"), led("a", "b", RULE), enters("b"), led("b", None, DefaultTaken("default", "b"))
+    )
     assert walk_of("r", "", told).taken == {("a", 1): (1,), ("b", None): (2,)}

@@ -62,9 +62,15 @@ def test_it_stands_in_the_text_and_in_the_drawing() -> None:
 
 def test_a_run_that_went_this_way_shows_it() -> None:
     entry = TrailEntry(
-        number=1, at="2026-01-01T00:00:00+00:00", kind="route", team="review", visit=1,
-        status="failure", cause=NotDecided("timed_out", "review/sign#1"), next_team="late",
-    )  # fmt: skip
+        number=1,
+        at="2026-01-01T00:00:00+00:00",
+        kind="route",
+        team="review",
+        visit=1,
+        status="failure",
+        cause=NotDecided("timed_out", "review/sign#1"),
+        next_team="late",
+    )
     walk = walk_of("run", "", [entry])
     taken = {route.targets: walk.orders(route) for route in drawn().routes}
     assert taken == {("late",): (1,), ("other",): (), (): ()}

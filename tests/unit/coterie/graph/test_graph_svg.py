@@ -126,8 +126,10 @@ def test_defaults_are_dashed_and_ends_are_told_apart() -> None:
 def test_approvals_and_team_types_are_marked() -> None:
     drawn = drawing(plan_of(EVERY_KIND))
     teams = {title_of(group): group for group in drawn.groups("team")}
-    asks = {name: sum(rect.get("class") == "asks" for rect in group.iter(f"{SVG}rect"))
-            for name, group in teams.items()}  # fmt: skip
+    asks = {
+        name: sum(rect.get("class") == "asks" for rect in group.iter(f"{SVG}rect"))
+        for name, group in teams.items()
+    }
     assert {name: count for name, count in asks.items() if count} == {
         "team begin": 2,
         "team gamma": 1,

@@ -24,12 +24,17 @@ def trail(*told: tuple[TrailKind, str, int, str | None, str, str]) -> list[Trail
     """Events: kind, team, visit, step, status, and the rule by which the run left."""
     return [
         TrailEntry(
-            number=number, at="2026-01-01T00:00:00+00:00", kind=kind, team=team, visit=visit,
-            step=step, status=status or None,
+            number=number,
+            at="2026-01-01T00:00:00+00:00",
+            kind=kind,
+            team=team,
+            visit=visit,
+            step=step,
+            status=status or None,
             cause=RuleMatched("rule", int(rule)) if rule else None,
         )
         for number, (kind, team, visit, step, status, rule) in enumerate(told, 1)
-    ]  # fmt: skip
+    ]
 
 
 ONCE_AROUND = trail(
@@ -50,10 +55,20 @@ ONCE_AROUND = trail(
 def status(**fields: object) -> RunStatus:
     """A run that goes on."""
     given: dict[str, object] = {
-        "plan": "example", "digest": "d", "state": "running", "team": "draft", "visit": 1,
-        "teams_run": 3, "max_total_teams": 9, "visits": {}, "model_calls": 0, "skill_calls": 0,
-        "usage": TokenUsage(), "events": 11, **fields,
-    }  # fmt: skip
+        "plan": "example",
+        "digest": "d",
+        "state": "running",
+        "team": "draft",
+        "visit": 1,
+        "teams_run": 3,
+        "max_total_teams": 9,
+        "visits": {},
+        "model_calls": 0,
+        "skill_calls": 0,
+        "usage": TokenUsage(),
+        "events": 11,
+        **fields,
+    }
     return RunStatus.model_validate(given)
 
 
@@ -69,8 +84,9 @@ def test_visits_routes_and_marks_are_counted_in_order() -> None:
     assert walk.standing == {"draft": "now"}
 
 
-@pytest.mark.parametrize(("status_field", "visit", "rule"), [("OK", 1, 1), ("no", 1, 2),
-                                                              ("no", 2, None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status_field", "visit", "rule"), [("OK", 1, 1), ("no", 1, 2), ("no", 2, None)]
+)
 def test_route_in_the_picture_is_the_rule_that_routing_chose(
     status_field: str, visit: int, rule: int | None
 ) -> None:
@@ -121,8 +137,7 @@ def test_a_run_without_a_route_failed_at_its_team(kind: str) -> None:
 
 def test_a_limit_fails_the_run_but_is_no_route() -> None:
     begun = trail(
-        ("team", "review", 1, None, "", ""),
-        ("route", "draft", 0, None, "LimitExceeded", ""),
+        ("team", "review", 1, None, "", ""), ("route", "draft", 0, None, "LimitExceeded", "")
     )
     shown = drawn(walk_of("r", "failed", begun, over=True))
     assert "failed here" in words_in(_team(shown, "draft"))
@@ -145,8 +160,10 @@ def test_taken_ways_are_strong_and_numbered_and_the_others_fade() -> None:
 
 @pytest.mark.parametrize("times", [1, 4, 30])
 def test_what_a_run_says_covers_no_text(times: int) -> None:
-    around = [entry.model_copy(update={"number": number})
-              for number, entry in enumerate(ONCE_AROUND * times, 1)]  # fmt: skip
+    around = [
+        entry.model_copy(update={"number": number})
+        for number, entry in enumerate(ONCE_AROUND * times, 1)
+    ]
     hold_apart(drawn(walk_of("run-1", "goes on", around, status())))
     walked = svg_of(picture(PLAN), walk_of("run-1", "goes on", around, status()))
     hold_apart(Drawing(walked, wide_font=True))

@@ -25,40 +25,47 @@ orchestration:
     return condition_words(routing.rules[0].condition)
 
 
-@pytest.mark.parametrize(("condition", "said"), [
-    ("{ task: task, status: success }", "task succeeded"),
-    ("{ task: task, status: failure }", "task failed"),
-    ("{ task: task, status: skipped }", "task was skipped"),
-    ("all_success", "all tasks succeeded"),
-    ("any_success", "a task succeeded"),
-    ("any_failure", "a task failed"),
-    ("all_failure", "all tasks failed"),
-    ("{ task: task, output_field: a, operator: equals, value: x }", 'task.a = "x"'),
-    ("{ context_field: a.b, operator: ne, value: 1 }", "context.a.b \u2260 1"),
-    ("{ context_field: n, operator: gt, value: 1 }", "context.n > 1"),
-    ("{ context_field: n, operator: lt, value: 1 }", "context.n < 1"),
-    ("{ context_field: n, operator: ge, value: 1 }", "context.n \u2265 1"),
-    ("{ context_field: n, operator: le, value: 1 }", "context.n \u2264 1"),
-    ("{ context_field: n, operator: exists }", "context.n exists"),
-    ("{ context_field: n, operator: exists, value: false }", "context.n does not exist"),
-    ("{ context_field: n, operator: is_empty, value: false }", "context.n is not empty"),
-    ("{ context_field: n, operator: is_null }", "context.n is null"),
-    ("{ context_field: n, operator: in, value: [a, b] }", 'context.n is one of ["a", "b"]'),
-    ("{ context_field: n, operator: min_length, value: 2 }", "context.n has length \u2265 2"),
-    ("{ not: { task: task, status: success } }", "not task succeeded"),
-    ("{ or: [any_failure, { context_field: n, operator: eq, value: 1 }] }",
-     "a task failed or context.n = 1"),
-    ("{ not: { or: [any_failure, any_success] } }", "not (a task failed or a task succeeded)"),
-    ('"{{ context.n > 3 }}"', "context.n > 3"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("{ task: task, status: success }", "task succeeded"),
+        ("{ task: task, status: failure }", "task failed"),
+        ("{ task: task, status: skipped }", "task was skipped"),
+        ("all_success", "all tasks succeeded"),
+        ("any_success", "a task succeeded"),
+        ("any_failure", "a task failed"),
+        ("all_failure", "all tasks failed"),
+        ("{ task: task, output_field: a, operator: equals, value: x }", 'task.a = "x"'),
+        ("{ context_field: a.b, operator: ne, value: 1 }", "context.a.b \u2260 1"),
+        ("{ context_field: n, operator: gt, value: 1 }", "context.n > 1"),
+        ("{ context_field: n, operator: lt, value: 1 }", "context.n < 1"),
+        ("{ context_field: n, operator: ge, value: 1 }", "context.n \u2265 1"),
+        ("{ context_field: n, operator: le, value: 1 }", "context.n \u2264 1"),
+        ("{ context_field: n, operator: exists }", "context.n exists"),
+        ("{ context_field: n, operator: exists, value: false }", "context.n does not exist"),
+        ("{ context_field: n, operator: is_empty, value: false }", "context.n is not empty"),
+        ("{ context_field: n, operator: is_null }", "context.n is null"),
+        ("{ context_field: n, operator: in, value: [a, b] }", 'context.n is one of ["a", "b"]'),
+        ("{ context_field: n, operator: min_length, value: 2 }", "context.n has length \u2265 2"),
+        ("{ not: { task: task, status: success } }", "not task succeeded"),
+        (
+            "{ or: [any_failure, { context_field: n, operator: eq, value: 1 }] }",
+            "a task failed or context.n = 1",
+        ),
+        ("{ not: { or: [any_failure, any_success] } }", "not (a task failed or a task succeeded)"),
+        ('"{{ context.n > 3 }}"', "context.n > 3"),
+    ],
+)
 def test_a_condition_is_said_as_a_person_would(condition: str, said: str) -> None:
     assert words(condition) == (said,)
 
 
 def test_each_part_that_has_to_hold_stands_alone() -> None:
     assert words('[all_success, { and: [any_success, "{{ run.visit < 3 }}"] }]') == (
-        "all tasks succeeded", "a task succeeded", "run.visit < 3"
-    )  # fmt: skip
+        "all tasks succeeded",
+        "a task succeeded",
+        "run.visit < 3",
+    )
 
 
 def test_a_template_of_several_expressions_stays_as_it_is() -> None:
@@ -72,9 +79,16 @@ def test_no_condition_is_always() -> None:
 
 @pytest.mark.parametrize("operator", get_args(Operator))
 def test_every_operator_has_words_of_its_own(operator: str) -> None:
-    value = {"in_range": "[1, 2]", "is_type": "string", "exists": "true", "is_empty": "true",
-             "is_null": "true", "in": "[1]", "contains_any": "[1]",
-             "contains_all": "[1]"}.get(operator, "1")  # fmt: skip
+    value = {
+        "in_range": "[1, 2]",
+        "is_type": "string",
+        "exists": "true",
+        "is_empty": "true",
+        "is_null": "true",
+        "in": "[1]",
+        "contains_any": "[1]",
+        "contains_all": "[1]",
+    }.get(operator, "1")
     if operator in ("matches", "starts_with", "ends_with"):
         value = "abc"
     [said] = words(f"{{ context_field: n, operator: {operator}, value: {value} }}")
@@ -96,9 +110,8 @@ orchestration:
       tasks: [{{ name: task, type: set, values: {{ a: 1 }} }}]
 """)
     )
-    assert made.limits[-2:] == (
-        "5,000 tokens, then two", "persona.writer: 1 tool call, then stop",
-    )  # fmt: skip
+    assert made.limits[-2:] == ("5,000 tokens, then two", "persona.writer: 1 tool call, then stop")
     assert [box.limits for box in made.boxes] == [
-        ("2.00 USD, then ask", "3 model calls, then stop", "90 s of work, then stop"), (),
-    ]  # fmt: skip
+        ("2.00 USD, then ask", "3 model calls, then stop", "90 s of work, then stop"),
+        (),
+    ]

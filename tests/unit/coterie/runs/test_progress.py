@@ -47,19 +47,33 @@ def left(**fields: object) -> dict[str, object]:
 
 
 EVENTS = trail(
-    {"kind": "team"}, step("draft/look", tokens=20), step("draft/write", tokens=400),
-    step("draft", seconds=3, tokens=420), step("check", status="failure", tokens=None,
-         because="ProviderFailed: " + f"{REASON} " * 8),
-    left(status="failure"), {"kind": "team", "visit": 2}, step("draft", visit=2, tokens=7),
-)  # fmt: skip
+    {"kind": "team"},
+    step("draft/look", tokens=20),
+    step("draft/write", tokens=400),
+    step("draft", seconds=3, tokens=420),
+    step("check", status="failure", tokens=None, because="ProviderFailed: " + f"{REASON} " * 8),
+    left(status="failure"),
+    {"kind": "team", "visit": 2},
+    step("draft", visit=2, tokens=7),
+)
 
 
 def status(**fields: object) -> RunStatus:
     given: dict[str, object] = {
-        "plan": "notes", "digest": "d", "state": "running", "team": "write", "visit": 2,
-        "teams_run": 2, "max_total_teams": 9, "visits": {}, "model_calls": 3, "skill_calls": 0,
-        "usage": TokenUsage(input_tokens=400, output_tokens=27), "events": 8, **fields,
-    }  # fmt: skip
+        "plan": "notes",
+        "digest": "d",
+        "state": "running",
+        "team": "write",
+        "visit": 2,
+        "teams_run": 2,
+        "max_total_teams": 9,
+        "visits": {},
+        "model_calls": 3,
+        "skill_calls": 0,
+        "usage": TokenUsage(input_tokens=400, output_tokens=27),
+        "events": 8,
+        **fields,
+    }
     return RunStatus.model_validate(given)
 
 
@@ -134,10 +148,19 @@ def view_of(width: int) -> LiveView:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_live_view_shows_activity_retries_and_requests_within_the_width(width: int) -> None:
     view = view_of(width)
-    request = Pending(id="write/ok#1", prompt="Publish the notes? " * 9, since=AT,
-                      show={"notes": "It is faster than it was before. " * 9})  # fmt: skip
-    retry = PendingRetry("0004.write.check", 2, 3, "ProviderFailed: rate limited",
-                  datetime.now(UTC) + timedelta(hours=1))  # fmt: skip
+    request = Pending(
+        id="write/ok#1",
+        prompt="Publish the notes? " * 9,
+        since=AT,
+        show={"notes": "It is faster than it was before. " * 9},
+    )
+    retry = PendingRetry(
+        "0004.write.check",
+        2,
+        3,
+        "ProviderFailed: rate limited",
+        datetime.now(UTC) + timedelta(hours=1),
+    )
     doing = [Activity(step="write/check", since=AT), Activity(step="write/check/inside", since=AT)]
     view.progress(status(doing=doing), EVENTS, [request], retries=[retry])
     view.close()
@@ -153,15 +176,28 @@ def test_the_live_view_shows_activity_retries_and_requests_within_the_width(widt
 
 def test_an_approval_shows_the_diff_of_what_it_would_change(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("one\ntwo\nthree\n")
-    show: JsonValue = {"changes": [
-        {"file_path": "a.py", "type": "modify", "content": "one\n2\nthree\n"},
-        {"file_path": "b.py", "type": "modify", "diff": "@@ -1 +1 @@\n-x\n+y\n"},
-    ], "why": "two is a number"}  # fmt: skip
+    show: JsonValue = {
+        "changes": [
+            {"file_path": "a.py", "type": "modify", "content": "one\n2\nthree\n"},
+            {"file_path": "b.py", "type": "modify", "diff": "@@ -1 +1 @@\n-x\n+y\n"},
+        ],
+        "why": "two is a number",
+    }
     changes, rest = split_changes(show)
     assert rest == {"why": "two is a number"}
     told = list(diff_lines(changes, tmp_path))
-    assert told == ["modify a.py", "@@ -1,3 +1,3 @@", " one", "-two", "+2", " three",
-                    "modify b.py", "@@ -1 +1 @@", "-x", "+y"]  # fmt: skip
+    assert told == [
+        "modify a.py",
+        "@@ -1,3 +1,3 @@",
+        " one",
+        "-two",
+        "+2",
+        " three",
+        "modify b.py",
+        "@@ -1 +1 @@",
+        "-x",
+        "+y",
+    ]
     request = Pending.model_validate({"id": "a/b#1", "prompt": "Ok?", "since": AT, "show": show})
     lines = {line.text: line.style for line in panel_lines("r", request, 76, tmp_path)}
     assert (lines["-two"], lines["+2"]) == ("red", "green")
@@ -172,10 +208,13 @@ def test_plain_lines_show_the_diff_of_what_an_approval_would_change(
 ) -> None:
     (tmp_path / "a.py").write_text("one\ntwo\n")
     long = "".join(f"{number}\n" for number in range(300))
-    show: JsonValue = {"why": "two is a number", "changes": [
-        {"file_path": "a.py", "type": "modify", "content": "one\n2\n"},
-        {"file_path": "b.py", "type": "create", "content": long},
-    ]}  # fmt: skip
+    show: JsonValue = {
+        "why": "two is a number",
+        "changes": [
+            {"file_path": "a.py", "type": "modify", "content": "one\n2\n"},
+            {"file_path": "b.py", "type": "create", "content": long},
+        ],
+    }
     request = Pending.model_validate({"id": "a/b#1", "prompt": "Ok?", "since": AT, "show": show})
     PlainView(workspace=tmp_path).show(request)
     told = capsys.readouterr().err.splitlines()
@@ -242,11 +281,20 @@ def test_a_summary_is_compact_and_dumps_nothing(width: int) -> None:
     files: list[JsonValue] = ["f" * 900] * 50
     big: JsonValue = {"files": files, "note": "n" * 900}
     result = TeamResult(
-        end="completed", because="rule 1: all_success", plan="p", digest="d",
-        context={"secret_of_context": "x" * 5000}, visits={"write": 2}, teams_run=2,
+        end="completed",
+        because="rule 1: all_success",
+        plan="p",
+        digest="d",
+        context={"secret_of_context": "x" * 5000},
+        visits={"write": 2},
+        teams_run=2,
         output={"big": big, "text": "line\n" * 40},
-        model_calls=1, skill_calls=0, usage=TokenUsage(), trail_length=3, trail_digest="abc",
-    )  # fmt: skip
+        model_calls=1,
+        skill_calls=0,
+        usage=TokenUsage(),
+        trail_length=3,
+        trail_digest="abc",
+    )
     text = summary_text("r1", RunEnd(True, result, ""), followed(), width)
     assert all(cell_len(line) <= width for line in text.splitlines())
     assert len(text.splitlines()) < 40

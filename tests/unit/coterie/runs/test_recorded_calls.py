@@ -44,9 +44,10 @@ def test_a_call_belongs_to_the_visit_that_had_begun() -> None:
     at = [call.scheduled.isoformat() for call in calls]
     trail = [
         TrailEntry(number=1, at=at[0], kind="team", team=team, visit=1, because=""),
-        TrailEntry(number=2, at="2999-01-01T00:00:00+00:00", kind="team", team=team, visit=2,
-                   because=""),
-    ]  # fmt: skip
+        TrailEntry(
+            number=2, at="2999-01-01T00:00:00+00:00", kind="team", team=team, visit=2, because=""
+        ),
+    ]
     in_visits(calls[:1], trail)
     assert calls[0].visit == 1
     in_visits(calls[:1], [trail[0].model_copy(update={"visit": 7})])

@@ -16,10 +16,19 @@ from dsl.values import Json
 from workflows.core.views import TeamResult
 
 RESULT: Json = {
-    "end": "completed", "because": "no route", "plan": "p", "digest": "d", "context": {},
-    "visits": {"t": 1}, "teams_run": 1, "model_calls": 0, "skill_calls": 0, "usage": {},
-    "trail_length": 3, "trail_digest": "t",
-}  # fmt: skip
+    "end": "completed",
+    "because": "no route",
+    "plan": "p",
+    "digest": "d",
+    "context": {},
+    "visits": {"t": 1},
+    "teams_run": 1,
+    "model_calls": 0,
+    "skill_calls": 0,
+    "usage": {},
+    "trail_length": 3,
+    "trail_digest": "t",
+}
 
 
 def payloads(*values: JsonValue) -> Payloads:

@@ -39,9 +39,7 @@ async def refused(*histories: WorkflowHistory, run: str) -> str:
 
 
 @pytest.mark.parametrize("events", [None, 10], ids=["completed", "goes on"])
-async def test_a_run_that_has_not_failed_does_not_go_on_where_it_failed(
-    events: int | None,
-) -> None:
+async def test_a_run_that_has_not_failed_does_not_go_on_where_it_failed(events: int | None) -> None:
     told = await refused(history("steered", events=events), run="steered")
     assert told == (
         "the run 'steered' has not ended as failed; another run may begin at one of its visits: "
@@ -138,8 +136,9 @@ async def test_a_run_whose_worker_does_not_tell_its_state_is_compared_by_its_cal
     known.failure = failure
     done = await compared(known)
     assert [(one.run, one.same, one.told) for one in done] == [
-        ("fan_out", True, None), ("steered", True, None),
-    ]  # fmt: skip
+        ("fan_out", True, None),
+        ("steered", True, None),
+    ]
     assert known.queries == ["fan_out", "steered"], "the next one may answer"
 
 

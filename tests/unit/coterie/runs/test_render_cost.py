@@ -6,13 +6,24 @@ from coterie.rendering.cost_tables import cost_text, money_text
 from workflows.core.views import BudgetUse, CostReport, CostRow
 
 PRICED = CostRow(
-    name="a/write", calls=3, input_tokens=12000, output_tokens=900, cached_tokens=4000,
-    cost=0.0315, seconds=12.4,
-)  # fmt: skip
+    name="a/write",
+    calls=3,
+    input_tokens=12000,
+    output_tokens=900,
+    cached_tokens=4000,
+    cost=0.0315,
+    seconds=12.4,
+)
 REPORT = CostReport(
     total=CostRow(
-        name="total", calls=7, input_tokens=12500, output_tokens=950, cost=0.0315, unpriced=1,
-        untold=1, seconds=75.0,
+        name="total",
+        calls=7,
+        input_tokens=12500,
+        output_tokens=950,
+        cost=0.0315,
+        unpriced=1,
+        untold=1,
+        seconds=75.0,
     ),
     tasks=(
         PRICED,
@@ -23,10 +34,16 @@ REPORT = CostReport(
     left_out={"tasks": 12},
     budgets=(
         BudgetUse(id="run.tokens", used=13450, limit=20000, on_exceeded="stop"),
-        BudgetUse(id="team.a.money", used=0.0315, limit=1, on_exceeded="ask", state="not_held",
-                  extended=0.5),
+        BudgetUse(
+            id="team.a.money",
+            used=0.0315,
+            limit=1,
+            on_exceeded="ask",
+            state="not_held",
+            extended=0.5,
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def test_a_report_is_a_table_and_its_budgets() -> None:

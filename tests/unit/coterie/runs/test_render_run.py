@@ -25,13 +25,30 @@ def entry(kind: str, **fields: object) -> TrailEntry:
 
 def result(**changes: object) -> TeamResult:
     made = TeamResult(
-        end="completed", because="rule 1: all_success", plan="p", digest="d", context={},
-        output={"judge": {"verdict": "good"}}, visits={"review": 2}, teams_run=2, model_calls=1,
-        skill_calls=0, usage=TokenUsage(input_tokens=1000, output_tokens=24),
-        decisions=(Decision(id="review/sign#1", verdict="rejected", by="ann", comment="Again.",
-                            at=AT, how="update"),),
-        trail_length=3, trail_digest="abc",
-    )  # fmt: skip
+        end="completed",
+        because="rule 1: all_success",
+        plan="p",
+        digest="d",
+        context={},
+        output={"judge": {"verdict": "good"}},
+        visits={"review": 2},
+        teams_run=2,
+        model_calls=1,
+        skill_calls=0,
+        usage=TokenUsage(input_tokens=1000, output_tokens=24),
+        decisions=(
+            Decision(
+                id="review/sign#1",
+                verdict="rejected",
+                by="ann",
+                comment="Again.",
+                at=AT,
+                how="update",
+            ),
+        ),
+        trail_length=3,
+        trail_digest="abc",
+    )
     return made.model_copy(update=changes)
 
 
@@ -42,8 +59,15 @@ def test_a_step_is_told_with_its_time_and_tokens() -> None:
 
 
 def test_a_route_says_because_what_it_changed_and_whether_the_team_failed() -> None:
-    line = trail_line(entry("route", next_team="coder", updated=("a", "b"), status="failure",
-                            because="rule 2: judge.verdict is 'bad'"))  # fmt: skip
+    line = trail_line(
+        entry(
+            "route",
+            next_team="coder",
+            updated=("a", "b"),
+            status="failure",
+            because="rule 2: judge.verdict is 'bad'",
+        )
+    )
     told = "review#2 (failure) -> coder, sets a, b, because rule 2: judge.verdict is 'bad'"
     assert line.endswith(told)
     assert "the end" in trail_line(entry("route", next_team=None, status="success"))
@@ -83,9 +107,15 @@ def test_a_short_line_is_cut_where_it_is_long_and_a_reason_never() -> None:
 
 
 def test_a_request_is_shown_with_what_to_look_at_and_how_to_answer() -> None:
-    request = Pending(id="review/sign#1", prompt="Publish?", since=AT, approvers=("ann", "bob"),
-                      show={"text": "two\nlines", "score": 3}, deadline=AT,
-                      on_timeout="reject")  # fmt: skip
+    request = Pending(
+        id="review/sign#1",
+        prompt="Publish?",
+        since=AT,
+        approvers=("ann", "bob"),
+        show={"text": "two\nlines", "score": 3},
+        deadline=AT,
+        on_timeout="reject",
+    )
     text = pending_text([PendingOfRun("r1", request)])
     assert "r1  review/sign#1\n  > Publish?\n    text:" in text
     assert "    text:\n      two\n      lines\n    score: 3" in text
@@ -96,16 +126,35 @@ def test_a_request_is_shown_with_what_to_look_at_and_how_to_answer() -> None:
 
 def test_one_request_is_told_whole_with_its_terms_and_what_happened_so_far() -> None:
     request = Pending(
-        id="review/sign#1", prompt="Publish?", since=AT, approvers=("ann", "bob"), quorum=2,
-        show="y" * 5000, digest="0123456789ab", deadline=AT, on_timeout="late", reminders=2,
-        escalations=1, stood_still=90, editable=True, payload_schema={"type": "string"},
-        changes=("3 -> 4 (ann)",), approved_by=("ann",),
-    )  # fmt: skip
+        id="review/sign#1",
+        prompt="Publish?",
+        since=AT,
+        approvers=("ann", "bob"),
+        quorum=2,
+        show="y" * 5000,
+        digest="0123456789ab",
+        deadline=AT,
+        on_timeout="late",
+        reminders=2,
+        escalations=1,
+        stood_still=90,
+        editable=True,
+        payload_schema={"type": "string"},
+        changes=("3 -> 4 (ann)",),
+        approved_by=("ann",),
+    )
     text = request_text("r1", RequestView(pending=request))
-    for told in ("y" * 5000, "may decide   ann, bob; 2 have to approve", "approved by  ann",
-                 "changed      3 -> 4 (ann)", "then: late", "digest       0123456789ab",
-                 "meanwhile    2 reminders, 1 escalation, the run was paused for 1 min 30 s",
-                 "its JSON Schema:\n    type: string", "--digest 0123456789ab"):  # fmt: skip
+    for told in (
+        "y" * 5000,
+        "may decide   ann, bob; 2 have to approve",
+        "approved by  ann",
+        "changed      3 -> 4 (ann)",
+        "then: late",
+        "digest       0123456789ab",
+        "meanwhile    2 reminders, 1 escalation, the run was paused for 1 min 30 s",
+        "its JSON Schema:\n    type: string",
+        "--digest 0123456789ab",
+    ):
         assert told in text, text
 
 
@@ -118,16 +167,31 @@ def test_what_is_too_long_to_show_is_counted() -> None:
 
 def test_a_status_says_where_it_is_and_what_it_used() -> None:
     status = RunStatus(
-        plan="p", digest="d", state="waiting", team="review", visit=2,
-        doing=(Activity(step="review/sign", since=AT),), waiting_for=("review/sign#1",),
-        teams_run=3, max_total_teams=30, visits={"writing": 1, "review": 2}, model_calls=2,
-        skill_calls=1, usage=TokenUsage(), last_because="rule 1", events=9,
-    )  # fmt: skip
+        plan="p",
+        digest="d",
+        state="waiting",
+        team="review",
+        visit=2,
+        doing=(Activity(step="review/sign", since=AT),),
+        waiting_for=("review/sign#1",),
+        teams_run=3,
+        max_total_teams=30,
+        visits={"writing": 1, "review": 2},
+        model_calls=2,
+        skill_calls=1,
+        usage=TokenUsage(),
+        last_because="rule 1",
+        events=9,
+    )
     text = status_text("r1", status)
     assert text.startswith("r1: waiting\n")
-    for told in ("team     review, visit 2", "waits    for a person: review/sign#1",
-                 "visits   3 of 30: writing 1, review 2", "2 model calls, 1 skill call",
-                 "because  rule 1"):  # fmt: skip
+    for told in (
+        "team     review, visit 2",
+        "waits    for a person: review/sign#1",
+        "visits   3 of 30: writing 1, review 2",
+        "2 model calls, 1 skill call",
+        "because  rule 1",
+    ):
         assert told in text
 
 

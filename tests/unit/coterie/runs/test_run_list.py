@@ -12,17 +12,32 @@ from workflows.core.views import Activity, RunStatus
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
-def row(state: RunState = "running", *, hours: float = 1, plan: str = "notes",
-        teams: tuple[str, ...] = ()) -> RunRow:  # fmt: skip
+def row(
+    state: RunState = "running",
+    *,
+    hours: float = 1,
+    plan: str = "notes",
+    teams: tuple[str, ...] = (),
+) -> RunRow:
     return RunRow("r", plan, state, NOW - timedelta(hours=hours), teams=teams)
 
 
 def status(**fields: object) -> RunStatus:
     given: dict[str, object] = {
-        "plan": "notes", "digest": "d", "state": "running", "team": "write", "visit": 1,
-        "teams_run": 1, "max_total_teams": 9, "visits": {}, "model_calls": 0, "skill_calls": 0,
-        "usage": TokenUsage(), "events": 3, **fields,
-    }  # fmt: skip
+        "plan": "notes",
+        "digest": "d",
+        "state": "running",
+        "team": "write",
+        "visit": 1,
+        "teams_run": 1,
+        "max_total_teams": 9,
+        "visits": {},
+        "model_calls": 0,
+        "skill_calls": 0,
+        "usage": TokenUsage(),
+        "events": 3,
+        **fields,
+    }
     return RunStatus.model_validate(given)
 
 
@@ -74,10 +89,15 @@ def test_an_open_run_tells_where_it_is_and_what_it_waits_for() -> None:
 
 def test_runs_are_a_table_in_columns_and_text_of_others_stays_on_its_line() -> None:
     rows = [
-        RunRow("long-name-of-a-run", "notes", "waiting", NOW - timedelta(hours=2),
-               waits_for=("sign_off/publish#1", "b/c#1")),
+        RunRow(
+            "long-name-of-a-run",
+            "notes",
+            "waiting",
+            NOW - timedelta(hours=2),
+            waits_for=("sign_off/publish#1", "b/c#1"),
+        ),
         RunRow("r\x1b2", "a\nb", "failed", NOW - timedelta(hours=3), ended=NOW),
-    ]  # fmt: skip
+    ]
     assert run_table(rows, NOW).splitlines() == [
         "run                 team   state    began    took  at",
         "long-name-of-a-run  notes  waiting  2 h ago  2 h   sign_off/publish#1 and 1 more",

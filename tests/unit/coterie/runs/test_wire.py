@@ -14,11 +14,17 @@ from workflows.core.requests import Pending
 from workflows.core.views import RunStatus
 
 LOOP: Json = {
-    "kind": "loop", "name": "again", "max_iterations": 3,
-    "while": {"and": [{"context_field": "a", "operator": "exists"},
-                      {"not": {"task": "x", "status": "success"}}]},
+    "kind": "loop",
+    "name": "again",
+    "max_iterations": 3,
+    "while": {
+        "and": [
+            {"context_field": "a", "operator": "exists"},
+            {"not": {"task": "x", "status": "success"}},
+        ]
+    },
     "body": [{"kind": "set", "name": "s", "values": {"a": 0, "b": None, "c": [], "d": {}}}],
-}  # fmt: skip
+}
 
 
 def sent(value: object) -> Payload:
@@ -68,8 +74,19 @@ def test_lists_of_messages_and_plain_values_travel_too() -> None:
 
 def test_a_status_without_anything_to_say_is_still_one() -> None:
     status = RunStatus.model_validate(
-        {"plan": "p", "digest": "d", "state": "running", "team": None, "visit": None,
-         "teams_run": 0, "max_total_teams": 30, "visits": {}, "model_calls": 0,
-         "skill_calls": 0, "usage": {}, "events": 0}
-    )  # fmt: skip
+        {
+            "plan": "p",
+            "digest": "d",
+            "state": "running",
+            "team": None,
+            "visit": None,
+            "teams_run": 0,
+            "max_total_teams": 30,
+            "visits": {},
+            "model_calls": 0,
+            "skill_calls": 0,
+            "usage": {},
+            "events": 0,
+        }
+    )
     assert data_converter.payload_converter.from_payload(sent(status), RunStatus) == status

@@ -60,6 +60,8 @@ def test_what_happened_between_two_visits_is_told_with_the_next_one_alone() -> N
     ]
     for noted in entries:
         witness.note(state, noted)
-    told = {team: [one.entry.number for one in visit.happened]
-            for (team, _), visit in witness.visits.items()}  # fmt: skip
+    told = {
+        team: [one.entry.number for one in visit.happened]
+        for (team, _), visit in witness.visits.items()
+    }
     assert told == {"left": [1], "right": []}

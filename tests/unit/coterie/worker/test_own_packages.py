@@ -28,9 +28,13 @@ def project(tmp_path: Path) -> Path:
 
 def called(words: list[str], folder: Path, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, *words], cwd=folder, env={**os.environ, **environment}, text=True,
-        capture_output=True, check=False,
-    )  # fmt: skip
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, **environment},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

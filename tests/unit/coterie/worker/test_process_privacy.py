@@ -32,8 +32,10 @@ def begun(code: str, *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-c", USER + code, *arguments],
         env={**os.environ, "API_KEY": "sk-of-the-worker"},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")

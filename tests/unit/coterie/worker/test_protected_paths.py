@@ -36,16 +36,24 @@ def test_the_document_of_a_run_and_what_it_names_are_protected(project: Path) ->
     trusted = compile_target(settings, "team.yml").trusted
     found = {str(path.relative_to(project)) for path in workspace_of(trusted, settings).protected}
     assert found == {
-        "coterie.yml", ".coterie", "config", "team.yml", "helpers/agents", "helpers/agents.py",
-        "helpers/__init__.py", "tools/page.py", "answers.yml",
-    }  # fmt: skip
+        "coterie.yml",
+        ".coterie",
+        "config",
+        "team.yml",
+        "helpers/agents",
+        "helpers/agents.py",
+        "helpers/__init__.py",
+        "tools/page.py",
+        "answers.yml",
+    }
 
 
 def test_a_root_around_the_workspace_leaves_the_workspace_changeable(project: Path) -> None:
     settings = load({"COTERIE_CONFIG": str(project)}, project)
     trusted = trusted_catalog(settings, Catalog(settings), None)
-    found = {path.relative_to(project).as_posix() for path in
-             workspace_of(trusted, settings).protected}  # fmt: skip
+    found = {
+        path.relative_to(project).as_posix() for path in workspace_of(trusted, settings).protected
+    }
     assert found >= {"system_config.yml", "teams", "personas"}
     assert "." not in found
     assert "config" not in found

@@ -39,8 +39,11 @@ def test_a_policy_is_told_with_its_line(folder: Path, capsys: pytest.CaptureFixt
     write(folder, "{requests_per_minute: 300, requests_per_minute_per_key: 60, fair_by: tenant}")
     assert main(["limits", "crowd", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    told = [(row["name"], row["value"], row["file"], row["line"])
-            for row in rows if row["scope"] == "provider anthropic"]  # fmt: skip
+    told = [
+        (row["name"], row["value"], row["file"], row["line"])
+        for row in rows
+        if row["scope"] == "provider anthropic"
+    ]
     assert told == [
         ("requests_per_minute", 300, "coterie.yml", 4),
         ("requests_per_minute_per_key", 60, "coterie.yml", 4),

@@ -24,33 +24,36 @@ def task_conditions(team: str) -> Strategy:
             {"task": names, "status": st.sampled_from(["success", "failure", "skipped"])}
         ),
         st.fixed_dictionaries(
-            {"task": names, "output_field": st.just("v"),
-             "operator": st.sampled_from(["equals", "not_equals"]),
-             "value": st.sampled_from([0, 1])}
+            {
+                "task": names,
+                "output_field": st.just("v"),
+                "operator": st.sampled_from(["equals", "not_equals"]),
+                "value": st.sampled_from([0, 1]),
+            }
         ),
         st.fixed_dictionaries(
             {"task": names, "output_field": st.just("v"), "operator": st.just("exists")}
         ),
         st.sampled_from(["all_success", "any_success", "any_failure", "all_failure"]),
-    )  # fmt: skip
+    )
     return _joined(leaf)
 
 
 def context_conditions() -> Strategy:
     """Conditions on the context, which earlier teams may have set."""
     return st.fixed_dictionaries(
-        {"context_field": st.just("x"), "operator": st.sampled_from(["equals", "not_equals"]),
-         "value": st.sampled_from([0, 1])}
-    )  # fmt: skip
+        {
+            "context_field": st.just("x"),
+            "operator": st.sampled_from(["equals", "not_equals"]),
+            "value": st.sampled_from([0, 1]),
+        }
+    )
 
 
 def _joined(leaf: Strategy) -> Strategy:
     two = st.lists(leaf, min_size=2, max_size=2)
     return st.one_of(
-        leaf,
-        two,
-        two.map(lambda parts: {"or": parts}),
-        leaf.map(lambda part: {"not": part}),
+        leaf, two, two.map(lambda parts: {"or": parts}), leaf.map(lambda part: {"not": part})
     )
 
 
@@ -64,7 +67,9 @@ def documents(draw: st.DrawFn, *, simple: bool) -> Json:
         teams[MEET] = {"type": "concentrator", "routing": draw(_routing(MEET, there, simple=False))}
     return {
         "llm_config": {
-            "default_provider": "scripted", "default_model": "demo", "personas": PERSONAS,
+            "default_provider": "scripted",
+            "default_model": "demo",
+            "personas": PERSONAS,
         },
         "orchestration": {
             "entry_team": "a",
@@ -72,7 +77,7 @@ def documents(draw: st.DrawFn, *, simple: bool) -> Json:
             "max_recursion_depth": draw(st.integers(1, 3)),
             "teams": teams,
         },
-    }  # fmt: skip
+    }
 
 
 @st.composite
@@ -95,13 +100,21 @@ def _block(name: str, there: list[str]) -> Strategy:
         [
             {"name": f"{name}4", "team": there[-2]},
             {"name": f"{name}4", "iterate_on": [1, 2], "loop_variable": "one", "body": body},
-            {"name": f"{name}4", "until": {"task": f"{name}3", "status": "success"},
-             "max_iterations": 2, "body": body},
+            {
+                "name": f"{name}4",
+                "until": {"task": f"{name}3", "status": "success"},
+                "max_iterations": 2,
+                "body": body,
+            },
             {"name": f"{name}4", "branches": {"one": body, "two": [_agent(f"{name}5")]}},
-            {"name": f"{name}4", "retry": {"retries": 1}, "steps": body,
-             "catch": [{"steps": [_agent(f"{name}5")]}]},
+            {
+                "name": f"{name}4",
+                "retry": {"retries": 1},
+                "steps": body,
+                "catch": [{"steps": [_agent(f"{name}5")]}],
+            },
         ]
-    )  # fmt: skip
+    )
 
 
 @st.composite
@@ -133,8 +146,10 @@ def compiled(document: Json) -> Compiled | None:
     """The document compiled; None where the compiler refuses it."""
     try:
         return compile_sources(
-            [SourceText("team.yml", json.dumps(document))], CAPABILITIES, name="test",
+            [SourceText("team.yml", json.dumps(document))],
+            CAPABILITIES,
+            name="test",
             schema_problem=lambda _: None,
-        )  # fmt: skip
+        )
     except InvalidDocument:
         return None

@@ -26,15 +26,31 @@ from dsl.model.outcomes import Outcome
 
 VALUES: list[JsonValue] = [None, True, False, 0, 1, 3, "", "a", "b", [], ["a"], {}]
 EXPRESSIONS = [
-    "{{ context.x }}", "{{ not context.x }}", "{{ context.x == 'a' }}", "{{ context.x != 'a' }}",
-    "{{ context.x == 1 }}", "{{ context.x == true }}", "{{ context.x > 0 }}",
-    "{{ 1 >= context.x }}", "{{ context.x in ['a', 1] }}", "{{ context.x not in ['a', 1] }}",
-    "{{ context.x is defined }}", "{{ context.x is undefined }}", "{{ context.x is none }}",
-    "{{ tasks.one.success }}", "{{ not tasks.one.success }}", "{{ tasks.one.status == 'failure' }}",
-    "{{ tasks.two.data.v == 'a' }}", "{{ tasks.one.success and tasks.two.success }}",
-    "{{ tasks.one.success or context.x == 'b' }}", "{{ context.x | default('a') == 'a' }}",
-    "{{ true }}", "{{ false }}", "{{ context.x }} is it", "{{ context.x < 'b' }}",
-]  # fmt: skip
+    "{{ context.x }}",
+    "{{ not context.x }}",
+    "{{ context.x == 'a' }}",
+    "{{ context.x != 'a' }}",
+    "{{ context.x == 1 }}",
+    "{{ context.x == true }}",
+    "{{ context.x > 0 }}",
+    "{{ 1 >= context.x }}",
+    "{{ context.x in ['a', 1] }}",
+    "{{ context.x not in ['a', 1] }}",
+    "{{ context.x is defined }}",
+    "{{ context.x is undefined }}",
+    "{{ context.x is none }}",
+    "{{ tasks.one.success }}",
+    "{{ not tasks.one.success }}",
+    "{{ tasks.one.status == 'failure' }}",
+    "{{ tasks.two.data.v == 'a' }}",
+    "{{ tasks.one.success and tasks.two.success }}",
+    "{{ tasks.one.success or context.x == 'b' }}",
+    "{{ context.x | default('a') == 'a' }}",
+    "{{ true }}",
+    "{{ false }}",
+    "{{ context.x }} is it",
+    "{{ context.x < 'b' }}",
+]
 
 
 def status(task: str, status: str) -> TaskStatus:
@@ -75,22 +91,27 @@ def conditions() -> st.SearchStrategy[Condition]:
     task = st.sampled_from(["one", "two"])
     leaf: st.SearchStrategy[Condition] = st.one_of(
         st.builds(ContextField, context_field=st.just("x"), operator=operator, value=value),
-        st.builds(TaskField, task=task, output_field=st.sampled_from(["v", ""]),
-                  operator=operator, value=value),
+        st.builds(
+            TaskField,
+            task=task,
+            output_field=st.sampled_from(["v", ""]),
+            operator=operator,
+            value=value,
+        ),
         st.builds(TaskStatus, task=task, status=st.sampled_from(sorted(BITS))),
-        st.builds(TeamOutcome, outcome=st.sampled_from(
-            ["all_success", "any_success", "any_failure", "all_failure"])),
+        st.builds(
+            TeamOutcome,
+            outcome=st.sampled_from(["all_success", "any_success", "any_failure", "all_failure"]),
+        ),
         st.builds(Expression, expression=st.sampled_from(EXPRESSIONS)),
-    )  # fmt: skip
+    )
     return st.recursive(leaf, _joined, max_leaves=6)
 
 
 def _joined(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
     parts = st.lists(inner, max_size=3).map(tuple)
     return st.one_of(
-        parts.map(lambda some: both(*some)),
-        parts.map(lambda some: either(*some)),
-        inner.map(not_),
+        parts.map(lambda some: both(*some)), parts.map(lambda some: either(*some)), inner.map(not_)
     )
 
 

@@ -30,23 +30,31 @@ def team(name: str, *rules: str, default: str | None = None, tasks: str = "[WRIT
         (team("a", default="b") + team("b", default="c") + team("c", default="b"), ["W506 5:1"]),
         # the way out is never taken
         (team("a", "success -> a", default="null"), ["W506 1:1"]),
-        (team("a", "success -> b", "failure -> a", "x -> null", default="a")
-         + team("b", default="a"), ["W504 7:11", "W506 1:1"]),
+        (
+            team("a", "success -> b", "failure -> a", "x -> null", default="a")
+            + team("b", default="a"),
+            ["W504 7:11", "W506 1:1"],
+        ),
         # only a failure or a success without a route ends it
         (team("a", "success -> a"), ["W506 1:1", "W507 3:3"]),
         (team("a", "x -> a"), ["W501 3:3", "W506 1:1"]),
         # two loops, one inside the other: told once
-        (team("a", "success -> b", default="a") + team("b", "success -> a", default="b"),
-         ["W506 1:1"]),
+        (
+            team("a", "success -> b", default="a") + team("b", "success -> a", default="b"),
+            ["W506 1:1"],
+        ),
         # near misses: an end, a default, a way to a team that ends
         (team("a", "success -> a", default="b") + team("b"), []),
         (team("a", "failure -> a", default="null"), []),
         (team("a", "x -> a", default="null"), []),
         (team("a", default="b") + team("b", "x -> a", default="c") + team("c"), []),
-        (team("a", "x -> a", default="b")
-         + team("b", default="null", tasks="[{ name: no, type: fail, message: no }]"), []),
+        (
+            team("a", "x -> a", default="b")
+            + team("b", default="null", tasks="[{ name: no, type: fail, message: no }]"),
+            [],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_loop_without_an_exit_is_told_once(document: str, expected: list[str]) -> None:
     assert found(document) == expected
 
@@ -66,19 +74,31 @@ def test_the_way_round_is_told() -> None:
     ("document", "shown"),
     [
         # in the order of the routes, not of the document
-        (team("a", default="c") + team("b", default="a") + team("c", default="b"),
-         "a -> c -> b -> a"),
+        (
+            team("a", default="c") + team("b", default="a") + team("c", default="b"),
+            "a -> c -> b -> a",
+        ),
         # by the way that passes every team, also where a shorter one leads back
-        (team("a", "x -> b", default="a") + team("b", "x -> a", default="c")
-         + team("c", default="a"), "a -> b -> c -> a"),
+        (
+            team("a", "x -> b", default="a")
+            + team("b", "x -> a", default="c")
+            + team("c", default="a"),
+            "a -> b -> c -> a",
+        ),
         # no single way passes every team
-        (team("a", "x -> b", default="c") + team("b", default="a") + team("c", default="a"),
-         "of a, b, c"),
+        (
+            team("a", "x -> b", default="c") + team("b", default="a") + team("c", default="a"),
+            "of a, b, c",
+        ),
         # a team that the loop always calls leads back through itself and is no part of it
-        (team("a", default="b") + team("b", default="a", tasks="[{ name: go, team: c }]")
-         + team("c"), "a -> b -> a"),
+        (
+            team("a", default="b")
+            + team("b", default="a", tasks="[{ name: go, team: c }]")
+            + team("c"),
+            "a -> b -> a",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_loop_is_shown_by_its_routes(document: str, shown: str) -> None:
     (told,) = messages(document)
     assert told.startswith(f"the loop {shown} has no exit")
@@ -93,13 +113,25 @@ def fan_out(b: str, c: str, meet: str = "meet: { type: concentrator }\n") -> str
     [
         (fan_out(team("b", default="meet"), team("c", default="meet")), []),
         (fan_out(team("b", default="b"), team("c", default="meet")), ["W506 4:1"]),
-        (fan_out(team("b", default="b"), team("c", default="meet"),
-                 "meet: { type: concentrator, collect: { count: 1 } }\n"), ["W506 4:1"]),
-        (fan_out(team("b", default="meet"), team("c", default="meet"),
-                 "meet: { type: concentrator, routing: { default: a } }\n"), ["W506 1:1"]),
+        (
+            fan_out(
+                team("b", default="b"),
+                team("c", default="meet"),
+                "meet: { type: concentrator, collect: { count: 1 } }\n",
+            ),
+            ["W506 4:1"],
+        ),
+        (
+            fan_out(
+                team("b", default="meet"),
+                team("c", default="meet"),
+                "meet: { type: concentrator, routing: { default: a } }\n",
+            ),
+            ["W506 1:1"],
+        ),
         (fan_out(team("b"), team("c"), ""), []),
     ],
-)  # fmt: skip
+)
 def test_a_branch_ends_where_the_branches_meet(document: str, expected: list[str]) -> None:
     assert found(document) == expected
 

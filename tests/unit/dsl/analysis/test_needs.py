@@ -41,8 +41,9 @@ def test_a_path_within_one_that_is_needed_is_not_named_as_well() -> None:
     inside = "{ name: in, type: set, values: { n: '{{ context.order.id.local }}' } }"
     beside = "{ name: by, type: set, values: { n: '{{ context.ordered }}' } }"
     assert needs(f"a:\n  tasks: [{inside}, {NOTE}, {beside}]\n") == {
-        "order.id": "a/note", "ordered": "a/by",
-    }  # fmt: skip
+        "order.id": "a/note",
+        "ordered": "a/by",
+    }
 
 
 @pytest.mark.parametrize(
@@ -113,9 +114,11 @@ orchestration:
 
 @pytest.mark.parametrize("command", ["run", "start"])
 def test_a_start_that_lacks_a_path_is_refused_with_the_way_to_give_it(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     (tmp_path / "team.yml").write_text(DOCUMENT)
     monkeypatch.chdir(tmp_path)
     assert main([command, "team.yml", "--set", "order.name=x"]) == 2

@@ -40,7 +40,7 @@ PLACE = ["W508 3:45"]
         (reads("{{ teams.a.tasks.note.data.n }}"), PLACE),
         # its absence is taken care of
         (reads("{{ context.x | default(0) }}"), []),
-        (reads('{{ context.x if context.x is defined else 0 }}'), []),
+        (reads("{{ context.x if context.x is defined else 0 }}"), []),
         (reads("{{ run.visit > 1 and context.x }}"), []),
         (reads("{{ context.x }}", when="when: { context_field: x, operator: exists }, "), []),
         (reads("{{ context.x }}", when='when: "{{ context.x is defined }}", '), []),
@@ -48,7 +48,7 @@ PLACE = ["W508 3:45"]
         (reads("{{ context.y }}"), []),
         (reads("{{ context.x }}", updates="{ y: 1 }"), []),
     ],
-)  # fmt: skip
+)
 def test_a_field_that_only_later_teams_set_is_told(document: str, expected: list[str]) -> None:
     assert found(document) == expected
 
@@ -154,43 +154,92 @@ READ_V = "{ name: r, type: set, values: { r: '{{ v }}' } }"
         (tasks("{ name: s, type: set, values: { a: '{{ b }}', b: 1 } }"), ["W509 3:42"]),
         (tasks("{ name: s, type: set, values: { b: 1, a: '{{ b }}' } }"), []),
         (tasks(READ_V.replace("v }}", "v | default(0) }}"), SET_V), []),
-        (tasks(READ_V, "{ name: w, type: wait, duration: 0, output_variable: v }"),
-         ["W509 3:42"]),
-        (tasks("{ name: r, type: set, values: { r: '{{ tasks.v.data.v }}' } }", SET_V),
-         ["W509 3:42"]),
-        (tasks("{ name: r, type: set, when: { task: v, status: success }, values: { r: 1 } }",
-               SET_V), ["W509 3:43"]),
-        (tasks("{ name: r, type: set, when: { not: { task: v, status: success } }, "
-               "values: { r: 1 } }", SET_V), []),
+        (tasks(READ_V, "{ name: w, type: wait, duration: 0, output_variable: v }"), ["W509 3:42"]),
+        (
+            tasks("{ name: r, type: set, values: { r: '{{ tasks.v.data.v }}' } }", SET_V),
+            ["W509 3:42"],
+        ),
+        (
+            tasks(
+                "{ name: r, type: set, when: { task: v, status: success }, values: { r: 1 } }",
+                SET_V,
+            ),
+            ["W509 3:43"],
+        ),
+        (
+            tasks(
+                "{ name: r, type: set, when: { not: { task: v, status: success } }, "
+                "values: { r: 1 } }",
+                SET_V,
+            ),
+            [],
+        ),
         # in a loop the round before has set it; in the first of one round nobody has
-        (tasks(f"{{ name: l, iterate_on: [1, 2], loop_variable: i, body: [{READ_V}, {SET_V}] }}"),
-         []),
-        (tasks(f"{{ name: l, iterate_on: [1], loop_variable: i, body: [{READ_V}, {SET_V}] }}"),
-         ["W509 3:95"]),
-        (tasks(f"{{ name: l, iterate_on: [1, 2], concurrency: 2, loop_variable: i, "
-               f"body: [{READ_V}, {SET_V}] }}"), ["W509 3:114"]),
+        (
+            tasks(
+                f"{{ name: l, iterate_on: [1, 2], loop_variable: i, body: [{READ_V}, {SET_V}] }}"
+            ),
+            [],
+        ),
+        (
+            tasks(f"{{ name: l, iterate_on: [1], loop_variable: i, body: [{READ_V}, {SET_V}] }}"),
+            ["W509 3:95"],
+        ),
+        (
+            tasks(
+                f"{{ name: l, iterate_on: [1, 2], concurrency: 2, loop_variable: i, "
+                f"body: [{READ_V}, {SET_V}] }}"
+            ),
+            ["W509 3:114"],
+        ),
         # what is in a loop stays in it
-        (tasks("{ name: l, iterate_on: [1], loop_variable: v, body: [WRITE] }", READ_V),
-         ["W509 4:42"]),
-        (tasks("{ name: l, iterate_on: [1, 2], concurrency: 2, loop_variable: i, "
-               f"body: [{SET_V}] }}", READ_V), ["W509 4:42"]),
+        (
+            tasks("{ name: l, iterate_on: [1], loop_variable: v, body: [WRITE] }", READ_V),
+            ["W509 4:42"],
+        ),
+        (
+            tasks(
+                "{ name: l, iterate_on: [1, 2], concurrency: 2, loop_variable: i, "
+                f"body: [{SET_V}] }}",
+                READ_V,
+            ),
+            ["W509 4:42"],
+        ),
         (tasks(f"{{ name: l, iterate_on: [1], loop_variable: i, body: [{SET_V}] }}", READ_V), []),
         # either way of a branch may have set it; ways at the same time do not see each other
-        (tasks(f"{{ name: b, branches: [{{ condition: any_success, steps: [{SET_V}] }}] }}",
-               READ_V), []),
-        (tasks(f"{{ name: p, branches: {{ one: [{SET_V}], two: [{READ_V}] }} }}"),
-         ["W509 3:120"]),
+        (
+            tasks(
+                f"{{ name: b, branches: [{{ condition: any_success, steps: [{SET_V}] }}] }}", READ_V
+            ),
+            [],
+        ),
+        (tasks(f"{{ name: p, branches: {{ one: [{SET_V}], two: [{READ_V}] }} }}"), ["W509 3:120"]),
         (tasks(f"{{ name: p, branches: {{ one: [{SET_V}] }} }}", READ_V), []),
         # a failure is there where it is caught, and after
-        (tasks("{ name: t, steps: [WRITE], catch: [{ steps: "
-               "[{ name: c, type: set, values: { c: '{{ error.type }}' } }] }] }"), []),
-        (tasks("{ name: r, type: set, values: { r: '{{ error.type }}' } }",
-               "{ name: t, steps: [WRITE], catch: [{ error: Failed }] }"), ["W509 3:42"]),
+        (
+            tasks(
+                "{ name: t, steps: [WRITE], catch: [{ steps: "
+                "[{ name: c, type: set, values: { c: '{{ error.type }}' } }] }] }"
+            ),
+            [],
+        ),
+        (
+            tasks(
+                "{ name: r, type: set, values: { r: '{{ error.type }}' } }",
+                "{ name: t, steps: [WRITE], catch: [{ error: Failed }] }",
+            ),
+            ["W509 3:42"],
+        ),
         # a further attempt finds what the first has set
-        (tasks(f"{{ name: b, retry: {{ retries: 1 }}, branches: "
-               f"[{{ condition: any_success, steps: [{READ_V}, {SET_V}] }}] }}"), []),
+        (
+            tasks(
+                f"{{ name: b, retry: {{ retries: 1 }}, branches: "
+                f"[{{ condition: any_success, steps: [{READ_V}, {SET_V}] }}] }}"
+            ),
+            [],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_variable_that_no_step_can_have_set_is_told(document: str, expected: list[str]) -> None:
     assert found(document) == expected
 

@@ -135,16 +135,37 @@ def test_branches_conditions_of_steps_and_catch_clauses_are_looked_at_too() -> N
         (["WRITE", "{ name: last, type: set, values: { n: 1 } }"], True),
         (["{ name: last, type: set, values: { n: 1 } }"], False),
         (["{ name: last, type: set, when: any_success, values: { n: 1 } }"], True),
-        (["{ name: first, type: set, values: { n: 1 } }",
-          "{ name: last, type: set, values: { n: 1 } }"], False),
-        (["{ name: first, type: set, values: { n: '{{ context.n }}' } }",
-          "{ name: last, type: set, values: { n: 1 } }"], True),
-        (["{ name: first, type: set, values: { n: '{{ context.n }}' }, on_failure: continue }",
-          "{ name: last, type: set, values: { n: 1 } }"], False),
-        (["{ name: first, type: return, when: any_success, value: 1 }",
-          "{ name: last, type: set, values: { n: 1 } }"], True),
+        (
+            [
+                "{ name: first, type: set, values: { n: 1 } }",
+                "{ name: last, type: set, values: { n: 1 } }",
+            ],
+            False,
+        ),
+        (
+            [
+                "{ name: first, type: set, values: { n: '{{ context.n }}' } }",
+                "{ name: last, type: set, values: { n: 1 } }",
+            ],
+            True,
+        ),
+        (
+            [
+                "{ name: first, type: set, values: { n: '{{ context.n }}' }, "
+                "on_failure: continue }",
+                "{ name: last, type: set, values: { n: 1 } }",
+            ],
+            False,
+        ),
+        (
+            [
+                "{ name: first, type: return, when: any_success, value: 1 }",
+                "{ name: last, type: set, values: { n: 1 } }",
+            ],
+            True,
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_task_is_skipped_only_where_something_skips_it(task: list[str], skippable: bool) -> None:
     name = "write" if task == ["WRITE"] else "last"
     tasks = "".join(f"    - {one}\n" for one in task)
@@ -159,8 +180,9 @@ def test_a_task_is_skipped_only_where_something_skips_it(task: list[str], skippa
 
 def test_a_team_that_nothing_leads_to_is_told() -> None:
     assert found(rules(when(SUCCESS, "null")) + "c:\n  tasks: [WRITE]\n") == [
-        "W503 7:1", "W503 9:1",
-    ]  # fmt: skip
+        "W503 7:1",
+        "W503 9:1",
+    ]
 
 
 def test_a_team_behind_a_rule_that_is_never_taken_is_told() -> None:

@@ -11,9 +11,31 @@ from dsl.model.conditions import Operator
 from dsl.paths import MISSING
 
 VALUES: list[JsonValue] = [
-    None, True, False, 0, 1, 2, 3, 1.5, -1, "", "a", "ab", "abc", "b", "ba", "1", [], [1], ["a"],
-    ["a", "b"], [None], {}, {"a": 1}, {"a": 1, "b": []},
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    1,
+    2,
+    3,
+    1.5,
+    -1,
+    "",
+    "a",
+    "ab",
+    "abc",
+    "b",
+    "ba",
+    "1",
+    [],
+    [1],
+    ["a"],
+    ["a", "b"],
+    [None],
+    {},
+    {"a": 1},
+    {"a": 1, "b": []},
+]
 FOUND: list[Found] = [MISSING, *VALUES]
 TEXTS = ["", "a", "ab", "b", "abc"]
 LISTS: list[JsonValue] = [[], ["a"], ["a", "b"], [1, 2], [None, False], ["ab", 1]]

@@ -37,8 +37,11 @@ def team(name: str, to: str = "null", *, tasks: str = "WRITE", more: str = "") -
     [
         # a line, and two ways that exclude each other
         (team("a", "b") + team("b", "c") + team("c"), 3, {"a": 1, "b": 1, "c": 1}),
-        (team("a", "b, c") + team("b", "d") + team("c", "d") + team("d"),
-         3, {"a": 1, "b": 1, "c": 1, "d": 1}),
+        (
+            team("a", "b, c") + team("b", "d") + team("c", "d") + team("d"),
+            3,
+            {"a": 1, "b": 1, "c": 1, "d": 1},
+        ),
         # a loop of one, of two, and one that is entered from outside
         (team("a", "a"), 5, {"a": 5}),
         (team("a", "b") + team("b", "a"), 10, {"a": 5, "b": 5}),
@@ -47,10 +50,13 @@ def team(name: str, to: str = "null", *, tasks: str = "WRITE", more: str = "") -
         (team("a", "b", more="  max_recursion_depth: 2\n") + team("b", "a"), 4, {"a": 2, "b": 2}),
         (team("a", "b") + team("b", "a", more="  max_recursion_depth: 2\n"), 5, {"a": 3, "b": 2}),
         # one in the middle sends to many, and each comes back to it
-        (team("a", "b, c, d, e") + "".join(team(name, "a") for name in "bcde"),
-         10, {"a": 5, "b": 5, "c": 5, "d": 5, "e": 5}),
+        (
+            team("a", "b, c, d, e") + "".join(team(name, "a") for name in "bcde"),
+            10,
+            {"a": 5, "b": 5, "c": 5, "d": 5, "e": 5},
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_most_visits_are_exact(document: str, visits: int, each: dict[str, int]) -> None:
     found = worst(document)
     assert found.total.visits == visits
@@ -98,30 +104,59 @@ BODY = "[WRITE]"
     ("task", "calls"),
     [
         ("WRITE", 1),
-        ("{ name: w, agent_type: generic_single_shot, persona_key: writer, "
-         "config: { max_reasks: 3 } }", 4),
-        ("{ name: w, agent_type: generic_single_shot, persona_key: writer, "
-         "retry: { retries: 2 } }", 3),
+        (
+            "{ name: w, agent_type: generic_single_shot, persona_key: writer, "
+            "config: { max_reasks: 3 } }",
+            4,
+        ),
+        (
+            "{ name: w, agent_type: generic_single_shot, persona_key: writer, "
+            "retry: { retries: 2 } }",
+            3,
+        ),
         (f"{{ name: l, iterate_on: [1, 2], loop_variable: i, body: {BODY} }}", 2),
-        (f"{{ name: l, iterate_on: [1, 2, 3], max_iterations: 2, loop_variable: i, "
-         f"body: {BODY} }}", 2),
-        (f"{{ name: l, iterate_on: '{{{{ context.x }}}}', max_iterations: 7, loop_variable: i, "
-         f"body: {BODY} }}", 7),
+        (
+            f"{{ name: l, iterate_on: [1, 2, 3], max_iterations: 2, loop_variable: i, "
+            f"body: {BODY} }}",
+            2,
+        ),
+        (
+            f"{{ name: l, iterate_on: '{{{{ context.x }}}}', max_iterations: 7, loop_variable: i, "
+            f"body: {BODY} }}",
+            7,
+        ),
         (f"{{ name: l, until: any_success, max_iterations: 4, body: {BODY} }}", 4),
-        (f"{{ name: l, iterate_on: [1, 2], concurrency: 2, loop_variable: i, retry: "
-         f"{{ retries: 1 }}, body: {BODY} }}", 4),
-        (f"{{ name: l, iterate_on: '{{{{ context.x }}}}', loop_variable: i, body: {BODY} }}",
-         math.inf),
-        ("{ name: l, iterate_on: '{{ context.x }}', loop_variable: i, "
-         "body: [{ name: s, type: set, values: { n: 1 } }] }", 0),
-        (f"{{ name: b, branches: [{{ condition: any_success, steps: {BODY} }}], otherwise: "
-         f"[{{ name: s, type: set, values: {{ n: 1 }} }}] }}", 1),
-        ("{ name: p, join: any, branches: { one: [WRITE], two: [{ name: two, "
-         "agent_type: generic_single_shot, persona_key: writer }] } }", 2),
-        ("{ name: t, steps: [WRITE], catch: [{ error: A, steps: [{ name: two, "
-         "agent_type: generic_single_shot, persona_key: writer }] }, { steps: [] }] }", 2),
+        (
+            f"{{ name: l, iterate_on: [1, 2], concurrency: 2, loop_variable: i, retry: "
+            f"{{ retries: 1 }}, body: {BODY} }}",
+            4,
+        ),
+        (
+            f"{{ name: l, iterate_on: '{{{{ context.x }}}}', loop_variable: i, body: {BODY} }}",
+            math.inf,
+        ),
+        (
+            "{ name: l, iterate_on: '{{ context.x }}', loop_variable: i, "
+            "body: [{ name: s, type: set, values: { n: 1 } }] }",
+            0,
+        ),
+        (
+            f"{{ name: b, branches: [{{ condition: any_success, steps: {BODY} }}], otherwise: "
+            f"[{{ name: s, type: set, values: {{ n: 1 }} }}] }}",
+            1,
+        ),
+        (
+            "{ name: p, join: any, branches: { one: [WRITE], two: [{ name: two, "
+            "agent_type: generic_single_shot, persona_key: writer }] } }",
+            2,
+        ),
+        (
+            "{ name: t, steps: [WRITE], catch: [{ error: A, steps: [{ name: two, "
+            "agent_type: generic_single_shot, persona_key: writer }] }, { steps: [] }] }",
+            2,
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_task_can_ask_is_exact(task: str, calls: float) -> None:
     found = worst(team("a", tasks=task))
     assert found.total.model_calls == calls

@@ -37,13 +37,20 @@ def test_no_fix_is_only_to_leave_something_out() -> None:
 @pytest.mark.parametrize(
     ("key", "part"),
     [
-        ("agents", "llm_config.personas"), ("workorder", "context.workorder"),
-        ("project", "--workspace"), ("intent", "context.intent"), ("runtime", "orchestration:"),
-        ("backup", "AssetManager"), ("logging", "coterie show"),
-        ("tartxt_config", "Discovery.collect"), ("merge_config", "AssetManager.apply_changes"),
-        ("providers", "llm_config:"), ("teams", "orchestration:"), ("anything", "--context"),
+        ("agents", "llm_config.personas"),
+        ("workorder", "context.workorder"),
+        ("project", "--workspace"),
+        ("intent", "context.intent"),
+        ("runtime", "orchestration:"),
+        ("backup", "AssetManager"),
+        ("logging", "coterie show"),
+        ("tartxt_config", "Discovery.collect"),
+        ("merge_config", "AssetManager.apply_changes"),
+        ("providers", "llm_config:"),
+        ("teams", "orchestration:"),
+        ("anything", "--context"),
     ],
-)  # fmt: skip
+)
 def test_a_key_at_the_top_is_told_where_its_meaning_belongs(key: str, part: str) -> None:
     (fix,) = fixes(f"{key}: {{a: 1}}\n" + TEAM % WAIT).values()
     assert part in fix
@@ -179,11 +186,15 @@ def warned(text: str) -> list[tuple[str, int]]:
 @pytest.mark.parametrize(
     ("key", "code"),
     [
-        ("prompts: {user: Go.}", "E503"), ("output_schema: {type: object}", "E503"),
-        ("max_reasks: 1", "E503"), ("temperature: 0", "W513"), ("max_tokens: 5", "W513"),
-        ("provider: scripted", "W513"), ("model: demo", "W513"),
+        ("prompts: {user: Go.}", "E503"),
+        ("output_schema: {type: object}", "E503"),
+        ("max_reasks: 1", "E503"),
+        ("temperature: 0", "W513"),
+        ("max_tokens: 5", "W513"),
+        ("provider: scripted", "W513"),
+        ("model: demo", "W513"),
     ],
-)  # fmt: skip
+)
 def test_a_key_without_effect_on_a_persona_that_follows_a_plan_is_told(key: str, code: str) -> None:
     assert without_effect(key) == [(code, 7)]
 

@@ -45,9 +45,12 @@ several: st.SearchStrategy[JsonValue] = st.sampled_from(
 keywords: dict[str, st.SearchStrategy[JsonValue]] = {
     "type": types | several,
     "enum": st.lists(values, min_size=1, max_size=3),
-    "minimum": numbers, "exclusiveMaximum": numbers, "minLength": st.integers(0, 3),
-    "maxLength": st.integers(0, 3), "maxItems": st.integers(0, 3),
-}  # fmt: skip
+    "minimum": numbers,
+    "exclusiveMaximum": numbers,
+    "minLength": st.integers(0, 3),
+    "maxLength": st.integers(0, 3),
+    "maxItems": st.integers(0, 3),
+}
 schemas: st.SearchStrategy[Json] = st.fixed_dictionaries({}, optional=keywords)
 
 

@@ -113,16 +113,20 @@ def test_a_condition_of_every_form(written: str, found: bool) -> None:
     [
         ("{task: check, output_field: status, value: X}", 'check.status is "FAIL" (equals "X")'),
         ("{task: check, output_field: a.b, operator: exists}", "check.a.b is missing (exists)"),
-        ("{context_field: outcome.score, operator: lt, value: 5}",
-         "context.outcome.score is 7 (less_than 5)"),
+        (
+            "{context_field: outcome.score, operator: lt, value: 5}",
+            "context.outcome.score is 7 (less_than 5)",
+        ),
         ("{task: never, status: success}", "never is skipped (wanted success)"),
-        ("[{task: check, status: success}, {not: any_failure}]",
-         "check is success (wanted success) and not (any_failure (check success, "
-         "other failure, never skipped))"),
+        (
+            "[{task: check, status: success}, {not: any_failure}]",
+            "check is success (wanted success) and not (any_failure (check success, "
+            "other failure, never skipped))",
+        ),
         ("[]", "nothing asked"),
         ("'{{ context.tags }}'", "{{ context.tags }}"),
     ],
-)  # fmt: skip
+)
 def test_a_condition_tells_what_it_found(written: str, because: str) -> None:
     assert told(condition(written), FACTS) == because
 
@@ -158,9 +162,14 @@ def test_how_the_tasks_ended_together(statuses: str, expected: tuple[bool, ...])
 
 ASKING = [
     condition(f"{{context_field: a.b, operator: {operator}, value: {value}}}")
-    for operator, value in (("contains", "a"), ("greater_than", "1"), ("matches", "a+"),
-                            ("min_length", "2"), ("in", "[a, null]"))
-]  # fmt: skip
+    for operator, value in (
+        ("contains", "a"),
+        ("greater_than", "1"),
+        ("matches", "a+"),
+        ("min_length", "2"),
+        ("in", "[a, null]"),
+    )
+]
 
 
 @given(json_objects)

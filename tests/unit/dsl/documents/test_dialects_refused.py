@@ -23,25 +23,49 @@ PROVIDER = "llm_config: { providers: { scripted: { %s } } }\n" + TEAM % "name: S
 POLICY = PROVIDER % "kind: scripted, rate_limit_policy: { %s }"
 
 PLACES = {
-    "depends_on": AGENT, "condition": AGENT, "if": AGENT, "next": RULE, "max_retries": AGENT,
-    "retry_count": AGENT, "retry_config": AGENT, "timeout_seconds": AGENT, "conditions": RULE,
-    "agents": TEAM, "parallel": TEAM, "on_success": TEAM, "on_error": TEAM, "api_key": PROVIDER,
-    "litellm_params": PROVIDER, "stop_on_error": TEAM, "stop_on_failure": AGENT,
+    "depends_on": AGENT,
+    "condition": AGENT,
+    "if": AGENT,
+    "next": RULE,
+    "max_retries": AGENT,
+    "retry_count": AGENT,
+    "retry_config": AGENT,
+    "timeout_seconds": AGENT,
+    "conditions": RULE,
+    "agents": TEAM,
+    "parallel": TEAM,
+    "on_success": TEAM,
+    "on_error": TEAM,
+    "api_key": PROVIDER,
+    "litellm_params": PROVIDER,
+    "stop_on_error": TEAM,
+    "stop_on_failure": AGENT,
     "error_handling": "orchestration: { %s }\n" + TEAM.replace("orchestration:\n", "", 1),
     "error_handler": PLAN % "{ enabled: true, steps: [], %s }",
-    "target": PLAN % (
+    "target": PLAN
+    % (
         "[{ name: b, branches: [{ condition: all_success, steps: [{ name: r, type: return }], %s }]"
         " }]"
     ),
     "rules": PLAN % "[{ name: r, type: return, %s }]",
-    "iterate_on": TEAM, "loop_variable": TEAM, "body": TEAM, "break_on_failure": TEAM,
-    "recursion_strategy": RULE, "agent_config": AGENT, "input_params": AGENT,
+    "iterate_on": TEAM,
+    "loop_variable": TEAM,
+    "body": TEAM,
+    "break_on_failure": TEAM,
+    "recursion_strategy": RULE,
+    "agent_config": AGENT,
+    "input_params": AGENT,
     "skill_params": PLAN % "[{ name: c, skill: Discovery.collect, %s }]",
-    "allow_llm_fallback": PERSONA, "skills": "llm_config: { %s }\n" + TEAM % "name: Start",
-    "config_locations": "%s\n" + TEAM % "name: Start", "model_params": PERSONA,
-    "extended_thinking": PERSONA, "context_length": PROVIDER, "persona_key": PERSONA,
-    "agent_type": PERSONA, "tokens_per_minute": POLICY,
-}  # fmt: skip
+    "allow_llm_fallback": PERSONA,
+    "skills": "llm_config: { %s }\n" + TEAM % "name: Start",
+    "config_locations": "%s\n" + TEAM % "name: Start",
+    "model_params": PERSONA,
+    "extended_thinking": PERSONA,
+    "context_length": PROVIDER,
+    "persona_key": PERSONA,
+    "agent_type": PERSONA,
+    "tokens_per_minute": POLICY,
+}
 """Where each form stood."""
 
 
@@ -114,14 +138,23 @@ def test_what_is_too_much_in_an_older_condition_is_refused(
         ("[{ name: s, type: set, values: { x: 1 }, params: {} }]", "E101"),
         ("[{ name: s, type: set, values: { x: 1 }, output_field: results.x }]", "E105"),
         ("[{ name: s, type: set_value, field: results.x, value: 1 }]", "E105"),
-        ("[{ name: s, type: loop, iterate_on: found.files, loop_variable: f, "
-         "body: [{ name: r, type: return }] }]", "E108"),
-        ("[{ name: s, type: loop, iterate_on: 'a b', loop_variable: f, "
-         "body: [{ name: r, type: return }] }]", "E103"),
-        ("[{ name: s, type: loop, iterate_on: 'no {{ context.list }}', loop_variable: f, "
-         "body: [{ name: r, type: return }] }]", "E103"),
+        (
+            "[{ name: s, type: loop, iterate_on: found.files, loop_variable: f, "
+            "body: [{ name: r, type: return }] }]",
+            "E108",
+        ),
+        (
+            "[{ name: s, type: loop, iterate_on: 'a b', loop_variable: f, "
+            "body: [{ name: r, type: return }] }]",
+            "E103",
+        ),
+        (
+            "[{ name: s, type: loop, iterate_on: 'no {{ context.list }}', loop_variable: f, "
+            "body: [{ name: r, type: return }] }]",
+            "E103",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_too_much_in_an_older_plan_is_refused(plan: str, code: str) -> None:
     assert codes(PLAN % plan) == [code]
 

@@ -72,8 +72,9 @@ def test_a_key_that_a_section_of_a_team_does_not_have_is_refused() -> None:
 """)
     )
     assert (problem.code, problem.path) == (
-        "E101", "orchestration.teams.start.loop.output_variable",
-    )  # fmt: skip
+        "E101",
+        "orchestration.teams.start.loop.output_variable",
+    )
 
 
 def test_one_bad_condition_of_a_plan_that_two_tasks_follow_is_told_once() -> None:

@@ -33,9 +33,11 @@ def written(text: str) -> list[tuple[int, int, str]]:
 def problems(text: str) -> tuple[Problem, ...]:
     with pytest.raises(InvalidDocument) as error:
         compile_sources(
-            [BASE, SourceText("broken.yml", text)], WORKER, name="broken",
+            [BASE, SourceText("broken.yml", text)],
+            WORKER,
+            name="broken",
             schema_problem=lambda _: None,
-        )  # fmt: skip
+        )
     return error.value.problems
 
 

@@ -66,10 +66,10 @@ def test_a_digest_is_of_everything_but_itself() -> None:
         ("retries: 2, interval: 5s", "retries: 3, interval: 5s"),
         ("merge: {found: append}", "merge: {found: merge}"),
         ("fixed: {command: pytest}", "fixed: {command: pytest, key: a}"),
-        ("message: \"No {{ n }}\"", "message: \"No {{ n }}.\""),
+        ('message: "No {{ n }}"', 'message: "No {{ n }}."'),
         ("name: Draft Team", "name: Drafting Team"),
     ],
-)  # fmt: skip
+)
 def test_any_change_of_meaning_is_another_digest(old: str, new: str) -> None:
     assert RICH.count(old) == 1
     assert plan_of(RICH.replace(old, new)).digest != PLAN.digest
@@ -86,9 +86,11 @@ def test_a_task_that_overrides_its_persona_leaves_the_persona_as_it_is() -> None
     assert overridden.prompts == {"user": "Check {{ input.text }}"}
     assert overridden.model == "m"
     both = plan_of(
-        RICH.replace("          persona_key: writer\n          timeout: 2m",
-                     "          persona_key: reviewer\n          input: {text: x}")
-    )  # fmt: skip
+        RICH.replace(
+            "          persona_key: writer\n          timeout: 2m",
+            "          persona_key: reviewer\n          input: {text: x}",
+        )
+    )
     assert both.personas["reviewer"].temperature is None
     assert both.personas["reviewer"].prompts["user"].startswith("Review ")
     assert both.personas["reviewer@draft.review"] == overridden

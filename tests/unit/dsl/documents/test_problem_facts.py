@@ -142,9 +142,12 @@ def test_the_mistakes_of_a_step_without_a_name_are_reported_with_it() -> None:
     ]
     assert problems("{type: approval, prompt: ok?, quorum: 2, deadline: 1h, on_timeout: fail}") == [
         ("E102", "the key 'name' is missing"),
-        ("E106", "the approval without a name: 2 people have to approve, and nobody is named: "
-         "one person could approve under several names"),
-    ]  # fmt: skip
+        (
+            "E106",
+            "the approval without a name: 2 people have to approve, and nobody is named: "
+            "one person could approve under several names",
+        ),
+    ]
 
 
 def test_a_step_without_a_name_is_called_by_its_place() -> None:

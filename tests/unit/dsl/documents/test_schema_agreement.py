@@ -24,10 +24,16 @@ PERSONA = Draft202012Validator(persona_schema())
 SHAPE = ("E101", "E102", "E103", "E104", "E105", "E106", "E107", "E108", "E109", "E401")
 """The codes of mistakes of shape."""
 NOT_OF_ITS_OWN = (
-    "has no provider", "has no model", "unknown model", "is a team of type", "can meet at",
-    "can come to", "no variable can be called", "no step can be called",
+    "has no provider",
+    "has no model",
+    "unknown model",
+    "is a team of type",
+    "can meet at",
+    "can come to",
+    "no variable can be called",
+    "no step can be called",
     "no way of",
-)  # fmt: skip
+)
 """Mistakes with a code of shape that lie between parts of a document; no schema can see them."""
 
 

@@ -76,12 +76,11 @@ def test_the_execution_plan_is_as_written() -> None:
     first, loop, last = steps
     assert isinstance(first, SkillStep)
     assert (first.skill, first.output_variable) == (
-        "SemanticIterator.initialize", "change_iterator",
-    )  # fmt: skip
+        "SemanticIterator.initialize",
+        "change_iterator",
+    )
     assert isinstance(loop, LoopStep)
-    assert (loop.iterate_on, loop.loop_variable) == (
-        "{{change_iterator}}", "current_change_item",
-    )  # fmt: skip
+    assert (loop.iterate_on, loop.loop_variable) == ("{{change_iterator}}", "current_change_item")
     (apply,) = loop.body
     assert isinstance(apply, SkillStep)
     assert (apply.skill, apply.output_variable) == ("AssetManager.process_action", "apply_result")
@@ -135,5 +134,6 @@ def test_the_recursion_example_names_the_next_work_order() -> None:
     tasks = {"generate_wo": Outcome.succeeded({"text": "WO-7"})}
     route = choose(team, Facts(context={"current_work_order_id": "WO-6"}, tasks=tasks))
     assert (route.next_team, route.updates) == (
-        "engineering_team", {"current_work_order_id": "WO-7"},
-    )  # fmt: skip
+        "engineering_team",
+        {"current_work_order_id": "WO-7"},
+    )

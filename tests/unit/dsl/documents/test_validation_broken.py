@@ -51,8 +51,11 @@ def test_exactly_the_listed_problems_are_told_each_at_its_place(file: Path) -> N
 def test_each_problem_says_what_it_should(file: Path) -> None:
     wanted = expected(file.read_text())
     for problem in problems(file):
-        parts = [one.part for one in wanted if (one.line, one.column) ==
-                 (problem.line, problem.column) and one.code == problem.code]  # fmt: skip
+        parts = [
+            one.part
+            for one in wanted
+            if (one.line, one.column) == (problem.line, problem.column) and one.code == problem.code
+        ]
         told = f"{problem.message} | {problem.allowed} | {problem.fix}"
         assert any(part in told for part in parts), told
 

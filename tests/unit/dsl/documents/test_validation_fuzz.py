@@ -18,13 +18,53 @@ from tests.support.strategies import json_objects, json_values
 DOCUMENT = cast("JsonValue", yaml.safe_load(RICH))
 Place = tuple[str | int, ...]
 
-words = st.sampled_from([
-    "type", "name", "when", "agent_class", "skill", "tool", "condition", "and", "or", "not",
-    "task", "status", "output_field", "operator", "value", "next_team", "rules", "default",
-    "iterate_on", "while", "body", "branches", "steps", "values", "config", "input", "terms",
-    "kind", "collect", "loop", "approval", "execution_plan", "prompts", "timeout", "retry",
-    "config_field", "conditions", "team", "signal", "duration", "catch", "finally", "merge",
-])  # fmt: skip
+words = st.sampled_from(
+    [
+        "type",
+        "name",
+        "when",
+        "agent_class",
+        "skill",
+        "tool",
+        "condition",
+        "and",
+        "or",
+        "not",
+        "task",
+        "status",
+        "output_field",
+        "operator",
+        "value",
+        "next_team",
+        "rules",
+        "default",
+        "iterate_on",
+        "while",
+        "body",
+        "branches",
+        "steps",
+        "values",
+        "config",
+        "input",
+        "terms",
+        "kind",
+        "collect",
+        "loop",
+        "approval",
+        "execution_plan",
+        "prompts",
+        "timeout",
+        "retry",
+        "config_field",
+        "conditions",
+        "team",
+        "signal",
+        "duration",
+        "catch",
+        "finally",
+        "merge",
+    ]
+)
 values = (
     json_values
     | words
@@ -35,8 +75,11 @@ values = (
 
 def places(value: JsonValue, here: Place = ()) -> list[Place]:
     inner: list[Place] = [here]
-    items = value.items() if isinstance(value, dict) else (
-        enumerate(value) if isinstance(value, list) else ())  # fmt: skip
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else (enumerate(value) if isinstance(value, list) else ())
+    )
     for key, item in items:
         inner += places(item, (*here, key))
     return inner

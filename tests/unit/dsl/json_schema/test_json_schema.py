@@ -30,21 +30,43 @@ def _schemas(inner: st.SearchStrategy[JsonValue]) -> st.SearchStrategy[JsonValue
     named = st.dictionaries(st.sampled_from(_KEYS), inner, max_size=3)
     words: dict[str, Any] = {
         "type": _types | st.lists(_types, unique=True, min_size=1, max_size=3),
-        "enum": st.lists(_values, min_size=1, max_size=3), "const": _values,
-        "minimum": _numbers, "maximum": _numbers, "exclusiveMinimum": _numbers,
-        "exclusiveMaximum": _numbers, "multipleOf": st.sampled_from((1, 2, 0.5)),
-        "minLength": _counts, "maxLength": _counts,
+        "enum": st.lists(_values, min_size=1, max_size=3),
+        "const": _values,
+        "minimum": _numbers,
+        "maximum": _numbers,
+        "exclusiveMinimum": _numbers,
+        "exclusiveMaximum": _numbers,
+        "multipleOf": st.sampled_from((1, 2, 0.5)),
+        "minLength": _counts,
+        "maxLength": _counts,
         "pattern": st.sampled_from(("^a", "b", "[0-9]$")),
-        "required": _names, "properties": named, "additionalProperties": inner,
-        "propertyNames": inner, "minProperties": _counts, "maxProperties": _counts,
+        "required": _names,
+        "properties": named,
+        "additionalProperties": inner,
+        "propertyNames": inner,
+        "minProperties": _counts,
+        "maxProperties": _counts,
         "dependentRequired": st.dictionaries(st.sampled_from(_KEYS), _names, max_size=2),
         "dependentSchemas": named,
-        "items": inner, "prefixItems": some, "contains": inner, "uniqueItems": st.booleans(),
-        "minContains": _counts, "maxContains": _counts, "minItems": _counts, "maxItems": _counts,
-        "allOf": some, "anyOf": some, "oneOf": some, "not": inner, "if": inner, "then": inner,
-        "else": inner, "format": st.just("date"), "title": st.just("t"),
+        "items": inner,
+        "prefixItems": some,
+        "contains": inner,
+        "uniqueItems": st.booleans(),
+        "minContains": _counts,
+        "maxContains": _counts,
+        "minItems": _counts,
+        "maxItems": _counts,
+        "allOf": some,
+        "anyOf": some,
+        "oneOf": some,
+        "not": inner,
+        "if": inner,
+        "then": inner,
+        "else": inner,
+        "format": st.just("date"),
+        "title": st.just("t"),
         "$ref": st.just("#/$defs/x"),
-    }  # fmt: skip
+    }
     return st.fixed_dictionaries({}, optional=words)
 
 
@@ -63,10 +85,31 @@ def test_it_agrees_with_the_library(schema: JsonValue, shared: JsonValue, value:
     assert bool(misfits(value, whole)) == wrong
 
 
-@given(st.dictionaries(st.sampled_from(("type", "properties", "items", "required", "enum", "$ref",
-                                        "anyOf", "minimum", "pattern", "if", "not", "minLength",
-                                        "multipleOf", "dependentRequired", "uniqueItems")),
-                       json_values), json_values)  # fmt: skip
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            (
+                "type",
+                "properties",
+                "items",
+                "required",
+                "enum",
+                "$ref",
+                "anyOf",
+                "minimum",
+                "pattern",
+                "if",
+                "not",
+                "minLength",
+                "multipleOf",
+                "dependentRequired",
+                "uniqueItems",
+            )
+        ),
+        json_values,
+    ),
+    json_values,
+)
 def test_whatever_calls_itself_a_schema_it_answers_or_says_that_it_cannot(
     schema: Json, value: JsonValue
 ) -> None:
@@ -97,18 +140,17 @@ OFFER: Json = {
         ({"amount": "5"}, "payload.amount is a text, not a whole number"),
         ({"amount": True}, "payload.amount is a boolean, not a whole number"),
         ({"currency": "EUR"}, "payload lacks the key 'amount'"),
-        ({"amount": 1, "x": 1},
-         "payload has the key 'x'; allowed: amount, currency, lines, note"),
-        ({"amount": 1, "currency": "GBP"},
-         'payload.currency is "GBP", not one of "EUR", "USD"'),
-        ({"amount": 1, "lines": ["ab", "c"]},
-         "payload.lines[1] has 1 characters, not at least 2"),
+        ({"amount": 1, "x": 1}, "payload has the key 'x'; allowed: amount, currency, lines, note"),
+        ({"amount": 1, "currency": "GBP"}, 'payload.currency is "GBP", not one of "EUR", "USD"'),
+        ({"amount": 1, "lines": ["ab", "c"]}, "payload.lines[1] has 1 characters, not at least 2"),
         ({"amount": 1, "lines": []}, "payload.lines has 0 entries, not at least 1"),
-        ({"amount": 1, "note": "small"},
-         "payload.note is \"small\", which does not match '^[A-Z]'"),
+        (
+            {"amount": 1, "note": "small"},
+            "payload.note is \"small\", which does not match '^[A-Z]'",
+        ),
         ([], "payload is a list, not a mapping"),
     ],
-)  # fmt: skip
+)
 def test_it_names_the_field_and_why(value: JsonValue, told: str) -> None:
     assert misfits(value, OFFER, "payload") == [told]
 

@@ -50,9 +50,20 @@ def test_a_persona_that_says_its_syntax_is_left_alone() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{{ name }}", '{{ "{name}" }}', "${HOME}", '{"a": 1}', "{}", r"\frac{a}", "x{y}", "{{name}}",
-     "{% if a %}{% endif %}", "{ name }", "{1}"],
-)  # fmt: skip
+    [
+        "{{ name }}",
+        '{{ "{name}" }}',
+        "${HOME}",
+        '{"a": 1}',
+        "{}",
+        r"\frac{a}",
+        "x{y}",
+        "{{name}}",
+        "{% if a %}{% endif %}",
+        "{ name }",
+        "{1}",
+    ],
+)
 def test_other_braces_are_no_placeholders(text: str) -> None:
     assert placeholders(text) == []
 

@@ -16,11 +16,15 @@ from tests.support.strategies import json_values
 def names() -> dict[str, object]:
     return {
         "context": {
-            "items": [1], "get": "g", "keys": {"values": 2}, "text": "abc", "upper": "u",
+            "items": [1],
+            "get": "g",
+            "keys": {"values": 2},
+            "text": "abc",
+            "upper": "u",
             "plain": {"k": 1},
         },
         "tasks": {"t": Outcome.failed("T", "m", {"items": 3})},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

@@ -103,12 +103,62 @@ def test_a_macro_that_calls_itself_for_ever_is_an_error_and_no_crash() -> None:
         fill_text("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", NAMES)
 
 
-_TOKENS = st.sampled_from([
-    "context", ".", "order", "id", "tasks", "check", "[", "]", "(", ")", "0", "'x'", "+", "-",
-    "*", "/", "%", "~", "|", "default", "length", "join", "sort", "tojson", "map", "first", "is",
-    "defined", "none", "not", "in", "and", "or", "if", "else", ",", "==", "<", "{", "}", ":",
-    " ", "range", "items", "nope", "loop", "self", "error", "**", "//", "replace", "upper",
-])  # fmt: skip
+_TOKENS = st.sampled_from(
+    [
+        "context",
+        ".",
+        "order",
+        "id",
+        "tasks",
+        "check",
+        "[",
+        "]",
+        "(",
+        ")",
+        "0",
+        "'x'",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "~",
+        "|",
+        "default",
+        "length",
+        "join",
+        "sort",
+        "tojson",
+        "map",
+        "first",
+        "is",
+        "defined",
+        "none",
+        "not",
+        "in",
+        "and",
+        "or",
+        "if",
+        "else",
+        ",",
+        "==",
+        "<",
+        "{",
+        "}",
+        ":",
+        " ",
+        "range",
+        "items",
+        "nope",
+        "loop",
+        "self",
+        "error",
+        "**",
+        "//",
+        "replace",
+        "upper",
+    ]
+)
 
 
 @given(st.lists(_TOKENS, max_size=14).map("".join), json_objects)

@@ -84,8 +84,11 @@ def test_outcomes_as_a_whole_come_out_as_json(template: str) -> None:
 
 def test_a_task_that_is_called_data_is_a_task_like_any_other() -> None:
     assert fill("{{ tasks.data }}", NAMES) == {
-        "success": True, "status": "success", "data": {"error": 1}, "error": None,
-    }  # fmt: skip
+        "success": True,
+        "status": "success",
+        "data": {"error": 1},
+        "error": None,
+    }
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ class Attempt:
             ApplicationError: StaleAttempt: it does not, or the server never answers.
         """
         end = self._clock() + self._patience
-        while (standing := await self._ask()) is Standing.UNKNOWN and self._clock() < end:
+        while (standing := await self._ask()) is Standing.UNKNOWN and self._clock() < end:  # noqa: ASYNC110  # there is no event, only the server
             await asyncio.sleep(_PAUSE)
         match standing:
             case Standing.CURRENT:

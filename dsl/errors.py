@@ -21,7 +21,6 @@ from difflib import get_close_matches
 from typing import Literal
 
 from dsl.problem_details import Details
-from dsl.values import NodePath
 
 Code = Literal[
     "E001",
@@ -107,7 +106,7 @@ class Problem:
     severity: Severity = "error"
     step: str = ""
     """Where in the author's words: `discovery/read_project`, and below it the field; else empty."""
-    location: NodePath = field(default=(), repr=False)
+    location: tuple[str | int, ...] = field(default=(), repr=False)
     """The path, segment by segment."""
     details: Details | None = field(default=None, repr=False, hash=False)
     """What it is about, typed; None where only one thing can be meant by the code."""

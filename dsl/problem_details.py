@@ -4,9 +4,10 @@
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import JsonValue
+if TYPE_CHECKING:  # the command line starts without pydantic
+    from pydantic import JsonValue
 
 Bound = Literal["at least", "at most", "more than", "less than"]
 
@@ -95,7 +96,7 @@ class UnknownStepKind:
 
     is_written: bool
     """It has a `type`."""
-    kind: JsonValue
+    kind: "JsonValue"
     """As it is written."""
     shape: "FormByKeys"
     known: tuple[str, ...]
@@ -116,7 +117,7 @@ class FormByKeys:
     """What is written where a mapping should be told by its keys."""
 
     keys: tuple[str, ...]
-    value: JsonValue = None
+    value: "JsonValue" = None
     """What is there instead of a mapping with keys."""
 
 
@@ -124,7 +125,7 @@ class FormByKeys:
 class UnknownOperator:
     """An operator that is not known."""
 
-    operator: JsonValue
+    operator: "JsonValue"
     known: tuple[str, ...]
     suggestion: Suggestion | None
 
@@ -134,7 +135,7 @@ class UnlistedValue:
     """A value that is not one of a closed set."""
 
     subject: WrongValue
-    value: JsonValue
+    value: "JsonValue"
     known: tuple[str, ...]
     suggestion: Suggestion | None
 

@@ -106,3 +106,7 @@ def test_the_environment_is_read_in_one_file() -> None:
         if re.search(r"\b(environb?|getenv)\b", file.read_text())
     ]
     assert readers == ["coterie.settings"]
+
+
+def test_help_of_the_command_line_waits_for_no_library() -> None:
+    assert not {"pydantic", "jinja2", "yaml", "temporalio"} & loaded_by("coterie.cli")

@@ -76,6 +76,7 @@ class Attempt:
         self._clock = clock
         self._alive = clock() - age
         self._patience = patience
+        self._waiting = False
 
     @property
     def overdue(self) -> bool:
@@ -95,24 +96,48 @@ class Attempt:
         if self.overdue:
             await self.confirm()
 
-    async def confirm(self) -> None:
-        """Have the server confirm that the attempt counts.
+    async def check_going_on(self) -> None:
+        """As `check`, beside work that goes on meanwhile: a server that is away gets no time.
 
-        A server that is away for a while is asked again: when it is back it either lets the
-        attempt go on or has given the call away. Nothing has been done by then.
+        Work that waits for `confirm` itself does not go on, and is left to it.
+
+        Raises:
+            ApplicationError: StaleAttempt.
+        """
+        if self.overdue and not self._waiting:
+            await self._judge(await self._ask())
+
+    async def confirm(self) -> None:
+        """Have the server confirm that the attempt counts; the work waits for it.
+
+        A server that is away is asked again: when it is back it either lets the attempt go on or
+        has given the call away. Nothing is done meanwhile.
 
         Raises:
             ApplicationError: StaleAttempt: it does not, or the server never answers.
         """
+        self._waiting = True
+        try:
+            standing = await self._answer()
+        finally:
+            self._waiting = False
+        await self._judge(standing)
+
+    async def _answer(self) -> Standing:
         end = self._clock() + self._patience
-        while (standing := await self._ask()) is Standing.UNKNOWN and self._clock() < end:  # noqa: ASYNC110  # there is no event, only the server
+        while True:
+            standing = await self._ask()
+            if standing is not Standing.UNKNOWN or self._clock() >= end:
+                return standing
             await asyncio.sleep(_PAUSE)
+
+    async def _judge(self, standing: Standing) -> None:
         match standing:
             case Standing.CURRENT:
                 self.beat()
             case Standing.STALE:
                 raise _stale("Temporal gave the call to another attempt meanwhile")
-            case Standing.CANCELLED:  # the SDK cancels this very task at its next heartbeat
+            case Standing.CANCELLED:  # the SDK cancels the work at its next heartbeat
                 await asyncio.sleep(self._timeout)
                 raise _stale("the call is cancelled")
             case Standing.UNKNOWN:

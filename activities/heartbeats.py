@@ -55,7 +55,7 @@ async def kept_alive(
     async def beats() -> None:
         while True:
             try:
-                await attempt.check()
+                await attempt.check_going_on()
             except ApplicationError as error:
                 stale.append(error)
                 working.cancel()

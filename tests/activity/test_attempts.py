@@ -91,9 +91,15 @@ async def test_a_server_that_is_away_for_a_while_decides_when_it_is_back(after: 
     assert world.asked == 2
 
 
-async def test_work_does_not_go_on_when_the_worker_was_frozen_past_the_deadline() -> None:
-    world = World([Standing.STALE])
-    attempt = world.attempt()
+@pytest.mark.parametrize(
+    ("says", "why"),
+    [(Standing.STALE, "gave the call to another attempt"), (Standing.UNKNOWN, "does not say")],
+)
+async def test_work_does_not_go_on_when_the_worker_was_frozen_past_the_deadline(
+    says: Standing, why: str
+) -> None:
+    world = World([says])
+    attempt = world.attempt(patience=600.0)
     begun = asyncio.Event()
 
     async def work() -> None:
@@ -106,10 +112,20 @@ async def test_work_does_not_go_on_when_the_worker_was_frozen_past_the_deadline(
     while not world.beats:  # noqa: ASYNC110  # the beats are another task's
         await asyncio.sleep(0.01)
     world.time += 20.0
-    with pytest.raises(ApplicationError, match="gave the call to another attempt"):
+    with pytest.raises(ApplicationError, match=why):
         await asyncio.wait_for(working, 120)
     assert set(world.beats) == {100.0}
     assert current.get() is None
+
+
+async def test_work_that_waits_for_a_server_that_is_away_is_left_to_its_own_question() -> None:
+    world = World([Standing.UNKNOWN, Standing.UNKNOWN, Standing.CURRENT])
+    attempt = world.attempt(age=20.0, patience=600.0)
+    async with kept_alive(attempt, 0.01, lambda: world.beats.append(world.time)):
+        await attempt.confirm()
+        assert not attempt.overdue
+    assert world.asked == 3
+    assert world.beats
 
 
 async def test_a_stop_of_the_work_is_no_stale_attempt() -> None:

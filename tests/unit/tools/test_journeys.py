@@ -1,0 +1,16 @@
+"""The journeys that a newcomer reads first can be measured."""
+
+from bench.journeys import Journey, compilation
+
+
+def test_a_journey_counts_files_stays_and_returns() -> None:
+    journey = Journey("there and back", ("a.py", "b.py", "a.py", "c.py"))
+    assert journey.entered == ("a.py", "b.py", "c.py")
+    assert str(journey) == "there and back: files 3, stays 4, returns 1"
+
+
+def test_the_journey_of_a_compilation_begins_in_the_compiler() -> None:
+    journey = compilation()
+    assert journey.files[0] == "dsl/compile/compiler.py"
+    assert "dsl/source/yaml_reader.py" in journey.entered
+    assert all(file.startswith("dsl/") for file in journey.files)

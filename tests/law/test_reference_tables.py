@@ -88,13 +88,13 @@ def test_the_table_of_a_kind_has_every_key_of_its_own(kind: str) -> None:
 
 
 def test_what_every_kind_may_say_is_told_once() -> None:
-    (general,) = [body for title, body in STEPS.items() if title == "The language: steps"]
+    (general,) = [body for title, body in STEPS.items() if title == "Steps"]
     common = [row["Key"] for row in rows(general) if "Meaning" in row]
     assert sorted(quoted(" ".join(common))) == sorted(keys(StepBase))
 
 
 def test_the_keys_that_tell_a_kind_are_those_that_are_read() -> None:
-    (general,) = [body for title, body in STEPS.items() if title == "The language: steps"]
+    (general,) = [body for title, body in STEPS.items() if title == "Steps"]
     table = re.sub(r"\| \| key \| kind \|", "| | key2 | kind2 |", general)
     cells = [
         (row[f"key{n}"], row[f"kind{n}"]) for row in rows(table) if "kind" in row for n in ("", "2")
@@ -176,7 +176,7 @@ def values_of_yaml() -> Iterator[tuple[str, str]]:
 def test_plain_values_are_read_as_the_table_says(cell: str, read_as: str) -> None:
     found = read(f"k: {cell}", "cell").plain()
     assert isinstance(found, dict)
-    if read_as == "a text":
+    if read_as == "a string":
         assert found["k"] == cell.strip("'\"")
     else:
         assert found["k"] == json.loads(read_as.strip("`"))
@@ -201,7 +201,7 @@ def test_templates_give_what_the_table_says(template: str, gives: str, facts: Js
 
 def test_what_there_is_of_jinja_is_all_there_is() -> None:
     said = {
-        row["of Jinja2"]: set(quoted(row["there are"]))
+        row["of Jinja2"]: set(quoted(row["supported"]))
         for row in rows(LANGUAGE["Templates"])
         if "of Jinja2" in row
     }
@@ -209,7 +209,7 @@ def test_what_there_is_of_jinja_is_all_there_is() -> None:
         "filters": {name for name in ENVIRONMENT.filters if name.isidentifier()},
         "tests": {name for name in ENVIRONMENT.tests if name.isidentifier()},
         "functions": set(ENVIRONMENT.globals),
-        "methods of texts": set(TEXT_METHODS),
+        "methods of strings": set(TEXT_METHODS),
         "methods of mappings": set(MAPPING_METHODS),
     }
 

@@ -35,6 +35,6 @@ def test_the_first_sample_of_the_page_is_what_validate_prints(
 
 def test_the_cure_of_an_unknown_kind_lists_every_kind_in_the_program_s_order() -> None:
     chapter = chapters("errors.md")["E104 unknown step kind"]
-    listed = re.search(r"^Fix: say one of the kinds: (.*?)\.$", chapter, re.MULTILINE | re.DOTALL)
+    listed = re.search(r"^Fix: use one of these kinds: (.*?)\.$", chapter, re.MULTILINE | re.DOTALL)
     assert listed is not None
     assert tuple(re.split(r",\s+", listed[1])) == STEP_KINDS

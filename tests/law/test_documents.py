@@ -18,6 +18,21 @@ def test_links_within_the_project_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors that a page's headings have on GitHub."""
+    fenced = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#{1,6} (.+)$", fenced, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_headings_lead_to_one(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]*\.md)?#([^)\s]+)\)", page.read_text())
+    for target, anchor in links:
+        if "://" not in target:
+            assert anchor in anchors(page.parent / target if target else page), (target, anchor)
+
+
 @pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
 def test_files_that_the_guides_name_exist(page: str) -> None:
     named = set(PATH.findall((ROOT / page).read_text()))

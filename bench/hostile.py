@@ -17,7 +17,7 @@ from temporalio.client import Client
 from bench.stage import WorkerProcess, stage
 from coterie.storage.wire import data_converter
 from tests.support.engine import plan_of
-from tests.workflow.test_hostile_templates import EXPRESSIONS, find, team
+from tests.workflow.steps.test_hostile_templates import EXPRESSIONS, find, team
 from workflows.core.messages import TeamInput
 
 DEAR = "{{ (range(9999) | map('string') | list | length) ~ 'a' * 99999999 }}"

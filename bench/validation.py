@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from bench.interpreter import Figure
-from tests.support.large_document import large_document
+from tests.support.documents.large_document import large_document
 
 
 def validation(repeats: int) -> Figure:

@@ -12,8 +12,8 @@ from temporalio.worker._workflow import _WorkflowWorker  # pyright: ignore[repor
 
 from tests.support.cli import DESK
 from tests.support.engine import time_skipping
-from tests.support.model_server import model_server, model_server_process
 from tests.support.project import Project, project
+from tests.support.servers.model_server import model_server, model_server_process
 from tests.support.team_tests import skipping_client
 
 __all__ = ["env", "model_server", "model_server_process", "skipping_client"]

@@ -21,7 +21,7 @@ from activities.notifications import (
     signed,
 )
 from tests.law.sources import ROOT
-from tests.support.receiver import receiver
+from tests.support.servers.receiver import receiver
 
 SECRET = "whsec_c2VjcmV0LW9mLXRoZS1yZWNlaXZlcg=="
 NOTICE = Notice(

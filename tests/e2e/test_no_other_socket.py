@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.model_server import ModelServer
 from tests.support.project import project
+from tests.support.servers.model_server import ModelServer
 
 LISTENING = Path(__file__).parents[1] / "support" / "listening"
 LOOPBACK = ("0100007F:", "00000000000000000000000001000000:", "0000000000000000FFFF00000100007F:")

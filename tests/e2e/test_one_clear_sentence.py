@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from dsl.values import JsonValue
-from tests.support.model_server import ModelServer
 from tests.support.project import Project, project
+from tests.support.servers.model_server import ModelServer
 
 TEAM = """
 llm_config:

@@ -9,7 +9,7 @@ from coterie.replay.replay import replay
 from coterie.storage.histories import read_history
 from tests.replay.record import HISTORIES
 from tests.replay.transcript import transcript
-from tests.support.wording import X, render_all_as_x
+from tests.support.simulation.wording import X, render_all_as_x
 
 FILES = sorted(HISTORIES.glob("*.json"))
 DOCUMENT_READS_MESSAGES = ("every_kind", "consents")

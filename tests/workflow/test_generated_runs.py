@@ -24,9 +24,9 @@ from coterie.runtime.workflow_sandbox import sandbox
 from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.values import Json
+from tests.support.documents.generated import CONTEXT, documents, written
 from tests.support.engine import DEFECTS, plan_of, trail
-from tests.support.generated import CONTEXT, documents, written
-from tests.support.skipping import World, skipped_run
+from tests.support.simulation.skipping import World, skipped_run
 from workflows.core.messages import TeamInput
 from workflows.core.views import TrailEntry
 from workflows.team import TeamWorkflow

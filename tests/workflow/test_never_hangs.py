@@ -14,7 +14,7 @@ import workflows.handlers.board
 from dsl.values import MAX_DURATION, Json
 from tests.support.engine import Engine, engine, plan_of, time_skipping
 from tests.support.runs import failure, scheduled
-from tests.support.stopping import StoppingScope, World, fresh
+from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.core.pace import MAX_STEPS
 from workflows.core.results import RunFailed
 from workflows.interpreter import run

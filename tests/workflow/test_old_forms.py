@@ -10,8 +10,8 @@ from pydantic import JsonValue
 from temporalio.testing import WorkflowEnvironment
 
 from dsl.values import Json
+from tests.support.documents.old_forms import NAMES, compiled_form
 from tests.support.engine import Engine, engine, path_of, trail
-from tests.support.old_forms import NAMES, compiled_form
 
 ANSWERS: list[dict[str, JsonValue]] = [
     {"task": "write", "answer": "It falls."},

@@ -10,7 +10,7 @@ from coterie.failures import ExitCode
 from dsl.compile.compiler import SourceText, compile_sources
 from dsl.model.plan import Plan
 from dsl.values import Json
-from tests.law.pages import blocks
+from tests.law.documents.pages import blocks
 from tests.law.sources import ROOT
 from tests.support.compiling import CAPABILITIES
 from tests.support.engine import engine

@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from activities.providers.provider_failures import ProviderFailure
-from tests.support.asking import KINDS, failure, request
+from tests.support.servers.asking import KINDS, failure, request
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,7 +10,7 @@ from coterie.documents.catalog import shipped_root
 from dsl.model.plan import Plan
 from dsl.model.steps import AgentStep, ApprovalStep
 from dsl.source.yaml_reader import read
-from tests.support.shipped import TEAMS, all_steps, compiled, model_calls, team_file
+from tests.support.documents.shipped import TEAMS, all_steps, compiled, model_calls, team_file
 
 PERSONAS = sorted(file.stem for file in (shipped_root() / "personas").glob("*.yml"))
 MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-sol", "scripted": "demo"}

@@ -12,7 +12,7 @@ from activities.providers.script import read_script
 from activities.skills.skill_registry import SKILLS
 from activities.workspace.skill_base import SkillContext, SkillFailure, Workspace
 from dsl.model.document import CommandSection
-from tests.support.shipped import SAMPLE, compiled, script_file
+from tests.support.documents.shipped import SAMPLE, compiled, script_file
 
 BOUNDARY = "tests/test_discounts.py::test_the_discount_begins_with_the_first_piece_of_its_tier"
 ROUNDING = "tests/test_invoice.py::test_ten_pieces_are_discounted_and_half_a_cent_goes_up"

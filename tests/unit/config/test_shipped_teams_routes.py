@@ -9,7 +9,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import SetStep
 from dsl.templates.template import fill
 from dsl.values import Json, JsonValue
-from tests.support.shipped import compiled
+from tests.support.documents.shipped import compiled
 
 TEAMS = compiled("development").compiled.plan.teams
 STOPPABLE = ("solution", "engineering", "test_automation", "implementation_review", "correction")

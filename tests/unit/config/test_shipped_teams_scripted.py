@@ -10,7 +10,7 @@ from activities.providers.provider_failures import ProviderFailure
 from activities.providers.script import ScriptedAnswer, read_script
 from activities.providers.scripted import ScriptedProvider
 from dsl.model.plan import Persona
-from tests.support.shipped import TEAMS, compiled, model_calls, script_file
+from tests.support.documents.shipped import TEAMS, compiled, model_calls, script_file
 
 LONGEST = 1.0
 """Seconds that a scripted model may think: long enough to be watched, short enough to be tested."""

@@ -30,11 +30,11 @@ from dsl.model.plan import Plan, Routing, Rule, Team
 from dsl.templates.jsonable import beginning
 from dsl.templates.template import BadTemplate, fill, fill_text, parse
 from dsl.values import Json
-from tests.support.hostile_expressions import expression as hostile_expression
-from tests.support.hostile_expressions import hostile_context
-from tests.support.hostile_expressions import prompt as hostile_prompt
+from tests.support.documents.hostile_expressions import expression as hostile_expression
+from tests.support.documents.hostile_expressions import hostile_context
+from tests.support.documents.hostile_expressions import prompt as hostile_prompt
+from tests.support.documents.strategies import json_values
 from tests.support.measured import cpu_seconds, function_calls, peak_bytes
-from tests.support.strategies import json_values
 
 STEPS, BYTES, INTEGER, FORMAT = "steps", "bytes", "integer", "format"
 

@@ -12,7 +12,7 @@ from dsl.model.merge import deep_merge, merged_by
 from dsl.source.nodes import overlaid
 from dsl.source.yaml_reader import read
 from dsl.values import Json
-from tests.support.strategies import json_objects, json_values
+from tests.support.documents.strategies import json_objects, json_values
 
 leaves = st.integers() | st.lists(st.integers(), max_size=2) | st.text("xyz", max_size=2)
 alike: st.SearchStrategy[Any] = st.fixed_dictionaries(

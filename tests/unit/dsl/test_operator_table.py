@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from dsl.evaluate.operators import SHORT_NAMES, TESTS, TYPE_NAMES, WITHOUT_VALUE, wrong_value
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
-from tests.law.pages import chapters, quoted, rows
+from tests.law.documents.pages import chapters, quoted, rows
 
 CHAPTER = chapters("language.md")["Operators"]
 TABLE = {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dsl.evaluate.operators import SHORT_NAMES, TESTS, same, wrong_value
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
-from tests.support.strategies import json_values
+from tests.support.documents.strategies import json_values
 
 Row = tuple[Operator, Any, Any, bool]
 ROWS: list[Row] = [

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from dsl.paths import MISSING, get, parse, put
 from dsl.values import Json
-from tests.support.strategies import identifiers, json_objects, json_values
+from tests.support.documents.strategies import identifiers, json_objects, json_values
 
 paths = st.lists(identifiers, min_size=1, max_size=4).map(tuple)
 

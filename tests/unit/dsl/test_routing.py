@@ -12,8 +12,8 @@ from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan, Team
 from dsl.paths import MISSING, get, parse, put
+from tests.support.documents.strategies import json_values
 from tests.support.engine import plan_of
-from tests.support.strategies import json_values
 
 DOCUMENT = """
 orchestration:

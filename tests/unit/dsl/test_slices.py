@@ -14,7 +14,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
 from dsl.templates.template import fill_text
-from tests.support.strategies import json_objects
+from tests.support.documents.strategies import json_objects
 
 FACTS = Facts(
     context={

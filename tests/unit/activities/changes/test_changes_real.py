@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.support.damaged_diffs import DAMAGES
-from tests.support.patch_comparison import counted
-from tests.support.real_changes import COUNT, RealChange, real_changes
+from tests.support.changes.damaged_diffs import DAMAGES
+from tests.support.changes.patch_comparison import counted
+from tests.support.changes.real_changes import COUNT, RealChange, real_changes
 
 NEVER = {"removed_line_drifted", "place_gone_and_twin_left"}
 """Whatever is applied is wrong."""

@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from coterie.cli import main
-from tests.support.layered import layered
+from tests.support.documents.layered import layered
 
 Ask = Callable[..., str]
 

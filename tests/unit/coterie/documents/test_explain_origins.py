@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from coterie.cli import main
-from tests.support.layered import layered, place
+from tests.support.documents.layered import layered, place
 
 SYSTEM = "config/system_config.yml"
 WRITER = "config/personas/writer.yml"

@@ -39,7 +39,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_the_tests_of_a_new_project_can_be_read(tmp_path: Path) -> None:
-    """They are run with the shipped teams' tests: see tests/e2e/test_team_tests.py."""
+    """They are run with the shipped teams' tests: see tests/e2e/team_tests/test_team_tests.py."""
     create_project(tmp_path)
     file = tmp_path / "config" / "teams" / f"{TEAM}.test.yml"
     assert len(read_tests(load(cwd=file.parent), file).cases) == 2

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from coterie.cli import main
-from tests.support.layered import layered
+from tests.support.documents.layered import layered
 from tests.support.places import HISTORIES as HISTORIES_FOLDER
 
 

@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.mermaid import escaped, mermaid_of
 from coterie.graph.picture import picture
-from tests.support.graphs import EVERY_KIND, SHIPPED, SMALL, plan_of, shipped_plan
+from tests.support.pictures.graphs import EVERY_KIND, SHIPPED, SMALL, plan_of, shipped_plan
 
 
 def test_a_small_team() -> None:

@@ -6,7 +6,7 @@ from coterie.graph.picture import picture
 from coterie.graph.taken_path import Walk, walk_of
 from dsl.evaluate.because import route_because
 from dsl.model.causes import BudgetReached, DefaultTaken, RouteCause, RuleMatched, SentOn
-from tests.support.graphs import Drawing, hold_apart, plan_of, title_of
+from tests.support.pictures.graphs import Drawing, hold_apart, plan_of, title_of
 from workflows.control.pause_and_amend import sent_on
 from workflows.core.messages import RedirectInput
 from workflows.core.trail_causes import NotBegun

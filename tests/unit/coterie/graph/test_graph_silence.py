@@ -5,7 +5,7 @@ from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import Picture, picture
 from coterie.graph.taken_path import walk_of
 from dsl.model.causes import NotDecided
-from tests.support.graphs import Drawing, hold_apart, plan_of, words_in
+from tests.support.pictures.graphs import Drawing, hold_apart, plan_of, words_in
 from workflows.core.views import TrailEntry
 
 TEXT = """

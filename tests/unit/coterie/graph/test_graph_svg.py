@@ -8,7 +8,7 @@ from coterie.graph.condition_labels import condition_words
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.picture import picture
 from dsl.model.plan import Plan
-from tests.support.graphs import (
+from tests.support.pictures.graphs import (
     EVERY_KIND,
     HEAD,
     SHIPPED,

@@ -14,7 +14,7 @@ from dsl.evaluate.routing import choose
 from dsl.model.causes import RuleMatched
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
-from tests.support.graphs import SMALL, Drawing, hold_apart, plan_of, title_of, words_in
+from tests.support.pictures.graphs import SMALL, Drawing, hold_apart, plan_of, title_of, words_in
 from workflows.core.views import Activity, RunStatus, TrailEntry, TrailKind
 
 PLAN = plan_of(SMALL)

@@ -7,7 +7,7 @@ import pytest
 from coterie.graph.condition_labels import condition_words, expression_words
 from coterie.graph.picture import picture
 from dsl.model.conditions import Operator
-from tests.support.graphs import HEAD, plan_of
+from tests.support.pictures.graphs import HEAD, plan_of
 
 
 def words(condition: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from coterie.storage.histories import read_history
 from dsl.model.outcomes import Failure, Outcome
 from tests.replay.record import HISTORIES
 from tests.support.compiling import plan_of
-from tests.support.recorded_client import Recorded, client_of
+from tests.support.servers.recorded_client import Recorded, client_of
 from workflows.core.memory import Frame, Noted
 from workflows.core.state import RunState
 from workflows.core.trail_causes import Failed

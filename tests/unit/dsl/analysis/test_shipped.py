@@ -12,8 +12,8 @@ from dsl.analysis.loads import Terms
 from dsl.analysis.teams import team_graph
 from dsl.analysis.worst_case import bounded, worst_case
 from dsl.logic.solver import Effort
+from tests.support.documents.shipped import TEAMS, compiled
 from tests.support.places import ROOT
-from tests.support.shipped import TEAMS, compiled
 from tests.unit.dsl.analysis.documents import compiled as document
 
 EXAMPLES = ROOT / "examples" / "language"

@@ -12,7 +12,7 @@ from dsl.model.conditions import Condition
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from tests.support.compiling import plan_of
-from tests.support.strategies import json_objects
+from tests.support.documents.strategies import json_objects
 
 TEAM = """
 orchestration:

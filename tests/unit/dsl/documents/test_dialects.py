@@ -10,7 +10,7 @@ from dsl.compile.compiler import SourceText
 from dsl.model.conditions import CONDITION_KEYS, AllOf, ContextField, Expression, TaskField
 from dsl.model.plan import Plan
 from dsl.normalise.dialects import AGENT_TYPES, STEP_TYPES
-from tests.support.old_forms import FOLDER, NAMES, compiled_form, compiled_text
+from tests.support.documents.old_forms import FOLDER, NAMES, compiled_form, compiled_text
 
 PERSONA = "provider: scripted\nmodel: demo\nprompts: { user: Go on. }\n"
 

@@ -10,10 +10,10 @@ from dsl.errors import Code, InvalidDocument, Problem
 from dsl.evaluate.limits import depth_allowed
 from dsl.model.plan import Plan
 from dsl.values import Json
+from tests.support.documents.generated import CONTEXT, documents, written
+from tests.support.documents.mistakes import broken
 from tests.support.engine import CAPABILITIES
-from tests.support.generated import CONTEXT, documents, written
-from tests.support.mistakes import broken
-from tests.support.skipping import skipped_run
+from tests.support.simulation.skipping import skipped_run
 
 many = settings(
     max_examples=2 * settings().max_examples,

@@ -4,7 +4,7 @@ import pytest
 
 from dsl.analysis.findings import analysed, warnings
 from tests.support.compiling import compiled, problems_of
-from tests.support.large_document import large_document
+from tests.support.documents.large_document import large_document
 
 MISTAKES = {
     14: ("{% endif %}", "", "E301"),

@@ -9,7 +9,7 @@ import yaml
 from coterie.storage.wire import data_converter
 from dsl.model.plan import Plan
 from tests.support.compiling import plan_of
-from tests.support.documents import RICH
+from tests.support.documents.documents import RICH
 
 PLAN = plan_of(RICH)
 

@@ -33,7 +33,7 @@ from dsl.source import nodes
 from dsl.source.yaml_reader import read
 from dsl.values import Frozen, Json
 from tests.support.compiling import compiled
-from tests.support.documents import RICH
+from tests.support.documents.documents import RICH
 from tests.unit.dsl.documents.test_mistakes import FILES as MISTAKES
 from tests.unit.dsl.documents.test_validation_broken import FILES as BROKEN
 

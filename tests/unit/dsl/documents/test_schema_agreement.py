@@ -12,11 +12,11 @@ from dsl.errors import InvalidDocument, Problem
 from dsl.source.nodes import Node, overlaid
 from dsl.source.yaml_reader import read
 from dsl.values import Json
+from tests.law.documents.test_documented_examples import BASE, CODES, completed
 from tests.law.sources import ROOT
-from tests.law.test_documented_examples import BASE, CODES, completed
 from tests.support.compiling import problems_of
-from tests.support.generated import documents, written
-from tests.support.mistakes import broken
+from tests.support.documents.generated import documents, written
+from tests.support.documents.mistakes import broken
 
 DOCUMENT = Draft202012Validator(document_schema())
 OVERRIDE = Draft202012Validator(override_schema())

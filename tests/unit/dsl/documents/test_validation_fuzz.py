@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from dsl.model.plan import Plan
 from tests.support.compiling import plan_of, problems_of
-from tests.support.documents import RICH
-from tests.support.strategies import json_objects, json_values
+from tests.support.documents.documents import RICH
+from tests.support.documents.strategies import json_objects, json_values
 
 DOCUMENT = cast("JsonValue", yaml.safe_load(RICH))
 Place = tuple[str | int, ...]

@@ -11,7 +11,7 @@ from activities.answer_schema import SchemaFault, schema_errors
 from dsl.json_schema.keywords import MAX_ERRORS
 from dsl.json_schema.schema_checker import UnusableSchema, beyond, misfits
 from dsl.values import Json
-from tests.support.strategies import json_values
+from tests.support.documents.strategies import json_values
 
 _KEYS = ("a", "b", "c")
 _values = st.recursive(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsl.templates.template import braces_to_template, fill_text
-from tests.support.strategies import json_objects
+from tests.support.documents.strategies import json_objects
 
 NAMES = {"input": {"code": "print()"}, "context": {"code": "no", "goal": {"id": 7}, "n": 1}}
 

@@ -10,7 +10,7 @@ from dsl.errors import TemplateFailed
 from dsl.model.outcomes import Outcome
 from dsl.templates.jinja_engine import ENVIRONMENT
 from dsl.templates.template import BadTemplate, fill, fill_text, parse
-from tests.support.strategies import json_values
+from tests.support.documents.strategies import json_values
 
 
 def names() -> dict[str, object]:

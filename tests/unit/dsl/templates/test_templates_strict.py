@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from dsl.errors import TemplateFailed
 from dsl.model.outcomes import Outcome
 from dsl.templates.template import BadTemplate, fill, fill_text, parse
-from tests.support.strategies import json_objects, json_values
+from tests.support.documents.strategies import json_objects, json_values
 
 NAMES = {
     "context": {"order": {"id": 1, "total": 2}, "text": "t", "none": None},

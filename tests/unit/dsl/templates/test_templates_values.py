@@ -10,7 +10,7 @@ from dsl.errors import TemplateFailed
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.templates.template import fill, fill_text, parse
-from tests.support.strategies import json_objects, json_values
+from tests.support.documents.strategies import json_objects, json_values
 
 FACTS = Facts(
     context={"n": 3, "text": "hi", "flag": True, "none": None, "xs": [1, 2], "m": {"k": [0]}},

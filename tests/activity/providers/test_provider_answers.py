@@ -1,0 +1,217 @@
+"""What a provider sends, and what it makes of an answer: the real SDKs against the stand-in."""
+
+import json
+
+import pytest
+
+from activities.contracts import StopReason, TokenUsage
+from activities.providers.provider import ModelMessage
+from dsl.values import Json
+from tests.support.servers.asking import KINDS, ask, request, url_of
+from tests.support.servers.model_server import ModelServer
+from tests.support.servers.raw_server import events, http, raw_server
+
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {"verdict": {"type": "string", "minLength": 2}},
+    "required": ["verdict"],
+}
+STRICT: Json = {
+    "type": "object",
+    "properties": {"verdict": {"type": "string", "description": '{"minLength": 2}'}},
+    "required": ["verdict"],
+    "additionalProperties": False,
+}
+OPEN_SCHEMA: Json = {"type": "object", "additionalProperties": {"type": "integer"}}
+
+CLAUDE_SAYS = events(
+    {
+        "type": "message_start",
+        "message": {
+            "model": "claude-real",
+            "usage": {
+                "input_tokens": 10,
+                "cache_read_input_tokens": 200,
+                "cache_creation_input_tokens": 30,
+                "output_tokens": 1,
+            },
+        },
+    },
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking"}},
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "thinking_delta", "thinking": "hm"},
+    },
+    {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Hel"}},
+    {"type": "ping"},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "lo"}},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}},
+    {"type": "message_stop"},
+)
+GPT_SAYS = json.dumps(
+    {
+        "model": "gpt-real",
+        "choices": [{"finish_reason": "stop", "message": {"content": "Hello"}}],
+        "usage": {
+            "prompt_tokens": 240,
+            "completion_tokens": 7,
+            "prompt_tokens_details": {"cached_tokens": 200},
+        },
+    }
+)
+SAYS = {"anthropic": http(CLAUDE_SAYS, kind="text/event-stream"), "openai": http(GPT_SAYS)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_text_comes_back_with_the_model_that_said_it(
+    kind: str, model_server: ModelServer
+) -> None:
+    model_server.answer("good morning", user="hello", model="m-1-dated")
+    answer = await ask(kind, url_of(kind, model_server))
+    assert (answer.text, answer.stop_reason, answer.model) == ("good morning", "end", "m-1-dated")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_system_prompt_turns_and_settings_reach_the_model(
+    kind: str, model_server: ModelServer
+) -> None:
+    model_server.answer("done", system="a critic", user="again")
+    turns = (
+        ModelMessage("user", "first"),
+        ModelMessage("assistant", "[]"),
+        ModelMessage("user", "again"),
+    )
+    await ask(
+        kind,
+        url_of(kind, model_server),
+        request(system="You are a critic", messages=turns, max_tokens=77, temperature=0.25),
+    )
+    body = model_server.requests()[0].body
+    assert body["messages"] == [
+        {"role": "system", "content": "You are a critic"},
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "[]"},
+        {"role": "user", "content": "again"},
+    ]
+    assert (body["model"], body["max_tokens"], body["temperature"]) == ("m-1", 77, 0.25)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_sampling_is_sent_only_where_it_is_set(kind: str) -> None:
+    async with raw_server(SAYS[kind]) as server:
+        await ask(kind, server.url, request(top_p=0.5))
+        await ask(kind, server.url, request())
+    first, second = (received.body for received in server.requests)
+    assert first["top_p"] == 0.5
+    assert "temperature" not in first
+    assert not {"temperature", "top_p"} & set(second)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_usage_counts_cached_input_in(kind: str) -> None:
+    async with raw_server(SAYS[kind]) as server:
+        answer = await ask(kind, server.url)
+    assert answer.text == "Hello"
+    assert answer.model == ("claude-real" if kind == "anthropic" else "gpt-real")
+    assert answer.usage == TokenUsage(input_tokens=240, output_tokens=7, cached_tokens=200)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_structured_answer_is_asked_for_by_the_api_own_feature(
+    kind: str, model_server: ModelServer
+) -> None:
+    model_server.answer({"verdict": "no"})
+    asked = request(output_schema=SCHEMA)
+    answer = await ask(kind, url_of(kind, model_server), asked)
+    assert json.loads(answer.text) == {"verdict": "no"}
+    async with raw_server(SAYS[kind]) as server:
+        await ask(kind, server.url, asked)
+    body = server.requests[0].body
+    if kind == "anthropic":
+        assert body["output_config"] == {"format": {"type": "json_schema", "schema": STRICT}}
+    else:
+        assert body["response_format"] == {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "strict": True, "schema": STRICT},
+        }
+
+
+async def test_openai_is_not_strict_where_a_key_is_optional() -> None:
+    schema: Json = {**SCHEMA, "required": []}
+    async with raw_server(SAYS["openai"]) as server:
+        await ask("openai", server.url, request(output_schema=schema))
+    assert server.requests[0].body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": False, "schema": schema},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema"), [("anthropic", OPEN_SCHEMA), ("openai", {"type": "array", "items": {}})]
+)
+async def test_a_schema_beyond_the_feature_is_told_in_the_system_prompt(
+    kind: str, schema: Json
+) -> None:
+    async with raw_server(SAYS[kind]) as server:
+        await ask(kind, server.url, request(system="Be brief.", output_schema=schema))
+    body = server.requests[0].body
+    assert not {"output_config", "response_format"} & set(body)
+    sent = json.dumps(body)
+    assert "Be brief." in sent
+    assert json.dumps(json.dumps(schema)).strip('"') in sent
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "understood"),
+    [
+        ("anthropic", "length", "max_tokens"),
+        ("anthropic", "model_context_window_exceeded", "max_tokens"),
+        ("anthropic", "refusal", "refusal"),
+        ("anthropic", "stop_sequence", "end"),
+        ("anthropic", "pause_turn", "other"),
+        ("openai", "length", "max_tokens"),
+        ("openai", "content_filter", "refusal"),
+        ("openai", "function_call", "other"),
+    ],
+)
+async def test_why_the_model_stopped_is_never_lost(
+    kind: str, said: str, understood: StopReason, model_server: ModelServer
+) -> None:
+    model_server.answer("half an ans", finishReason=said)
+    answer = await ask(kind, url_of(kind, model_server))
+    assert (answer.text, answer.stop_reason) == ("half an ans", understood)
+
+
+async def test_openai_own_servers_get_the_newer_name_of_the_token_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with raw_server(SAYS["openai"]) as server:
+        monkeypatch.setenv("HTTP_PROXY", server.url)
+        await ask("openai", "http://eu.api.openai.com/v1", request(max_tokens=9))
+    assert server.requests[0].path == "http://eu.api.openai.com/v1/chat/completions"
+    body = server.requests[0].body
+    assert (body["max_completion_tokens"], "max_tokens" in body) == (9, False)
+
+
+async def test_openai_own_refusal_is_a_refusal_with_its_words() -> None:
+    body = {"choices": [{"finish_reason": "stop", "message": {"refusal": "I cannot do that"}}]}
+    async with raw_server(http(json.dumps(body))) as server:
+        answer = await ask("openai", server.url)
+    assert (answer.text, answer.stop_reason) == ("I cannot do that", "refusal")
+    assert answer.model == "m-1"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_answer_without_text_is_an_empty_text(
+    kind: str, model_server: ModelServer
+) -> None:
+    model_server.add(
+        {
+            "match": {"endpoint": "chat"},
+            "response": {"toolCalls": [{"name": "look", "arguments": {}}]},
+        }
+    )
+    answer = await ask(kind, url_of(kind, model_server))
+    assert (answer.text, answer.stop_reason) == ("", "other")

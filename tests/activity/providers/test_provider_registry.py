@@ -1,0 +1,167 @@
+"""The providers of a worker: by name, made late, and never with a key in sight."""
+
+import json
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+from temporalio.api.failure.v1 import Failure
+from temporalio.converter import DefaultFailureConverter, default
+
+from activities.contracts import FailureType
+from activities.providers.provider import ProviderSettings
+from activities.providers.provider_failures import ProviderFailure, to_application_error
+from activities.providers.provider_registry import Providers
+from dsl.values import Json
+from tests.support.servers.asking import KEY, KINDS, failure, request, settings
+from tests.support.servers.raw_server import http, raw_server
+
+
+def refused(providers: Providers, name: str) -> ProviderFailure:
+    with pytest.raises(ProviderFailure) as caught:
+        providers.get(name)
+    return caught.value
+
+
+def test_importing_the_registry_loads_no_sdk() -> None:
+    code = (
+        "import activities.providers.provider_registry, sys;"
+        "print([m for m in ('anthropic', 'openai', 'httpx2') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_using_one_provider_does_not_load_the_other() -> None:
+    code = (
+        "import sys; from activities.providers.provider_registry import Providers;"
+        "from activities.providers.provider import ProviderSettings as S;"
+        "Providers({'o': S('o', 'openai', api_key='k')}).get('o');"
+        "print([m for m in ('anthropic', 'openai') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['openai']"
+
+
+async def test_a_provider_is_made_once_until_it_is_closed() -> None:
+    providers = Providers({"openai": settings("openai", None)})
+    first = providers.get("openai")
+    assert providers.get("openai") is first
+    await providers.close()
+    assert providers.get("openai") is not first
+    await providers.close()
+
+
+def test_an_unknown_provider_names_the_known_ones_and_the_nearest() -> None:
+    providers = Providers({kind: settings(kind, None) for kind in KINDS})
+    failed = refused(providers, "antropic")
+    assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_REFUSED, False)
+    assert failed.message == (
+        "provider 'antropic' is not known to this worker; known are anthropic, openai: "
+        "did you mean 'anthropic'?"
+    )
+
+
+def test_an_unknown_kind_names_the_known_ones() -> None:
+    failed = refused(Providers({"x": ProviderSettings("x", "gemini", api_key=KEY)}), "x")
+    assert failed.message == (
+        "provider 'x' is of the unknown kind 'gemini'; known are anthropic, openai, scripted"
+    )
+
+
+@pytest.mark.parametrize("key", [None, "", "  \n"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_key_is_told_by_its_name(kind: str, key: str | None) -> None:
+    failed = refused(Providers({kind: settings(kind, None, key)}), kind)
+    assert (failed.kind, failed.retryable) == (FailureType.MISSING_SECRET, False)
+    assert failed.message == (
+        f"{kind.upper()}_API_KEY is not set on the worker: export it, or choose another "
+        "provider with --model"
+    )
+
+
+def test_a_missing_key_of_another_name_is_told_by_that_name() -> None:
+    mine = ProviderSettings("local", "openai", "http://127.0.0.1:1/v1", api_key_env="MY_KEY")
+    failed = refused(Providers({"local": mine}), "local")
+    assert failed.message.startswith("MY_KEY is not set on the worker")
+
+
+async def test_a_server_of_ones_own_needs_no_key() -> None:
+    async with raw_server(
+        http('{"choices": [{"finish_reason": "stop", "message": {"content": "hi"}}]}')
+    ) as server:
+        providers = Providers({"local": ProviderSettings("local", "openai", server.url)})
+        answer = await providers.get("local").complete(request())
+        await providers.close()
+    assert answer.text == "hi"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_blanks_around_a_key_do_not_matter(kind: str) -> None:
+    async with raw_server(http("{}", status=404)) as server:
+        providers = Providers({kind: settings(kind, server.url, f" {KEY}\n")})
+        with pytest.raises(ProviderFailure):
+            await providers.get(kind).complete(request())
+        await providers.close()
+    headers = server.requests[0].headers
+    assert KEY in (headers.get("x-api-key"), headers.get("authorization", "").split(" ")[-1])
+
+
+@pytest.mark.parametrize("key", ["sk-one sk-two", "sk-line\nbreak", "“sk-quoted”"])
+def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> None:
+    failed = refused(Providers({"a": ProviderSettings("a", "anthropic", api_key=key)}), "a")
+    assert failed.kind == FailureType.MISSING_SECRET
+    assert "ANTHROPIC_API_KEY on the worker does not hold an API key" in failed.message
+    assert "sk-" not in failed.message
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host", "http://", "http://h:port", "x"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_address_that_is_no_url_is_refused_at_once(kind: str, url: str) -> None:
+    failed = refused(Providers({kind: settings(kind, url)}), kind)
+    assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_REFUSED, False)
+    assert "must read like https://host/path" in failed.message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_key_is_in_no_error_no_trace_and_no_history(kind: str) -> None:
+    echo = http(f'{{"error": {{"message": "bad key {KEY}"}}}}', status=401, x_echo=KEY)
+    async with raw_server(echo) as server:
+        failed = await failure(kind, server.url)
+    error = to_application_error(failed)
+    stored = Failure()
+    DefaultFailureConverter().to_failure(error, default().payload_converter, stored)
+    told = "".join(traceback.format_exception(failed)) + str(stored) + repr(error)
+    assert "bad key ***" in told
+    assert KEY not in told
+    assert KEY not in repr(settings(kind, server.url))
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"), [("openai", {"choices": KEY}), ("anthropic", {"type": KEY, "usage": KEY})]
+)
+async def test_a_key_in_an_answer_that_cannot_be_read_is_not_passed_on(
+    kind: str, body: Json
+) -> None:
+    stream = f"event: message_start\ndata: {json.dumps(body)}\n\n"
+    async with raw_server(http(stream if kind == "anthropic" else json.dumps(body))) as server:
+        failed = await failure(kind, server.url)
+    assert "sent an answer that its API does not know" in failed.message
+    assert KEY not in "".join(traceback.format_exception(failed))
+
+
+async def test_the_scripted_provider_needs_no_key(tmp_path: Path) -> None:
+    script = tmp_path / "answers.yml"
+    script.write_text("answers: [{task: greet, answer: hello}]")
+    own = ProviderSettings("scripted", "scripted", answers=str(script))
+    answer = (
+        await Providers({"scripted": own}).get("scripted").complete(request(label="t/greet#1.0"))
+    )
+    assert answer.text == "hello"
+
+
+def test_the_scripted_provider_without_a_script_says_so() -> None:
+    failed = refused(Providers({"s": ProviderSettings("s", "scripted")}), "s")
+    assert failed.message == "provider 's' has no script: set `answers` to its path"

@@ -1,0 +1,107 @@
+"""A fleet's storage: the SDK's driver and the AWS client against a server that speaks S3."""
+
+import json
+from collections.abc import AsyncGenerator, Iterator
+from hashlib import sha256
+
+import pytest
+from temporalio.api.common.v1 import Payload
+from temporalio.converter import StorageDriverClaim, StorageDriverRetrieveContext
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import SkillResult
+from activities.storage.blobs import BlobMissing, BlobsUnusable
+from coterie.storage.bucket import BucketClient, BucketDriver, bucket_storage
+from coterie.storage.large_values import Storage
+from tests.support.references import reference
+from tests.support.servers.bucket_server import bucket_server
+
+Bucket = tuple[str, dict[str, bytes]]
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    with bucket_server() as made:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", made[0])
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        monkeypatch.setenv("AWS_REGION", "us-east-1")
+        monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+        yield made
+
+
+@pytest.fixture
+async def storage(bucket: Bucket) -> AsyncGenerator[Storage]:
+    made = bucket_storage("s3://team")
+    yield made
+    assert made.blobs is not None
+    await made.blobs.close()
+
+
+async def test_a_large_value_lies_in_the_bucket_and_comes_back(
+    bucket: Bucket, storage: Storage
+) -> None:
+    value = SkillResult(data="x" * 40_000)
+    (payload,) = await storage.converter.encode([value])
+    assert payload.ByteSize() < 500
+    assert b"coterie.storage.bucket" in payload.data
+    [path] = bucket[1]
+    assert path.startswith("/team/v0/d/sha256/")
+    assert await storage.converter.decode([payload], [SkillResult]) == [value]
+
+
+async def test_what_is_small_or_for_people_stays_in_history(
+    bucket: Bucket, storage: Storage
+) -> None:
+    payloads: list[Payload] = await storage.converter.encode(
+        [SkillResult(data="x" * 1000), {"shown": "x" * 40_000}]
+    )
+    assert [len(payload.data) > 1000 for payload in payloads] == [True, True]
+    assert bucket[1] == {}
+
+
+async def test_a_turn_of_a_conversation_lies_apart_for_each_run(
+    bucket: Bucket, storage: Storage
+) -> None:
+    blobs = storage.blobs
+    assert blobs is not None
+    name = await blobs.put(b"said", "one")
+    await blobs.put(b"said", "two")
+    assert len(bucket[1]) == 2
+    assert await blobs.get(name, "one") == b"said"
+    with pytest.raises(BlobMissing, match=r"not in the storage s3://team: it was cleaned away"):
+        await blobs.get(name, "three")
+
+
+async def test_a_bucket_that_cannot_be_reached_is_one_sentence(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    blobs = storage.blobs
+    assert blobs is not None
+    with pytest.raises(BlobsUnusable, match=r"the storage s3://team cannot be written: Could not"):
+        await blobs.put(b"said", "one")
+
+
+async def test_a_claim_of_another_place_reaches_no_bucket(bucket: Bucket, storage: Storage) -> None:
+    [payload] = await storage.converter.encode([SkillResult(data="x" * 40_000)])
+    bucket[1]["/other/v0/key"] = b"secret"
+    asked = BucketDriver(BucketClient(), "team")  # its client is never opened: it has no loop yet
+    for change in ({"bucket": "other"}, {"key": "other/key"}):
+        claim = {**json.loads(payload.data)["claimData"], **change}
+        forged = reference("coterie.storage.bucket", claim)
+        with pytest.raises(ApplicationError, match="it names another"):
+            await storage.converter.decode([forged], [SkillResult])
+        with pytest.raises(BlobMissing, match="it names another"):
+            await asked.retrieve(StorageDriverRetrieveContext(), [StorageDriverClaim(claim)])
+
+
+async def test_the_error_of_a_changed_object_tells_no_hash_of_it(
+    bucket: Bucket, storage: Storage
+) -> None:
+    payloads = await storage.converter.encode([SkillResult(data="x" * 40_000)])
+    [path] = bucket[1]
+    bucket[1][path] = b"secret"
+    with pytest.raises(BlobMissing, match="something else than was kept") as error:
+        await storage.converter.decode(payloads, [SkillResult])
+    assert sha256(b"secret").hexdigest() not in str(error.value)

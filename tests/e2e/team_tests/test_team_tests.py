@@ -1,0 +1,78 @@
+"""The tests of teams that this project ships run as its users' do: each file, every case."""
+
+from pathlib import Path
+from shutil import copytree
+from typing import get_args
+
+import pytest
+import pytest_asyncio
+from temporalio.client import Client
+
+from coterie.documents.catalog import shipped_root
+from coterie.testing.test_runner import CaseResult
+from dsl.model.document import TeamDocument
+from dsl.model.step_walk import walk
+from dsl.model.steps import STEP_KINDS
+from tests.support.team_tests import read, results, told
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "examples" / "language"
+SHIPPED = ROOT / "tests" / "teams"
+FILES = [file for folder in (EXAMPLES, SHIPPED) for file in sorted(folder.glob("*.test.yml"))]
+TYPES = get_args(TeamDocument.model_fields["type"].annotation)
+NAMES = {
+    "concentrator": "concentrator.yml",
+    **{type: f"{type}_team.yml" for type in TYPES if type != "concentrator"},
+}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def outcomes(skipping_client: Client) -> dict[str, list[CaseResult]]:
+    """The results of every file; cases of all files run at the same time."""
+    found: dict[str, list[CaseResult]] = {}
+    for result in await results(skipping_client, *map(read, FILES)):
+        found.setdefault(Path(result.file).name, []).append(result)
+    return found
+
+
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.yml"))
+def test_a_team_is_as_its_tests_expect(outcomes: dict[str, list[CaseResult]], file: Path) -> None:
+    assert len(outcomes[file.name]) == len(read(file).cases)
+    assert told(outcomes[file.name]) == ""
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.yml"))
+def test_a_team_that_shows_something_has_no_warning(file: Path) -> None:
+    assert [problem.message for problem in read(file).warnings] == []
+
+
+async def test_the_team_of_a_new_project_is_as_its_tests_expect(
+    skipping_client: Client, tmp_path: Path
+) -> None:
+    """`coterie init` writes a copy, too; where it is kept, the shipped personas lie around it."""
+    copytree(shipped_root() / "project", tmp_path / "new")
+    [file] = (tmp_path / "new" / "config" / "teams").glob("*.test.yml")
+    test = read(file)
+    assert [problem.message for problem in test.warnings] == []
+    assert told(await results(skipping_client, test)) == ""
+
+
+def test_every_shipped_team_has_tests() -> None:
+    teams = {file.stem for file in (shipped_root() / "teams").glob("*.yml")}
+    assert teams <= {file.name.removesuffix(".test.yml") for file in SHIPPED.glob("*.test.yml")}
+
+
+@pytest.mark.parametrize("kind", STEP_KINDS)
+def test_every_kind_of_step_has_an_example_with_tests(kind: str) -> None:
+    plan = read(EXAMPLES / f"{kind}.test.yml").team.compiled.plan
+    plans = [persona.execution_plan or () for persona in plan.personas.values()]
+    steps = [*(team.steps for team in plan.teams.values()), *plans]
+    assert kind in {step.kind for some in steps for step, _ in walk(some, ())}
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_every_type_of_team_has_an_example_with_tests(type: str) -> None:
+    file = EXAMPLES / NAMES[type]
+    assert f"type: {type}" in file.read_text() or type == "standard"
+    assert read(file.with_name(f"{file.stem}.test.yml")).cases

@@ -1,0 +1,340 @@
+"""Random documents: teams and plans of steps of every kind, with routes, limits and templates.
+
+Most of them make sense; some name what is not there or ask what cannot be.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import yaml
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from dsl.values import Json
+from tests.support.documents.generated_asking import Asking
+
+CONTEXT: Json = {
+    "n": 2,
+    "text": "PASS",
+    "list": [1, "two", {"k": 3}],
+    "none": None,
+    "deep": {"a": {"b": 1}},
+    "items": ["x", "y"],
+    "flag": True,
+}
+"""What every generated run begins with."""
+SKILLS = ("Discovery.collect", "CommandRunner.run", "AssetManager.process_action")
+SIGNALS = ("go", "stop")
+
+
+def _set_in(part: JsonValue) -> Iterator[str]:
+    """The variables that steps set, anywhere in a part of a document."""
+    match part:
+        case list():
+            for one in part:
+                yield from _set_in(one)
+        case dict():
+            yield from (
+                str(part[key]) for key in ("output_variable", "loop_variable") if key in part
+            )
+            if part.get("catch"):
+                yield "error"
+            values = part.get("values")
+            if isinstance(values, dict):
+                yield from values
+            for one in part.values():
+                yield from _set_in(one)
+        case _:
+            pass
+
+
+class Pen(Asking):
+    """Writes one document; remembers what there is to name."""
+
+    def __init__(self, draw: st.DrawFn, *, attended: bool) -> None:
+        super().__init__(draw)
+        self._attended = attended
+        self._numbers = 0
+        self.teams: list[str] = []
+        self.texts: list[str] = []
+        """Personas that are asked."""
+        self.plans: list[str] = []
+        """Personas that follow a plan."""
+
+    def document(self) -> Json:
+        """The whole of it."""
+        self.teams = [f"t{number}" for number in range(self.count(1, 4))]
+        personas: Json = {}
+        for number in range(self.count(1, 2)):
+            self.texts.append(f"p{number}")
+            personas[f"p{number}"] = self._persona()
+        for number in range(self.count(0, 2)):
+            personas[f"q{number}"] = {"execution_plan": self._plan()}
+            self.plans.append(f"q{number}")  # a plan may follow the plans before it
+        orchestration: Json = {
+            "entry_team": self.teams[0],
+            "teams": {name: self._team() for name in self.teams},
+            "max_total_teams": self.count(1, 6),
+            "max_recursion_depth": self.count(1, 3),
+        }
+        if self.chance(30):
+            ways = ("ignore", "fail", "ask") if self._attended else ("ignore", "fail")
+            orchestration["no_progress"] = self.one(ways)
+        tools: Json = {"look": {"skill": SKILLS[0], "fixed": {"path": "."}}}
+        llm: Json = {"default_provider": "scripted", "default_model": "demo", "personas": personas}
+        return {"llm_config": llm, "orchestration": orchestration, "tools": tools}
+
+    def _persona(self) -> Json:
+        persona: Json = {"prompts": {"user": f"Say {self.text()}"}}
+        if self.chance(40):
+            persona["output_schema"] = {
+                "type": "object",
+                "properties": {"status": {"type": "string"}, "n": {}},
+            }
+        if self.chance(15):
+            persona["prompts"] = {
+                "one": "Say it.",
+                "two": "{% for i in range(3) %}{{ i }}{% endfor %}",
+            }
+        if self.chance(10):
+            persona["prompt_syntax"] = "braces"
+        return persona
+
+    def _plan(self) -> list[JsonValue]:
+        self.in_plan, self.named, self.variables = True, [], []
+        try:
+            return self.steps(2)
+        finally:
+            self.in_plan = False
+
+    def _team(self) -> Json:
+        self.named, self.variables = [], []
+        kind = self.one(("standard",) * 5 + ("loop", "approval", "concentrator"))
+        team: Json = {"tasks": self.steps(2)}
+        if kind != "standard":
+            team["type"] = kind
+        match kind:
+            case "loop":
+                team["loop"] = self._loop()
+            case "approval":
+                team["approval"] = self._approval()
+            case "concentrator" if self.chance(70):
+                team["collect"] = self._collect()
+            case _:
+                pass
+        if self.chance(75):
+            team["routing"] = self._routing()
+        if self.chance(15):
+            team["stop_on_failure"] = False
+        if self.chance(15):
+            team["max_recursion_depth"] = self.count(1, 3)
+        return team
+
+    def _collect(self) -> Json:
+        made: Json = {"aggregate": self.one(("list", "merge_dict", SKILLS[0]))}
+        if self.chance(40):
+            made["count"] = self.count(1, 3)
+        if self.chance(30):
+            made["timeout"] = self.one((60, "90s"))
+        if self.chance(20):
+            made["signal"] = self.one(SIGNALS)
+        return made
+
+    def _routing(self) -> Json:
+        routing: Json = {"rules": [self._rule() for _ in range(self.count(0, 3))]}
+        if self.chance(60):
+            routing["default"] = self.one((None, *self.teams))
+        if self.chance(15):
+            routing["context_updates"] = self._updates()
+        return routing
+
+    def _rule(self) -> Json:
+        rule: Json = {"next_team": self.one((None, *self.teams, "none"))}
+        if self.chance(85):
+            rule["condition"] = self.condition(2)
+        if self.chance(20) and len(self.teams) > 1:
+            rule["next_team"] = cast("JsonValue", self.teams[-self.count(1, len(self.teams)) :])
+            if self.chance(60):
+                rule["merge"] = {
+                    path: self.one(("append", "merge", "replace"))
+                    for path in ("set", "n", "set.by")
+                }
+            if self.chance(10):
+                rule["concentrator"] = self.one(self.teams)
+        if self.chance(50):
+            rule["context_updates"] = self._updates()
+        return rule
+
+    def _updates(self) -> Json:
+        places = ("set.by.rule", "n", "text", "set", "list", "fresh")
+        return {self.one(places): self.value() for _ in range(self.count(1, 2))}
+
+    def steps(self, depth: int) -> list[JsonValue]:
+        """A list of steps, with as many blocks in blocks as the depth allows."""
+        return [self._step(depth) for _ in range(self.count(1, 3 if depth == 2 else 2))]
+
+    def _step(self, depth: int) -> Json:
+        makers: list[Callable[[int], Json]] = [
+            self._set,
+            self._agent,
+            self._set,
+            self._agent,
+            self._return,
+            self._fail,
+            self._wait,
+            self._approval_step,
+            self._team_step,
+        ]
+        if self.in_plan:
+            makers += [self._skill, self._tool]
+        if depth > 0:
+            makers += [self._loop_step, self._branch, self._parallel, self._try] * 2
+        made = self.one(makers)(depth - 1)
+        self._numbers += 1
+        step: Json = {"name": f"s{self._numbers}", **made}
+        if self.chance(20):
+            step["when"] = self.condition(1)
+        if self.chance(20):
+            step["output_variable"] = self._variable()
+        if self.chance(15):
+            step["on_failure"] = self.one(("continue", "stop"))
+        if self.chance(15):
+            step["timeout"] = self.one((30, "1h", 0.5))
+        if self.chance(15):
+            step["retry"] = {"retries": self.count(0, 2), "interval": self.one((0, "10s"))}
+        self.named.append(f"s{self._numbers}")
+        return step
+
+    def _variable(self) -> str:
+        name = self.one(("v0", "v1", "v2"))
+        self.variables.append(name)
+        return name
+
+    def _set(self, _: int) -> Json:
+        return {"type": "set", "values": {self._variable(): self.value()}}
+
+    def _agent(self, _: int) -> Json:
+        step: Json = {"agent_type": "generic_single_shot", "persona_key": self.one(self.texts)}
+        if self.plans and self.chance(40):
+            step = {"agent_type": "generic_orchestrating", "persona_key": self.one(self.plans)}
+        if self.chance(50):
+            step["input"] = {"x": self.value()}
+        if self._attended and self.chance(10):
+            step["requires_approval"] = self.one((True, "before", "after"))
+        if self.chance(10):
+            step["config"] = {"temperature": 0}
+        return step
+
+    def _skill(self, _: int) -> Json:
+        return {"skill": self.one(SKILLS), "input": self.value()}
+
+    def _tool(self, _: int) -> Json:
+        return {"tool": self.one(("look", "{{ context.text }}")), "arguments": {"x": self.value()}}
+
+    def _return(self, _: int) -> Json:
+        return {"type": "return", "value": self.value()}
+
+    def _fail(self, _: int) -> Json:
+        return {"type": "fail", "message": self.text(), "error": self.one(("Failed", "Unsure"))}
+
+    def _team_step(self, _: int) -> Json:
+        step: Json = {"type": "team", "team": self.one(self.teams)}
+        if self.chance(40):
+            step["input"] = {"x": self.value()}
+        return step
+
+    def _wait(self, _: int) -> Json:
+        match self.one(("duration", "signal", "time")):
+            case "duration":
+                length = self.one((1, "2d", "{{ context.n }}", "{{ context.text }}", 0))
+                return {"type": "wait", "duration": length}
+            case "time":
+                return {"type": "wait", "time": self.one(("2030-01-31", "{{ context.text }}"))}
+            case _:
+                wait: Json = {"type": "wait", "signal": self.one(SIGNALS)}
+                if not self._attended or self.chance(50):
+                    wait["deadline"] = "1h"
+                return wait
+
+    def _approval(self) -> Json:
+        approval: Json = {"prompt": self.text()}
+        if self.chance(50):
+            approval["show"] = self.value()
+        if not self._attended or self.chance(50):
+            approval["deadline"] = "3d"
+            approval["on_timeout"] = self.one(("reject", "approve", "fail"))
+        return approval
+
+    def _approval_step(self, _: int) -> Json:
+        return {"type": "approval", **self._approval()}
+
+    def _loop(self) -> Json:
+        loop: Json = {}
+        match self.one(("over", "while", "until", "both")):
+            case "while":
+                loop |= {"while": self.condition(1), "max_iterations": self.count(1, 3)}
+            case "until":
+                loop |= {"until": self.condition(1), "max_iterations": self.count(1, 3)}
+            case over:
+                lists: list[JsonValue] = ["{{ context.list }}", [1, 2], "{{ context.items }}", []]
+                lists.append("{{ context.text }}")
+                loop |= {"iterate_on": self.one(lists), "loop_variable": "v0"}
+                self.variables.append("v0")
+                if over == "both":
+                    loop["while"] = self.condition(1)
+                elif self.chance(25):
+                    loop["concurrency"] = 2
+                if self.chance(25):
+                    loop["max_iterations"] = self.count(1, 3)
+        if self.chance(20):
+            loop["break_when"] = self.condition(1)
+        return loop
+
+    def _loop_step(self, depth: int) -> Json:
+        return {"type": "loop", **self._loop(), "body": self.steps(depth)}
+
+    def _branch(self, depth: int) -> Json:
+        ways: list[JsonValue] = [
+            {"condition": self.condition(1), "steps": self.steps(depth)}
+            for _ in range(self.count(1, 2))
+        ]
+        step: Json = {"type": "branch", "branches": ways}
+        if self.chance(50):
+            step["otherwise"] = self.steps(depth)
+        return step
+
+    def _parallel(self, depth: int) -> Json:
+        ways: Json = {f"w{number}": self.steps(depth) for number in range(self.count(1, 3))}
+        step: Json = {"type": "parallel", "branches": ways, "join": self.one(("all", "any", 1))}
+        if self.chance(30):
+            step["losers"] = "finish"
+        if self.chance(60):
+            names = sorted(set(_set_in(ways)))
+            if self.chance(5):  # one that no way sets
+                names.append("nobody_sets_this")
+            step["merge"] = {name: self.one(("replace", "append", "merge")) for name in names}
+        return step
+
+    def _try(self, depth: int) -> Json:
+        step: Json = {"type": "try", "steps": self.steps(depth)}
+        if self.chance(70):
+            step["catch"] = [
+                {
+                    "error": self.one(("*", "Unsure", ["Failed", "SkillFailed"])),
+                    "steps": self.steps(depth),
+                }
+            ]
+        if "catch" not in step or self.chance(30):
+            step["finally"] = self.steps(depth)
+        return step
+
+
+def written(document: Json) -> str:
+    """The document as YAML."""
+    return yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
+
+
+@st.composite
+def documents(draw: st.DrawFn, *, attended: bool = True) -> Json:
+    """A document; where nobody attends to it, every wait for somebody has a deadline."""
+    return Pen(draw, attended=attended).document()

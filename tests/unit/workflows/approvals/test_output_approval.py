@@ -1,0 +1,58 @@
+"""A person allows what a step will send, or accepts what came of it."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import pytest
+from pydantic import JsonValue
+
+from dsl.model.outcomes import Outcome
+from dsl.model.terms import Consent
+from tests.support.compiling import plan_of
+from tests.support.simulation.stopping import StoppingScope, World, fresh
+from workflows.approvals import decisions
+from workflows.approvals.output_approval import ApprovalSubject, with_consent
+from workflows.core.location import Location
+from workflows.core.messages import DecideInput
+
+PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
+HERE = Location("main", "a", 1, "main:a#1/", "s")
+
+
+class Desk(StoppingScope):
+    """Each request is decided at once, in this way."""
+
+    verdict: Literal["approve", "reject"]
+
+    async def wait_until(
+        self,
+        ready: Callable[[], bool],
+        seconds: float | None,
+        summary: str,
+        *,
+        boundary: bool = True,
+    ) -> bool:
+        for request in list(self.state.pending):
+            asked = DecideInput(id=request, decision=self.verdict, by="ann", comment="so")
+            decisions.record(self.state, asked, self.now(), "update")
+        return ready()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("verdict", ["approve", "reject"])
+async def test_what_was_decided_leaves_nothing_behind(
+    when: Literal["before", "after"], verdict: Literal["approve", "reject"]
+) -> None:
+    desk = Desk(PLAN, fresh(PLAN, {}), World(lambda _: {}), None)
+    desk.verdict = verdict
+    worked: list[JsonValue] = []
+
+    async def work(given: JsonValue) -> Outcome:
+        worked.append(given)
+        return Outcome.succeeded(given)
+
+    subject = ApprovalSubject(given="text", allow="May it?", accept="Is it right?")
+    outcome = await with_consent(Consent(when=when), subject, HERE, desk, work)
+    assert outcome.success is (verdict == "approve")
+    assert worked == ([] if (when, verdict) == ("before", "reject") else ["text"])
+    assert desk.state.blocks == {}

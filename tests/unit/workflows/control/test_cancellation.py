@@ -1,0 +1,34 @@
+"""What a cancelled run still does on its way out is noted, and fails nothing."""
+
+from dsl.errors import TemplateFailed
+from tests.support.compiling import plan_of
+from tests.support.simulation.stopping import StoppingScope, World, fresh
+from workflows.control.cancellation import at_last
+
+PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
+
+
+async def test_what_fails_as_a_run_ends_is_noted_of_no_visit_of_a_team() -> None:
+    scope = StoppingScope(PLAN, fresh(PLAN, {}), World(lambda _: {}), None)
+
+    async def work() -> None:
+        raise TemplateFailed("no x")
+
+    await at_last(scope, "a/s", work)
+    noted = scope.state.trail[-1]
+    assert (noted.kind, noted.team, noted.visit, noted.step) == ("step", "", 0, "a/s")
+    assert (noted.status, noted.because) == ("failed", "TemplateFailed: no x")
+
+
+async def test_what_finds_no_time_left_is_noted_of_no_visit_of_a_team() -> None:
+    world = World(lambda _: {})
+    scope = StoppingScope(PLAN, fresh(PLAN, {}), world, None)
+    scope.state.stop_by = scope.time()
+
+    async def work() -> None:
+        raise AssertionError
+
+    await at_last(scope, "a/s", work)
+    noted = scope.state.trail[-1]
+    assert (noted.team, noted.visit, noted.step, noted.status) == ("", 0, "a/s", "cancelled")
+    assert noted.because == "cancel_timeout: 60 s are over"

@@ -1,0 +1,117 @@
+"""A plan from anywhere is held together before it is run: what would never end is refused."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from dsl.errors import InvalidPlan
+from dsl.model.plan import Plan
+from dsl.values import Json
+from tests.support.compiling import plan_of
+from tests.support.documents.documents import RICH
+from workflows.core.state import RunState
+from workflows.handlers.start_checks import begin
+
+SET: Json = {"kind": "set", "name": "s", "values": {}}
+
+
+def altered(change: Callable[[dict[str, Any]], object]) -> Plan:
+    """A small plan with a change that no compiler makes, and without a digest."""
+    data: dict[str, Any] = {
+        "name": "p",
+        "entry_team": "a",
+        "teams": {"a": {"id": "a", "name": "a", "steps": [dict(SET)]}},
+        "personas": {"p": {"provider": "scripted", "model": "m"}},
+    }
+    change(data)
+    return Plan.model_validate(data)
+
+
+def test_a_compiled_plan_begins_at_its_entry_team() -> None:
+    state = RunState()
+    begin(plan_of(RICH), state)
+    assert state.main.team == "draft"
+
+
+def with_step(step: Json) -> Plan:
+    return altered(lambda data: data["teams"]["a"].update(steps=[step]))
+
+
+def with_persona_step(step: Json) -> Plan:
+    return altered(lambda data: data["personas"]["p"].update(execution_plan=[step]))
+
+
+def nested(levels: int) -> Json:
+    step: Any = SET
+    for level in range(levels):
+        step = {"kind": "loop", "name": f"l{level}", "iterate_on": [1], "body": [step]}
+    return step
+
+
+AGENT: Json = {"kind": "agent", "name": "x", "agent_type": "generic_orchestrating"}
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (altered(lambda data: data.update(entry_team="b")), "the plan has no team 'b'"),
+        (
+            altered(lambda data: data["teams"]["a"].update(routing={"default": "b"})),
+            "the plan has no team 'b'",
+        ),
+        (
+            altered(
+                lambda data: data["teams"]["a"].update(
+                    routing={"rules": [{"next_team": ["a", "b"]}]}
+                )
+            ),
+            "the plan has no team 'b'",
+        ),
+        (with_step({**AGENT, "persona_key": "q"}), "names a persona that the plan has not"),
+        (with_persona_step({**AGENT, "persona_key": "q"}), "names a persona"),
+        (with_persona_step({**AGENT, "persona_key": "p"}), "contains itself"),
+        (with_step({"kind": "team", "name": "t", "team": "b"}), "names a team"),
+        (
+            with_step({"kind": "loop", "name": "l", "while": {"and": []}, "body": [SET]}),
+            "the loop 'l' has no bound",
+        ),
+        (with_step(nested(45)), "nested more than 40 deep"),
+    ],
+)
+def test_a_plan_that_does_not_hold_together_is_refused(plan: Plan, message: str) -> None:
+    with pytest.raises(InvalidPlan, match=message):
+        begin(plan, RunState())
+
+
+def test_a_plan_without_a_digest_is_taken_as_it_is() -> None:
+    begin(with_step(SET), RunState())
+
+
+def test_personas_that_share_plans_are_looked_at_once() -> None:
+    """Forty personas, each twice in the one above: a million million ways, and no loop."""
+    personas: dict[str, Any] = {}
+    for level in range(40):
+        below = [{**AGENT, "name": name, "persona_key": f"p{level + 1}"} for name in "xy"]
+        personas[f"p{level}"] = {"provider": "scripted", "model": "m", "execution_plan": below}
+    personas["p40"] = {"provider": "scripted", "model": "m"}
+    begin(altered(lambda data: data.update(personas=personas)), RunState())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"api_base": "https://example.org"},
+        {"personas": {"p": {"provider": "x", "model": "m", "api_base": "https://example.org"}}},
+        {"personas": {"p": {"provider": "x", "model": "m", "timeout": 0}}},
+        {"personas": {"p": {"provider": "x", "model": "m", "retries": 1000}}},
+        {"worker": {"workspace": "/"}},
+        {"providers": {"anthropic": {"api_base": "https://example.org"}}},
+        {"language": 2},
+        {"limits": {"max_total_teams": 0}},
+    ],
+)
+def test_a_plan_cannot_say_what_only_the_worker_may(change: Json) -> None:
+    with pytest.raises(ValidationError):
+        altered(lambda data: data.update(change))

@@ -1,0 +1,128 @@
+"""What did not run reads as skipped, wherever it stands and whatever an earlier round did."""
+
+from textwrap import indent
+
+import pytest
+from pydantic import JsonValue
+
+from activities.contracts import AgentRequest, SkillRequest
+from dsl.model.plan import Plan
+from dsl.values import Json
+from tests.support.one_team import agent, work
+from tests.support.simulation.stopping import stopped_everywhere, undisturbed
+
+LOOP = """
+- name: rounds
+  iterate_on: [1, 2]
+  loop_variable: n
+  body:
+"""
+
+
+def answer(request: AgentRequest | SkillRequest) -> Json:
+    assert isinstance(request, AgentRequest)
+    return {"fails": "Broken"} if request.task == "fails" else {"n": 1}
+
+
+async def asked(plan: Plan) -> list[JsonValue]:
+    """What the agent `look` is asked, the same wherever the run is stopped."""
+    seen: list[JsonValue] = []
+
+    def looking(request: AgentRequest | SkillRequest) -> Json:
+        assert isinstance(request, AgentRequest)
+        if request.task == "look":
+            seen.append(request.inputs["input"])
+        return answer(request)
+
+    await undisturbed(plan, {}, looking)
+    first, seen = seen, []
+    await stopped_everywhere(plan, {}, looking)
+    assert seen == first
+    return first
+
+
+LOOK = agent("look", "{{ n }} {{ tasks.inner.status }} {{ tasks.other.status }}")
+INNER, OTHER = agent("inner"), agent("other")
+BODIES = {
+    "a way of a branch": f"""
+- name: way
+  type: branch
+  branches: [{{condition: "{{{{ n == 1 }}}}", steps: [{INNER}]}}]
+  otherwise: [{OTHER}]
+""",
+    "what a skipped step holds": f"""
+- {{name: first, iterate_on: [1], loop_variable: x, when: "{{{{ n == 1 }}}}", body: [{INNER}]}}
+- {{name: second, iterate_on: [1], loop_variable: x, when: "{{{{ n == 2 }}}}", body: [{OTHER}]}}
+""",
+    "a loop without a round": f"""
+- {{name: first, iterate_on: "{{{{ [1][n - 1:] }}}}", loop_variable: x, body: [{INNER}]}}
+- {{name: second, iterate_on: "{{{{ [1][2 - n:] }}}}", loop_variable: x, body: [{OTHER}]}}
+""",
+    "a clause that catches": f"""
+- name: careful
+  type: try
+  steps: [{{name: bad, type: fail, error: "E1", message: m, when: "{{{{ n == 1 }}}}"}},
+          {{name: worse, type: fail, error: "E2", message: m}}]
+  catch:
+    - {{error: E1, steps: [{INNER}]}}
+    - {{error: E2, steps: [{OTHER}]}}
+""",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+async def test_what_did_not_run_in_this_round_reads_as_skipped(body: str) -> None:
+    looking = f"{LOOP}{indent(body, '    ')}    - {LOOK}\n"
+    assert await asked(work(looking)) == ["1 success skipped", "2 skipped success"]
+
+
+async def test_what_follows_a_failed_step_reads_as_skipped_with_all_that_it_holds() -> None:
+    body = f"""
+- name: careful
+  type: try
+  steps:
+    - {{name: bad, type: fail, error: Bad, message: m, when: "{{{{ n == 2 }}}}"}}
+    - {{name: each, iterate_on: [1], loop_variable: x, body: [{INNER}]}}
+  catch: [{{error: Bad, steps: [{OTHER}]}}]
+"""
+    looking = f"{LOOP}{indent(body, '    ')}    - {LOOK}\n"
+    assert await asked(work(looking)) == ["1 success skipped", "2 skipped success"]
+
+
+async def test_each_way_of_a_parallel_step_tells_its_own_steps_alone() -> None:
+    """A way begins with a copy of what was before; its copy of another way's steps is old."""
+    body = f"""
+- name: both
+  type: parallel
+  branches:
+    left: [{INNER.replace("}", ', when: "{{ n == 1 }}"}', 1)}]
+    right: [{OTHER.replace("}", ', when: "{{ n == 2 }}"}', 1)}]
+"""
+    looking = f"{LOOP}{indent(body, '    ')}    - {LOOK}\n"
+    assert await asked(work(looking)) == ["1 success skipped", "2 skipped success"]
+
+
+async def test_what_an_earlier_round_brought_is_there_until_its_step_comes_again() -> None:
+    body = "{{ tasks.inner.data.n if n > 1 else 0 }}"
+    looking = f"{LOOP}    - {agent('look', body)}\n    - {INNER}\n"
+    assert await asked(work(looking)) == [0, 1]
+
+
+async def test_while_sees_the_loop_variable() -> None:
+    plan = work(f"""
+- name: rounds
+  type: loop
+  while: "{{{{ n < 3 }}}}"
+  loop_variable: n
+  max_iterations: 9
+  body: [{agent("look", "{{ n }}")}]
+""")
+    assert await asked(plan) == [0, 1, 2]
+    over_list = work(f"""
+- name: rounds
+  iterate_on: [5, 6, 7]
+  while: "{{{{ n < 7 }}}}"
+  loop_variable: n
+  body: [{agent("look", "{{ n }}")}]
+""")
+    assert await asked(over_list) == [5, 6]

@@ -1,0 +1,47 @@
+"""What the branches of a fan-out leave to the teams after it."""
+
+from activities.contracts import AgentRequest, SkillRequest
+from dsl.values import Json
+from tests.support.compiling import plan_of
+from tests.support.one_team import agent
+from tests.support.simulation.stopping import stopped_everywhere, undisturbed
+
+FAN_OUT = f"""
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    writer: {{prompts: {{user: "Write {{{{ input }}}}."}}}}
+orchestration:
+  entry_team: start
+  teams:
+    start:
+      tasks: [{{name: begin, type: set, values: {{x: 1}}}}]
+      routing: {{rules: [{{condition: all_success, next_team: [left, right], concentrator: both}}]}}
+    left: {{tasks: [{agent("good")}], routing: {{default: both}}}}
+    right:
+      tasks: [{agent("good_first")}, {agent("bad")}]
+      routing: {{rules: [{{condition: all_success, next_team: both}}]}}
+    both:
+      type: concentrator
+      tasks:
+        - name: seen
+          type: set
+          values:
+            left: "{{{{ teams.left.tasks.good.data.n }}}}"
+            right: "{{{{ teams.right is defined }}}}"
+            ends: "{{{{ [branches.left.status, branches.right.status] }}}}"
+"""
+
+
+def answer(request: AgentRequest | SkillRequest) -> Json:
+    assert isinstance(request, AgentRequest)
+    return {"fails": "Broken"} if request.task == "bad" else {"n": 1}
+
+
+async def test_a_concentrator_sees_the_outcomes_of_done_branches_alone() -> None:
+    first, _ = await undisturbed(plan_of(FAN_OUT), {}, answer)
+    again, _ = await stopped_everywhere(plan_of(FAN_OUT), {}, answer)
+    for result in (first, again):
+        seen = result.output["seen"]
+        assert seen == {"left": 1, "right": False, "ends": ["done", "failed"]}

@@ -1,0 +1,106 @@
+"""`retry` repeats what can end otherwise, and nothing else."""
+
+import pytest
+
+from activities.contracts import AgentRequest, SkillRequest
+from dsl.errors import InvalidDocument
+from dsl.model.plan import Plan
+from dsl.model.retryability import NON_RETRYABLE
+from dsl.values import Json
+from tests.support.one_team import document, work
+from tests.support.simulation.stopping import StoppingScope, World, fresh, stopped_everywhere
+from workflows.core.state import RunState
+from workflows.core.views import TeamResult
+from workflows.interpreter import run
+
+RETRY = "retry: {retries: 2}, on_failure: continue"
+
+
+async def ran(plan: Plan, fails: str = "") -> tuple[TeamResult, World, RunState]:
+    def answer(request: AgentRequest | SkillRequest) -> Json:
+        return {"fails": fails} if fails and "bad" in str(request) else {"n": 1}
+
+    world, state = World(answer), fresh(plan, {"list": 7})
+    return await run(StoppingScope(plan, state, world, None)), world, state
+
+
+def retried(state: RunState) -> int:
+    return sum(entry.status == "retried" for entry in state.trail)
+
+
+AGENT = (
+    "- {name: bad, agent_type: generic_single_shot, persona_key: writer, input: x, "
+    f"requires_approval: before, {RETRY}}}\n"
+)
+
+
+@pytest.mark.parametrize("kind", sorted(NON_RETRYABLE))
+async def test_failure_that_cannot_pass_is_not_retried_and_asks_nobody_again(kind: str) -> None:
+    _, world, state = await ran(work(AGENT), fails=kind)
+    assert (len(world.calls), retried(state), len(state.decisions)) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("kind", ["ProviderUnavailable", "AnswerUnusable", "SkillFailed", "Mine"])
+async def test_failure_that_may_pass_is_retried(kind: str) -> None:
+    _, world, state = await ran(work(AGENT), fails=kind)
+    assert (len(world.calls), retried(state)) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        f'- {{name: bad, type: set, values: {{x: "{{{{ context.none.at.all }}}}"}}, {RETRY}}}',
+        f'- {{name: bad, type: wait, duration: "{{{{ context.list }}}} moons", {RETRY}}}',
+        f'- {{name: bad, iterate_on: "{{{{ context.list }}}}", loop_variable: x, {RETRY}, '
+        "body: [{name: n, type: set, values: {y: 1}}]}",
+        f"- {{name: bad, iterate_on: [1], loop_variable: one, {RETRY}, "
+        'body: [{name: s, type: set, values: {x: "{{ context.none.at.all }}"}}]}',
+    ],
+    ids=["set", "wait", "loop over no list", "loop without a call"],
+)
+async def test_step_whose_data_cannot_differ_is_not_retried(step: str) -> None:
+    result, world, state = await ran(work(step))
+    assert result.output == {}
+    assert (world.calls, retried(state)) == ([], 0)
+
+
+BLOCK = """
+- name: block
+  iterate_on: [1]
+  loop_variable: one
+  on_failure: continue
+  retry: {retries: 2}
+  body:
+  - {name: ask, agent_type: generic_single_shot, persona_key: writer, input: x}
+  - {name: use, type: set, values: {x: "{{ tasks.ask.data.missing }}"}}
+"""
+
+
+async def test_block_whose_calls_may_answer_otherwise_is_retried() -> None:
+    _, world, state = await ran(work(BLOCK))
+    assert (len(world.calls), retried(state)) == (3, 2)
+
+
+async def test_block_that_was_resumed_after_its_call_is_retried_all_the_same() -> None:
+    _, world = await stopped_everywhere(work(BLOCK), {}, lambda _: {"n": 1})
+    assert len(world.calls) == 3
+
+
+async def test_block_in_which_nothing_can_ever_pass_is_not_retried() -> None:
+    refused = BLOCK.replace("ask,", "ask_bad,").replace("tasks.ask", "tasks.ask_bad")
+    _, world, state = await ran(work(refused), fails="AgentRefused")
+    assert (len(world.calls), retried(state)) == (1, 0)
+
+
+@pytest.mark.parametrize(("kind", "named"), [("AgentRefused", True), ("Timeout", False)])
+def test_retry_that_names_what_cannot_pass_is_a_problem(kind: str, named: bool) -> None:
+    task = AGENT.replace("retries: 2", f"retries: 2, errors: [{kind}]")
+    if not named:
+        assert work(task)
+        return
+    with pytest.raises(InvalidDocument) as caught:
+        work(task)
+    [problem] = caught.value.problems
+    assert (problem.code, problem.line) == ("E105", document(task).count("\n"))
+    assert problem.path.endswith("tasks[0].retry.errors[0]")
+    assert "'bad' would retry after 'AgentRefused'" in problem.message

@@ -1,0 +1,62 @@
+"""A decision carries the digest of the payload that it decides, where it could be another one."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from temporalio.testing import WorkflowEnvironment
+
+from dsl.values import Json
+from tests.support.engine import engine
+from tests.support.runs import Handle, asked, decide, refused
+from tests.workflow.approvals.test_approval_terms import CONTEXT, document
+
+
+async def test_a_signal_without_a_digest_does_not_approve_an_edited_payload(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    terms = {"editable": "true", "approvers": "[ann, ben]", "quorum": "2"}
+    async with engine(env, tmp_path, []) as running:
+        handle: Handle = await running.start(document(**terms), CONTEXT)
+        request = await asked(handle)
+        given = {"id": request["id"], "by": "ben"}
+        edit: Json = {**given, "decision": "approve", "payload": {"notes": [], "pages": 900}}
+        await handle.execute_update("decide", edit)
+        changed = await asked(handle)
+        await handle.signal("approve", {"id": request["id"], "by": "ann"})
+        await handle.signal("reject", {"id": request["id"], "by": "ann"})
+        assert (await asked(handle))["approved_by"] == ["ben"], "neither counts"
+        await handle.signal("approve", {**given, "by": "ann", "digest": changed["digest"]})
+        assert (await handle.result())["context"]["signed"]["payload"]["pages"] == 900
+
+
+async def test_digest_required_asks_it_of_everyone(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    async with engine(env, tmp_path, []) as running:
+        handle: Handle = await running.start(document(digest="required"), CONTEXT)
+        request = await asked(handle)
+        assert request["digest_required"] is True
+        assert len(request["digest"]) == len(sha256().hexdigest())
+        given: Json = {"id": request["id"], "decision": "approve", "by": "ann"}
+        assert "says `digest: required`" in await refused(handle, given)
+        short = {**given, "digest": request["digest"][:12]}
+        assert "shows something else by now" in await refused(handle, short)
+        await handle.execute_update("decide", {**given, "digest": request["digest"]})
+        await handle.result()
+
+
+@pytest.mark.parametrize("spelling", ["  ANN ", "Ann", "ann\u2003"])
+async def test_a_quorum_counts_a_person_once_however_the_name_is_typed(
+    env: WorkflowEnvironment, tmp_path: Path, spelling: str
+) -> None:
+    terms = {"approvers": "[ann, Zoe\u0308, ANN]", "quorum": "2"}
+    async with engine(env, tmp_path, []) as running:
+        handle: Handle = await running.start(document(**terms), CONTEXT)
+        request = await asked(handle)
+        assert request["approvers"] == ["ann", "Zoe\u0308"]
+        assert (await decide(handle, request["id"], by="ann"))["verdict"] == "counted"
+        again = {"id": request["id"], "decision": "approve", "by": spelling}
+        assert "has approved 'review/sign#1' already; 1 of 2" in await refused(handle, again)
+        taken = await decide(handle, request["id"], by="zo\u00eb ")
+        assert (taken["verdict"], taken["by"]) == ("approved", "ann, Zoe\u0308")

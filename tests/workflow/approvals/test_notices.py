@@ -1,0 +1,158 @@
+"""People are told once of each moment of a request, beside the run and never in its way."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from temporalio.testing import WorkflowEnvironment
+
+from activities.notifications import Webhook
+from coterie.replay.links import links
+from tests.support.engine import engine, plan_of, trail
+from tests.support.runs import Handle, asked, decide, failure, scheduled
+from tests.support.servers.receiver import receiver
+from tests.workflow.histories.test_continue_as_new import suggesting_after
+
+TEAM = """
+orchestration:
+  entry_team: review
+  notify: ops
+  groups: {leads: [cleo, dan]}
+  teams:
+    review:
+      tasks:
+        - {name: sign, type: approval, prompt: "Ship?", show: {pages: 3}, approvers: [ann], TERMS}
+        - {name: last, type: approval, prompt: "Really?", deadline: 1d, notify: []}
+"""
+TERMS = "deadline: 5d, remind_every: 2d, escalate: [{after: 3d, to: [leads]}]"
+
+
+def document(terms: str = TERMS) -> str:
+    return TEAM.replace("TERMS", terms)
+
+
+async def test_each_moment_of_a_request_is_told_once_and_what_names_no_channel_is_not(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    with receiver() as there:
+        async with engine(
+            env, tmp_path, [], channels={"ops": Webhook(there.url, "secret")}
+        ) as running:
+            handle: Handle = await running.start(document())
+            await failure(handle)
+            run = handle.id
+            calls = await scheduled(handle)
+        told = [("request", 1), ("reminder", 1), ("escalation", 1), ("reminder", 2), ("timeout", 1)]
+        assert there.told() == told
+        first, *_, last = (one.told for one in there.deliveries)
+        assert first == {
+            "id": first["id"],
+            "what": "request",
+            "number": 1,
+            "run": run,
+            "plan": "test",
+            "text": "review/sign#1 waits for a decision",
+            "request": "review/sign#1",
+            "prompt": "Ship?",
+            "show": {"pages": 3},
+            "digest": first["digest"],
+            "approvers": ["ann"],
+            "quorum": 1,
+            "since": first["since"],
+            "deadline": first["deadline"],
+            "on_timeout": "reject",
+        }
+        assert last["approvers"] == ["ann", "cleo", "dan"]
+        assert last["text"] == "nobody decided review/sign#1 in time: reject"
+        assert len({one.told["id"] for one in there.deliveries}) == 5
+    assert [call["type"] for call in calls] == ["notify"] * 5, "one activity each"
+    assert calls[0]["id"] == "0001.review.sign.request"
+    assert calls[0]["summary"] == "ops: request of review/sign#1"
+    assert "secret" not in str(calls)
+
+
+async def test_a_channel_that_cannot_be_reached_holds_up_nothing_and_is_told_in_the_trail(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    with receiver(500, 500, 500, 500, 500) as there:
+        async with engine(env, tmp_path, [], channels={"ops": Webhook(there.url)}) as running:
+            handle: Handle = await running.start(document("deadline: 4d, notify: [ops, none]"))
+            await decide(handle, (await asked(handle))["id"])
+            while (request := await asked(handle))["id"] != "review/last#1":
+                pass
+            await decide(handle, request["id"])
+            result = await handle.result()
+            failed = sorted(one.because for one in await trail(handle) if one.kind == "notice")
+        assert [one["verdict"] for one in result["decisions"]] == ["approved", "approved"]
+        assert len({one.told["id"] for one in there.deliveries}) == 1
+        assert failed == [
+            "nobody was told by 'none' of the request of review/sign#1: this worker has no channel "
+            "'none'; it has: ops",
+            "nobody was told by 'ops' of the request of review/sign#1: the webhook of 'ops' "
+            "answered 500",
+        ]
+
+
+async def test_nothing_is_sent_while_a_run_is_paused(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    before = "        - {name: first, type: wait, signal: go}\n        - {name: sign"
+    text = document().replace("        - {name: sign", before)
+    with receiver() as there:
+        async with engine(env, tmp_path, [], channels={"ops": Webhook(there.url)}) as running:
+            handle: Handle = await running.start(text)
+            await handle.signal("pause", {"by": "ann"})
+            await handle.signal("go")
+            await env.sleep(timedelta(days=5))
+            assert there.deliveries == []
+            await handle.signal("resume", {"by": "ann"})
+            await asked(handle)
+            await handle.signal("pause", {"by": "ann"})
+            await env.sleep(timedelta(days=30))
+            assert there.told() == [("request", 1)]
+            await handle.signal("resume", {"by": "ann"})
+            await failure(handle)
+        assert there.told()[-1] == ("timeout", 1)
+
+
+async def test_without_a_channel_no_event_is_written(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    async with engine(env, tmp_path, []) as running:
+        handle: Handle = await running.start(document(f"{TERMS}, notify: []"))
+        await failure(handle)
+        assert await scheduled(handle) == []
+
+
+async def test_what_is_on_its_way_when_a_run_continues_as_new_is_sent_again_with_its_id(
+    tmp_path: Path,
+) -> None:
+    with receiver(503) as there:
+        there.headers = {"retry-after": "60"}
+        channels = {"ops": Webhook(there.url)}
+        async with (
+            suggesting_after(20) as env,
+            engine(env, tmp_path, [], channels=channels) as running,
+        ):
+            handle: Handle = await running.start(document("deadline: 1d"))
+            await asked(handle)
+            for _ in range(6):  # a longer history
+                await handle.signal("pause", {"by": "ann"})
+                await handle.signal("resume", {"by": "ann"})
+                await handle.query("status")
+            await decide(handle, "review/sign#1")
+            while (request := await asked(handle))["id"] != "review/last#1":
+                pass
+            await decide(handle, request["id"])
+            await handle.result()
+            runs = [link.run_id async for link in links(env.client, handle.id)]
+        assert len(runs) > 1
+        assert 2 <= len(there.deliveries) <= len(runs), "once for each link that began with it"
+        assert len({one.headers["webhook-id"] for one in there.deliveries}) == 1
+
+
+@pytest.mark.parametrize("name", ["opps", "nobody"])
+def test_a_channel_that_the_worker_has_not_is_refused_where_it_is_known(name: str) -> None:
+    worker = "worker:\n  notify: {ops: {url: 'http://localhost:1/'}}\n"
+    with pytest.raises(Exception, match=f"unknown channel '{name}'"):
+        plan_of(worker + document(f"deadline: 1d, notify: {name}"))

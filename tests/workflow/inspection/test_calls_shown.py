@@ -1,0 +1,110 @@
+"""`coterie show` tells each attempt and each re-ask of a call, out of the run's own history."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+from temporalio.testing import WorkflowEnvironment
+
+from activities.contracts import AgentRequest
+from activities.providers.provider import ProviderSettings
+from coterie.rendering.calls_text import call_data, calls_text
+from coterie.runs.recorded_calls import in_visits, recorded_calls
+from tests.support.engine import engine, trail
+from tests.support.runs import failure
+from tests.support.servers.raw_server import http, raw_server
+
+TEAM = """
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    writer:
+      retries: RETRIES
+      max_reasks: 1
+      prompts: {user: "Name {{ input.what }}."}
+      output_schema: {type: object, required: [name], properties: {name: {type: string}}}
+orchestration:
+  entry_team: work
+  teams:
+    work:
+      tasks:
+        - {name: draft, agent_type: generic_single_shot, persona_key: writer, input: {what: it}}
+"""
+
+
+@pytest.fixture
+def env(skipping_client: Client) -> WorkflowEnvironment:
+    """The product's own server: the other one does not record why an attempt failed."""
+    return WorkflowEnvironment.from_client(skipping_client)
+
+
+BUSY = http('{"error": {"message": "too many of you"}}', status=503)
+
+
+def answer(text: str) -> bytes:
+    choice = {"finish_reason": "stop", "message": {"content": text}}
+    usage = {"prompt_tokens": 9, "completion_tokens": 4}
+    return http(json.dumps({"choices": [choice], "usage": usage}))
+
+
+def settings(url: str) -> ProviderSettings:
+    import_module("activities.providers.openai")  # which takes longer than some heartbeats
+    return ProviderSettings(name="scripted", kind="openai", api_base=url, api_key="k")
+
+
+async def test_a_step_is_shown_with_its_failed_attempts_and_its_re_ask(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    unusable = answer('{"title": "none"}')
+    async with (
+        raw_server(BUSY, BUSY, unusable, answer('{"name": "Ada"}')) as server,
+        engine(env, tmp_path, [], provider=settings(server.url)) as running,
+    ):
+        handle = await running.start(TEAM.replace("RETRIES", "2"))
+        await handle.result()
+        calls = recorded_calls(await handle.fetch_history())
+        in_visits(calls, await trail(handle))
+    first, second = calls
+    assert [(call.path, call.visit, call.attempts) for call in calls] == [
+        ("work/draft", 1, 3),
+        ("work/draft", 1, 1),
+    ]
+    assert first.earlier_error.startswith("ProviderUnavailable: ")
+    assert isinstance(second.request, AgentRequest)
+    text = calls_text(handle.id, "work/draft", calls)
+    attempts, failed = (text.index(word) for word in ("  attempts   3, begun ", "  failed     "))
+    assert text[failed:].startswith("  failed     attempt 2: ProviderUnavailable: ")
+    asked_again = text.index("work/draft: model turn, re-ask 1")
+    assert attempts < failed < asked_again
+    told = text[asked_again:]
+    assert "  attempts   1" in told
+    assert '  answer before:\n    {"title": "none"}' in told
+    assert "name" in told.partition("  asked again:\n")[2].splitlines()[0]
+    assert "Ada" in told.partition("  answer:\n")[2]
+    data = [call_data(call) for call in calls]
+    assert [(one["attempts"], bool(one["earlier_error"])) for one in data] == [
+        (3, True),
+        (1, False),
+    ]
+
+
+async def test_a_step_whose_attempts_all_failed_is_shown_with_the_errors_of_the_last_two(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    gone = http('{"error": {"message": "gone for good"}}', status=500)
+    async with (
+        raw_server(BUSY, gone) as server,
+        engine(env, tmp_path, [], provider=settings(server.url)) as running,
+    ):
+        handle = await running.start(TEAM.replace("RETRIES", "1"))
+        assert (await failure(handle)).type == "TeamFailed"
+        calls = recorded_calls(await handle.fetch_history())
+    [call] = calls
+    assert (call.attempts, call.answer) == (2, None)
+    text = calls_text(handle.id, "work/draft", calls)
+    assert "too many of you" in text.partition("  failed     attempt 1: ")[2].splitlines()[0]
+    assert "gone for good" in text.partition("  error      ")[2].splitlines()[0]
+    assert "none yet" not in text

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from dsl.errors import ContextConflict
-from dsl.evaluate.operators import same
+from dsl.json_values import json_equal
 from dsl.paths import MISSING, get, parse, put
 from dsl.values import Json
 
@@ -65,5 +65,5 @@ def _differences(before: Json, after: Json, path: tuple[str, ...]) -> Iterator[P
             yield PathChange(where, "added", after=new)
         elif isinstance(old, dict) and isinstance(new, dict):
             yield from _differences(old, new, (*path, key))
-        elif not same(old, new):
+        elif not json_equal(old, new):
             yield PathChange(where, "changed", old, new)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from dsl.json_values import json_equal
 from dsl.model.conditions import Operator
 from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.paths import MISSING, Missing
@@ -35,17 +36,6 @@ SHORT_NAMES: dict[str, Operator] = {
     ">=": "greater_or_equal",
     "<=": "less_or_equal",
 }
-
-
-def same(left: Found, right: JsonValue) -> bool:
-    """JSON equality: 1 is 1.0, but true is not 1, at any depth."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[k], right[k]) for k in left)
-    return left == right
 
 
 def _number(value: object) -> float | None:
@@ -75,7 +65,7 @@ def _contains(found: Found, value: JsonValue) -> bool:
         case str():
             return isinstance(value, str) and value in found
         case list():
-            return any(same(item, value) for item in found)
+            return any(json_equal(item, value) for item in found)
         case dict():
             return isinstance(value, str) and value in found
         case _:
@@ -197,8 +187,8 @@ WITHOUT_VALUE = ("exists", "is_empty", "is_null")
 """Operators that ask without a `value`."""
 
 TESTS: dict[Operator, Test] = {
-    "equals": same,
-    "not_equals": lambda found, value: not same(found, value),
+    "equals": json_equal,
+    "not_equals": lambda found, value: not json_equal(found, value),
     "contains": _contains,
     "contains_any": lambda found, value: any(_contains(found, item) for item in _each(value)),
     "contains_all": lambda found, value: (

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from dsl.errors import listed
 from dsl.json_schema.patterns import schema_pattern
+from dsl.json_values import describe_kind
 from dsl.values import Json
 
 MAX_ERRORS = 5
@@ -58,23 +59,6 @@ class Check(Protocol):
 
 Word = Callable[[Check, Json, JsonValue, str, int], Iterator[str]]
 """Of the schema that has the word, over a value: its errors."""
-
-
-def kind_of(value: JsonValue) -> str:
-    """What a value is, in the words of people."""
-    match value:
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list():
-            return "a list"
-        case dict():
-            return "a mapping"
-        case None:
-            return "null"
 
 
 def brief(value: JsonValue, most: int = 60) -> str:
@@ -137,7 +121,7 @@ def _type(check: Check, schema: Json, value: JsonValue, where: str, depth: int) 
     names = wanted if isinstance(wanted, list) else [wanted]
     if not any(_is(value, name) for name in names):
         told = " or ".join(_KINDS[cast("str", name)] for name in names)
-        yield f"{where} is {kind_of(value)}, not {told}"
+        yield f"{where} is {describe_kind(value)}, not {told}"
 
 
 def _enum(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:

@@ -10,9 +10,9 @@ from itertools import islice
 
 from pydantic import JsonValue
 
-from dsl.evaluate.operators import same
 from dsl.json_schema.keywords import MAX_ERRORS, WORDS, UnusableSchema, is_own, weight
 from dsl.json_schema.schema_problems import static_fault
+from dsl.json_values import json_equal
 from dsl.values import Json
 
 __all__ = ["UnusableSchema", "beyond", "misfits"]
@@ -108,4 +108,4 @@ class _Check:
     def equal(self, value: JsonValue, other: JsonValue) -> bool:
         """Whether two values are the same for JSON."""
         self.charge(weight(other))
-        return same(value, other)
+        return json_equal(value, other)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.evaluate.operators import TESTS, Found, same
+from dsl.evaluate.operators import TESTS, Found
+from dsl.json_values import json_equal
 from dsl.logic.ranges import Range, Wanted, number_range, text_range
 from dsl.model.conditions import Operator
 from dsl.paths import MISSING
@@ -238,7 +239,7 @@ def _items(value: JsonValue) -> list[JsonValue]:
 
 
 def _among(item: JsonValue, items: Sequence[JsonValue]) -> bool:
-    return any(same(item, other) for other in items)
+    return any(json_equal(item, other) for other in items)
 
 
 def _ends(claims: Sequence[Claim]) -> bool:

@@ -16,6 +16,7 @@ from dsl.model.evaluation_budget import EvaluationMeter, digits_steps, text_byte
 from dsl.templates import filter_costs as costs
 from dsl.templates import text_costs as texts
 from dsl.templates import value_costs as values
+from dsl.templates.data_filters import DATA_FILTERS
 from dsl.templates.shown_values import Absent, MeteredContext, encodable, text_of
 
 _PER_CALL = 5
@@ -159,6 +160,7 @@ def _string(context: MeteredContext, value: object) -> str:
 
 
 _OWN: Final[dict[str, Run]] = {
+    **DATA_FILTERS,
     "format": _format,
     "join": _join,
     "replace": _replace,

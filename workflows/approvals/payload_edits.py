@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from dsl.errors import listed
-from dsl.json_schema.keywords import brief, kind_of
+from dsl.json_schema.keywords import brief
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.json_values import describe_kind
 from workflows.core.requests import Pending
 
 MAX_CHANGES = 20
@@ -41,7 +42,7 @@ def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
             pattern = shown[0] if shown else None
             faults = (_misfit(pattern, one, f"{where}[{i}]") for i, one in enumerate(given))
         case _:
-            kinds = kind_of(shown), kind_of(given)
+            kinds = describe_kind(shown), describe_kind(given)
             return None if kinds[0] == kinds[1] else f"{where} is {kinds[1]}, not {kinds[0]}"
     return next((fault for fault in faults if fault is not None), None)
 
@@ -71,6 +72,6 @@ def _changes(before: JsonValue, after: JsonValue, where: str) -> Iterator[str]:
             for index, (old, new) in enumerate(zip(before, after, strict=True)):
                 yield from _changes(old, new, f"{where}[{index}]")
         case _:
-            if before != after or kind_of(before) != kind_of(after):
+            if before != after or describe_kind(before) != describe_kind(after):
                 told = f"{brief(before)} -> {brief(after)}"
                 yield f"{where}: {told}" if where else told

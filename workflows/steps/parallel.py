@@ -6,7 +6,7 @@ from functools import partial
 from pydantic import JsonValue
 
 from dsl.errors import ContextConflict
-from dsl.evaluate.operators import same
+from dsl.json_values import json_equal
 from dsl.model.merge import merged_by
 from dsl.model.outcomes import Outcome
 from dsl.model.step_walk import walk
@@ -88,7 +88,7 @@ def _cause(outcome: Outcome | None) -> TrailCause | None:
 
 
 def _differs(before: JsonValue, value: JsonValue) -> bool:
-    return before is not value and not same(before, value)
+    return before is not value and not json_equal(before, value)
 
 
 def _merged(step: ParallelStep, variable: str, values: list[tuple[str, JsonValue]]) -> JsonValue:

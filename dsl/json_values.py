@@ -1,0 +1,35 @@
+"""What JSON values are, and when two of them are equal."""
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from dsl.paths import Missing
+
+
+def json_equal(left: JsonValue | Literal[Missing.MISSING], right: JsonValue) -> bool:
+    """JSON equality: 1 is 1.0, but true is not 1, at any depth; what is missing equals nothing."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(json_equal, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(json_equal(left[k], right[k]) for k in left)
+    return left == right
+
+
+def describe_kind(value: JsonValue) -> str:
+    """Name what a value is, with its article: `a text`, `null`."""
+    match value:
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case list():
+            return "a list"
+        case dict():
+            return "a mapping"
+        case None:
+            return "null"

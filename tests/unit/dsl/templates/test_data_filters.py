@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
 from dsl.templates.template import fill
-from tests.support.strategies import json_objects, json_values
+from tests.support.documents.strategies import json_objects, json_values
 
 NAMES: dict[str, object] = {
     "m": {"a": 1, "b": {"c": 2, "d": 3}},

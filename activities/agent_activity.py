@@ -1,4 +1,4 @@
-"""The activity in which an agent has one turn."""
+"""Run one turn of one agent as a Temporal activity."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -39,7 +39,7 @@ MAX_RESPONSE_SIZE = 1_500_000
 
 
 class AgentActivities:
-    """What a worker's agents have to work with; one instance serves every run."""
+    """Run agents with what one worker has; one instance serves every run."""
 
     def __init__(
         self,
@@ -54,21 +54,21 @@ class AgentActivities:
         pricing: Pricing | None = None,
         user_code: UserCode | None = None,
     ) -> None:
-        """Take the worker's own settings; a request can name what is here and nothing else.
+        """Take the worker's own settings. A request can name only what is registered here.
 
         Args:
-            providers: Gives the model provider that a persona names.
+            providers: Returns the model provider that a persona names.
             agent_types: The worker's own agent types, beside the built-in ones.
             agent_packages: Packages that a legacy `agent_class` may be imported from.
             call_skill: Runs a skill for an agent's own code.
             skills: Names of the skills, to explain a mistaken agent type.
-            blobs: Where conversations are kept; without it none can be had.
-            queues: Of the providers with a rate limit, which holds only for calls through them.
-            pricing: What model calls cost; without it, none has a price.
-            user_code: Runs legacy agents; without it, in processes with an empty environment.
+            blobs: Stores conversations; without it, no agent can have one.
+            queues: Task queues of the providers with a rate limit.
+            pricing: Prices of model calls; without it, no call has a price.
+            user_code: Runs legacy agents; without it, they run with an empty environment.
 
         Raises:
-            AgentRefused: an own agent type cannot be one.
+            AgentRefused: one of `agent_types` is not a valid agent type.
         """
         AgentFactory({}, agent_types)  # a wrong type stops the worker, not the first run
         self._providers = providers
@@ -83,11 +83,11 @@ class AgentActivities:
 
     @activity.defn(name=RUN_AGENT)
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
-        """One turn of one agent; a model is called at most once.
+        """Run one turn of one agent, with at most one model call.
 
         Raises:
-            ApplicationError: the provider failed (its type says how, and whether to try
-                again), the worker refuses the agent, or the call came past a rate limit.
+            ApplicationError: The provider failed (the type says how, and whether Temporal
+                retries), the worker refuses the agent, or the call bypassed a rate limit.
         """
         if self._queues:
             self._refuse_elsewhere(request)
@@ -97,7 +97,7 @@ class AgentActivities:
                 agent = self._agent(request, meter)
                 if request.conversation is not None and not agent.converses:
                     raise AgentRefused(
-                        f"agent {request.task!r} is of a type that has no conversations"
+                        f"agent {request.task!r} has a type that does not support conversations"
                     )
                 response: object = await agent.process(request.inputs)
         except ProviderFailure as failure:
@@ -109,7 +109,7 @@ class AgentActivities:
                 type=FailureType.TIMEOUT,
             ) from None
         except (BlobMissing, BlobsUnusable) as error:
-            # what is unusable may pass, and nothing was paid yet
+            # before any model call, so nothing is paid twice
             raise _unusable(request, error, non_retryable=isinstance(error, BlobMissing)) from None
         except AgentRefused as refusal:
             raise ApplicationError(
@@ -126,13 +126,13 @@ class AgentActivities:
         return _sendable(response, request, meter)
 
     def _refuse_elsewhere(self, request: AgentRequest) -> None:
-        """Not a failure of anything: the run is told where to go, before a model was asked."""
+        """Redirect the call to the queue of its rate-limited provider, before any model call."""
         provider = request.persona.provider if request.persona is not None else ""
         queue = self._queues.get(provider)
         if queue is None or not activity.in_activity() or activity.info().task_queue == queue.name:
             return
         raise ApplicationError(
-            f"{provider} has a rate limit, so it is called through the queue {queue.name}",
+            f"{provider} has a rate limit: calls must go through its queue {queue.name}",
             queue.model_dump(),
             type=FailureType.OWN_QUEUE,
             non_retryable=True,
@@ -177,9 +177,9 @@ class AgentActivities:
             return None
         if self._conversations is None:
             raise AgentRefused(
-                f"agent {request.task!r} is in a conversation, and this worker has no storage to "
-                "keep it in: set COTERIE_STORAGE, for all workers alike, to a folder that they "
-                "all see or to s3://bucket"
+                f"agent {request.task!r} is in a conversation, but this worker has no storage for "
+                "it: set COTERIE_STORAGE on all workers to the same shared folder or to "
+                "s3://bucket"
             )
         within = activity.info().workflow_id if activity.in_activity() else None
         return self._conversations.open(request.conversation, within or "local")
@@ -187,7 +187,7 @@ class AgentActivities:
 
 def _unusable(request: AgentRequest, error: Exception, *, non_retryable: bool) -> ApplicationError:
     return ApplicationError(
-        f"the conversation of task {request.task!r} cannot go on: {error}",
+        f"task {request.task!r} cannot continue its conversation: {error}",
         type=FailureType.STORAGE_UNUSABLE,
         non_retryable=non_retryable,
     )
@@ -208,7 +208,7 @@ def _task_config(request: AgentRequest) -> Json:
 
 
 def _persona_key(request: AgentRequest) -> str:
-    """The name under which the factory finds the one persona that a request carries."""
+    """Return the key under which the factory finds the request's only persona."""
     return request.persona_key or request.task
 
 
@@ -220,7 +220,7 @@ def _checked(persona: Persona | None) -> CheckedPersona | None:
 
 
 def _system_config(request: AgentRequest, checked: CheckedPersona | None) -> Json:
-    """The configuration as the factory reads it, made of what the request carries."""
+    """Build the configuration that the factory reads from what the request carries."""
     personas: dict[str, JsonValue] = {}
     if checked is not None:
         personas[_persona_key(request)] = checked.config
@@ -228,12 +228,10 @@ def _system_config(request: AgentRequest, checked: CheckedPersona | None) -> Jso
 
 
 def _sendable(response: object, request: AgentRequest, meter: Meter) -> AgentResponse:
-    """The response with what it cost, or a failure that says why it cannot travel."""
+    """Return the response with its cost, or a failure if it cannot be sent."""
     where = f"task {request.task!r}"
     if not isinstance(response, AgentResponse):
-        message = (
-            f"{where}: its agent answered with a {type(response).__name__}, not an AgentResponse"
-        )
+        message = f"{where}: its agent returned a {type(response).__name__}, not an AgentResponse"
         error = AgentError(type=FailureType.AGENT_FAILED, message=message)
         return meter.billed(AgentResponse(success=False, error=error))
     response = meter.billed(response)
@@ -247,8 +245,8 @@ def _sendable(response: object, request: AgentRequest, meter: Meter) -> AgentRes
         return _instead(
             response,
             FailureType.ANSWER_TOO_LARGE,
-            f"{where}: the answer has {size:,} bytes, more than the {MAX_RESPONSE_SIZE:,} that "
-            "may travel in a run; ask for less, or let a skill write it to a file",
+            f"{where}: the answer has {size:,} bytes; at most {MAX_RESPONSE_SIZE:,} fit in a "
+            "run's history. Ask for less, or let a skill write it to a file",
         )
     return response
 

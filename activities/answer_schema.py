@@ -1,7 +1,7 @@
-"""JSON Schema (draft 2020-12) over values that a model made, with a schema that anyone wrote.
+"""Check a model's answer against a JSON Schema (draft 2020-12) from an untrusted document.
 
-A schema comes in with a run, so it gets no power: no reference leaves it, and its patterns run
-in linear time.
+A schema comes in with a run, so it gets no power: it cannot reference anything outside itself, and
+its patterns run in linear time.
 """
 
 import json
@@ -26,24 +26,24 @@ from dsl.json_schema.schema_problems import static_fault, subschemas
 from dsl.values import Json
 
 MAX_ERRORS = 10
-"""How many errors are told of one value."""
+"""Errors reported for one value."""
 
 _MAX_CHECKED = 200
 _MAX_ERROR_LENGTH = 240
 _MAX_WORK = 100_000
-"""Words that are looked at, and what the dear ones of them cost."""
+"""Budget of one check: keywords evaluated, plus the cost of the expensive ones."""
 _OWN_REFERENCE = re.compile(r"#|#/(\$defs|definitions)/[^/%]+|#[A-Za-z_][\w.-]*")
 
 
 class SchemaFault(Exception):
-    """The schema itself cannot be used."""
+    """The schema itself is unusable."""
 
 
 def schema_errors(value: JsonValue, schema: Json) -> list[str]:
-    """What is wrong with the value, each as `$.path: what`; empty when it meets the schema.
+    """List the errors of a value, each as `$.path: what`; empty when it matches the schema.
 
     Raises:
-        SchemaFault: the schema is none, refers to something outside itself, or never ends.
+        SchemaFault: The schema is invalid, has an external reference, or never terminates.
     """
     try:
         validator = _validator(json.dumps(schema))
@@ -52,16 +52,16 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
         found = list(islice(errors, _MAX_CHECKED))
     except Unresolvable as error:
         missing: str = getattr(error, "anchor", error.ref)
-        raise SchemaFault(f"it refers to '#{missing}', which is not in it") from None
+        raise SchemaFault(f"it refers to '#{missing}', which it does not define") from None
     except RecursionError:
-        raise SchemaFault("it refers to itself without end") from None
+        raise SchemaFault("its references form an endless loop") from None
     found.sort(key=lambda error: [str(part) for part in error.absolute_path])
     told = list(dict.fromkeys(map(_told, found)))
     return [*told[:MAX_ERRORS], "and others"] if len(told) > MAX_ERRORS else told
 
 
 def schema_fault(schema: Json) -> str | None:
-    """Why the schema cannot be used, or None when it can: what a compiler asks beforehand."""
+    """Say why a schema is unusable, or return None; the compiler asks before a run."""
     try:
         _validator(json.dumps(schema))
     except SchemaFault as fault:
@@ -71,7 +71,7 @@ def schema_fault(schema: Json) -> str | None:
 
 @lru_cache(maxsize=128)
 def _validator(schema_text: str) -> Draft202012Validator:
-    """The validator of a schema; kept, because checking a schema costs more than an answer."""
+    """Return the validator of a schema, cached: checking a schema costs more than an answer."""
     schema: Json = json.loads(schema_text)
     for node in subschemas(schema):
         _refuse_power(node)
@@ -79,12 +79,12 @@ def _validator(schema_text: str) -> Draft202012Validator:
     if fault is not None:
         raise SchemaFault(fault)
     for node in subschemas(schema):
-        # Always this draft: another one's validator would come with its own pattern matching.
+        # Always this draft: a validator of another one would bring its own pattern matching.
         node.pop("$schema", None)
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        fault = f"it is no JSON Schema, at {error.json_path}: {_short(error.message)}"
+        fault = f"it is not a valid JSON Schema, at {error.json_path}: {_short(error.message)}"
         raise SchemaFault(fault) from None
     return _Validator(schema, registry=Registry())
 
@@ -108,7 +108,7 @@ def _refuse_power(node: Json) -> None:
 
 
 _WORK: ContextVar[list[int]] = ContextVar("work")
-"""What the check under way may still cost."""
+"""What the check in progress may still cost."""
 
 _Word = Callable[[Any, Any, JsonValue, Json], Iterator[ValidationError] | None]
 
@@ -121,7 +121,7 @@ def _charge(work: int) -> None:
 
 
 def _charged(word: _Word) -> _Word:
-    """The word, charged each time that it looks at a value."""
+    """Wrap a keyword so that each evaluation is charged."""
 
     def look(
         validator: Any, written: Any, value: JsonValue, schema: Json
@@ -133,7 +133,7 @@ def _charged(word: _Word) -> _Word:
 
 
 def _weighed(word: _Word) -> _Word:
-    """A word that compares whole values."""
+    """Wrap a keyword that compares whole values, charged by their size."""
 
     def look(
         validator: Any, written: Any, value: JsonValue, schema: Json
@@ -188,13 +188,13 @@ _Validator: type[Draft202012Validator] = cast("Any", _extend)(Draft202012Validat
 
 
 def _told(error: ValidationError) -> str:
-    # Of an `anyOf` that fails, the branch that came nearest says the most.
+    # The branch of a failed `anyOf` that came nearest explains most.
     nearest: ValidationError = cast("Any", _best_match)([error])
     return f"{nearest.json_path}: {_short(nearest.message)}"
 
 
 def _short(message: str) -> str:
-    """The message with its middle left out when it quotes a large value."""
+    """Shorten a message that quotes a large value, in the middle."""
     if len(message) <= _MAX_ERROR_LENGTH:
         return message
     half = _MAX_ERROR_LENGTH // 2

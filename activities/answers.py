@@ -1,7 +1,8 @@
-"""From a model's text to data: found, read strictly, checked. Pure.
+"""Turn a model's text into data: find the JSON, parse it strictly, check it. Pure.
 
-Models wrap JSON in prose and code fences. The outermost JSON value is taken if there is exactly
-one; between two, or inside a broken one, nothing is guessed: the problem goes back to the model.
+Models wrap JSON in prose and code fences. The parser takes the outermost JSON value if there is
+exactly one. It never guesses between two, or inside a broken one: the problem goes back to the
+model.
 """
 
 import json
@@ -16,35 +17,35 @@ from activities.answer_schema import schema_errors
 from dsl.values import Json
 
 MAX_DEPTH = 100
-"""How deep an answer may be nested; what is deeper breaks those who read it later."""
+"""Nesting depth of an answer; deeper values break later readers."""
 
 _BRACKET = re.compile(r"[\[\]{}]")
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _FENCE = re.compile(r"^ {0,3}```[^`\n]*$", re.MULTILINE)
 _MAX_BRACKETS = 1000  # in prose; each costs a look at the whole text
-_NO_CHARACTER = "the answer holds half of a surrogate pair, which is no character"
+_NO_CHARACTER = "the answer contains half of a surrogate pair, which is not a character"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerProblem:
-    """Why an answer cannot be used, in words that also help the model to mend it."""
+    """Why an answer is unusable, in words that also help the model to correct it."""
 
     message: str
 
 
 class _Unsound(Exception):
-    """JSON that reads in more than one way, or that not every reader can read."""
+    """JSON that is ambiguous, or that some JSON parsers reject."""
 
 
 def parse_answer(text: str, schema: Json | None) -> JsonValue | AnswerProblem:
-    """The data of an answer, or what is wrong with it.
+    """Return the data of an answer, or its problem.
 
     Args:
         text: What the model wrote.
-        schema: What the data must meet; without one the data is `{"text": text}`.
+        schema: What the data must match; without one the data is `{"text": text}`.
 
     Raises:
-        SchemaFault: the schema itself cannot be used; no answer could ever meet it.
+        SchemaFault: The schema itself is unusable; no answer could match it.
     """
     if schema is None:
         return {"text": text} if _is_unicode(text) else AnswerProblem(_NO_CHARACTER)
@@ -53,12 +54,12 @@ def parse_answer(text: str, schema: Json | None) -> JsonValue | AnswerProblem:
         return value
     errors = schema_errors(value, schema)
     if errors:
-        return AnswerProblem("the answer does not meet the output schema: " + "; ".join(errors))
+        return AnswerProblem("the answer does not match the output schema: " + "; ".join(errors))
     return value
 
 
 def read_json(text: str) -> JsonValue | AnswerProblem:
-    """The one JSON value in a text: all of it, or fenced, or with prose around it."""
+    """Find the one JSON value in a text: the whole text, a fenced block, or within prose."""
     text = text.removeprefix("\ufeff").strip()
     if not text:
         return AnswerProblem("the answer is empty; it must be one JSON value")
@@ -71,11 +72,11 @@ def read_json(text: str) -> JsonValue | AnswerProblem:
     if len(found) == 1:
         return found[0]
     counted = f"{len(found)} JSON values" if found else "no JSON value"
-    return AnswerProblem(f"the answer holds {counted}; it must hold exactly one")
+    return AnswerProblem(f"the answer contains {counted}; it must contain exactly one")
 
 
 def _whole(text: str) -> list[JsonValue]:
-    """The value that the text is, if it is one."""
+    """Parse the whole text as one value."""
     try:
         return [_sound(_DECODER.decode(text), text)]
     except json.JSONDecodeError:
@@ -83,9 +84,9 @@ def _whole(text: str) -> list[JsonValue]:
 
 
 def _fenced(text: str) -> list[JsonValue]:
-    """The value in the one fence of the text, if it is one and the prose has no brackets.
+    """Parse the only fenced block, unless the prose around it has brackets.
 
-    Only a fence makes a value of a text, a number, a boolean or null.
+    Only in a fence does a string, a number, a boolean or null count as a value.
     """
     match list(_FENCE.finditer(text)):
         case [first, last] if not _BRACKET.search(text[: first.start()] + text[last.end() :]):
@@ -95,11 +96,11 @@ def _fenced(text: str) -> list[JsonValue]:
 
 
 def _values_in(text: str) -> list[JsonValue]:
-    """Objects and arrays that lie in no other.
+    """Find the outermost objects and arrays.
 
     Raises:
-        ValueError: there is a broken value and no other; or a bracket is left open or closes
-            nothing, so that what looks like a value may be the inside of a broken one.
+        ValueError: The only value is broken; or a bracket does not match, so that an apparent
+            value may be the inside of a broken one.
     """
     found: list[JsonValue] = []
     broken: list[ValueError] = []
@@ -107,7 +108,7 @@ def _values_in(text: str) -> list[JsonValue]:
     while bracket := _BRACKET.search(text, position):
         try:
             if bracket[0] in "]}":
-                raise json.JSONDecodeError("A bracket closes nothing", text, bracket.start())
+                raise json.JSONDecodeError("Unmatched closing bracket", text, bracket.start())
             value, position = _DECODER.raw_decode(text, bracket.start())
             found.append(value)
         except ValueError as error:
@@ -122,7 +123,7 @@ def _values_in(text: str) -> list[JsonValue]:
 
 
 def _balanced_end(text: str, start: int) -> int | None:
-    """Where the bracket at `start` is closed, strings aside; None when it never is."""
+    """Find where the bracket at `start` closes, ignoring strings; None when it never does."""
     depth = 0
     for token in _STRING_OR_BRACKET.finditer(text, start):
         if token[0] in ("{", "["):
@@ -146,10 +147,10 @@ def _why(error: ValueError | RecursionError) -> str:
 
 
 def _sound(value: JsonValue, text: str) -> JsonValue:
-    """The value that was read from the text, if every reader of JSON can read it."""
+    """Return the parsed value if every JSON parser can read it."""
     if _depth(value) > MAX_DEPTH:
         raise _Unsound(f"the answer is nested deeper than {MAX_DEPTH} levels")
-    # Only an escape can make half a character; without one, the text itself tells.
+    # Only an escape can produce half a character; without one, the text itself shows it.
     if not _is_unicode(json.dumps(value, ensure_ascii=False) if "\\u" in text else text):
         raise _Unsound(_NO_CHARACTER)
     return value
@@ -178,7 +179,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise _Unsound(f"the answer holds {text[:40]}, which is not a JSON number")
+    raise _Unsound(f"the answer contains {text[:40]}, which is not a JSON number")
 
 
 def _finite(text: str) -> float:
@@ -190,12 +191,12 @@ def _unique(pairs: list[tuple[str, JsonValue]]) -> Json:
     mapping: Json = {}
     for key, value in pairs:
         if key in mapping:
-            raise _Unsound(f"the answer gives the key {key!r} twice in one object")
+            raise _Unsound(f"the answer has the key {key!r} twice in one object")
         mapping[key] = value
     return mapping
 
 
-# Not strict: models put line breaks into texts, and a line break means nothing else there.
+# Not strict: models put raw line breaks into strings, and the meaning is unambiguous.
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite, strict=False
 )

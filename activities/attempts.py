@@ -1,12 +1,12 @@
-"""Whether the attempt of a call still counts.
+"""Check whether the current attempt of a call still counts.
 
-Temporal gives a call to another worker when this one is silent for longer than the call's
-heartbeat timeout. A worker that was frozen meanwhile (a stopped process, a suspended machine)
-does not notice: it would make, or go on with, a call whose result may be recorded already. So an
-attempt measures the time since its last sign of life. Past the deadline it asks the server, by a
-heartbeat of its own, before it begins or goes on. What may happen only once asks in any case.
+Temporal gives a call to another worker when this one is silent for longer than the call's heartbeat
+timeout. A worker that was frozen meanwhile (a stopped process, a suspended machine) does not
+notice: it would start or continue a call whose result may already be recorded. So an attempt
+measures the time since its last heartbeat. Past the deadline it asks the server, with a heartbeat
+of its own, before it starts or continues. Work that may happen only once always asks.
 
-One window remains: a worker that is frozen between the answer and the effect itself.
+One window remains: a worker that freezes between the answer and the effect itself.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ Details = Callable[[], tuple[Json, ...]]
 
 _CONFIRM_TIMEOUT = timedelta(seconds=5)
 _PAUSE = 0.5
-"""Seconds between two questions to a server that does not answer."""
+"""Seconds between two requests to a server that does not answer."""
 
 
 class Standing(Enum):
-    """What the server says of an attempt."""
+    """What the server says about an attempt."""
 
     CURRENT = "current"
     STALE = "stale"
@@ -45,13 +45,13 @@ Ask = Callable[[], Awaitable[Standing]]
 
 
 def elapsed() -> float:
-    """Seconds of a clock that never jumps, and that counts while the machine is suspended."""
+    """Return seconds of a clock that never jumps and keeps counting while the machine sleeps."""
     boot = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot is None else time.clock_gettime(boot)
 
 
 class Attempt:
-    """One attempt of a call, and until when it counts without asking the server."""
+    """One attempt of a call, and how long it counts without asking the server."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class Attempt:
         patience: float = 0.0,
         clock: Callable[[], float] = elapsed,
     ) -> None:
-        """Begin to measure.
+        """Start measuring.
 
         Args:
-            timeout: seconds of silence after which Temporal gives the call to another worker.
-            ask: asks the server.
-            age: seconds since the server handed the attempt out.
-            patience: seconds to go on asking a server that does not answer.
-            clock: seconds.
+            timeout: Seconds of silence after which Temporal gives the call to another worker.
+            ask: Asks the server.
+            age: Seconds since the server handed out the attempt.
+            patience: Seconds to keep asking a server that does not answer.
+            clock: Returns seconds.
         """
         self._timeout = timeout
         self._ask = ask
@@ -80,15 +80,15 @@ class Attempt:
 
     @property
     def overdue(self) -> bool:
-        """Whether the last sign of life is so old that the server may have given the call away."""
+        """Whether the last heartbeat is so old that the server may have given the call away."""
         return self._clock() - self._alive > self._timeout / 2
 
     def beat(self) -> None:
-        """Count a heartbeat as a sign of life."""
+        """Record a heartbeat."""
         self._alive = self._clock()
 
     async def check(self) -> None:
-        """Make sure that the attempt counts; asks the server only when it may not.
+        """Make sure that the attempt counts; ask the server only when that is in doubt.
 
         Raises:
             ApplicationError: StaleAttempt.
@@ -97,9 +97,9 @@ class Attempt:
             await self.confirm()
 
     async def check_going_on(self) -> None:
-        """As `check`, beside work that goes on meanwhile: a server that is away gets no time.
+        """Check like `check`, while the work continues; do not wait for an unreachable server.
 
-        Work that waits for `confirm` itself does not go on, and is left to it.
+        Skip the check while the work itself waits in `confirm`.
 
         Raises:
             ApplicationError: StaleAttempt.
@@ -108,13 +108,13 @@ class Attempt:
             await self._judge(await self._ask())
 
     async def confirm(self) -> None:
-        """Have the server confirm that the attempt counts; the work waits for it.
+        """Make the server confirm that the attempt counts, while the work waits.
 
-        A server that is away is asked again: when it is back it either lets the attempt go on or
-        has given the call away. Nothing is done meanwhile.
+        Keep asking an unreachable server: once it is back, it either confirms the attempt or has
+        given the call away.
 
         Raises:
-            ApplicationError: StaleAttempt: it does not, or the server never answers.
+            ApplicationError: StaleAttempt: it does not count, or the server never answers.
         """
         self._waiting = True
         try:
@@ -136,27 +136,27 @@ class Attempt:
             case Standing.CURRENT:
                 self.beat()
             case Standing.STALE:
-                raise _stale("Temporal gave the call to another attempt meanwhile")
+                raise _stale("Temporal gave the call to another attempt in the meantime")
             case Standing.CANCELLED:  # the SDK cancels the work at its next heartbeat
                 await asyncio.sleep(self._timeout)
-                raise _stale("the call is cancelled")
+                raise _stale("the call was cancelled")
             case Standing.UNKNOWN:
-                raise _stale("the server does not say whether the attempt still counts")
+                raise _stale("the server does not answer whether the attempt still counts")
 
 
 def _stale(why: str) -> ApplicationError:
     return ApplicationError(
-        f"this attempt was not made, or not made to its end: {why}",
+        f"this attempt did not start or did not finish: {why}",
         type=FailureType.STALE_ATTEMPT,
     )
 
 
 current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
-"""The attempt in progress; None outside of activities."""
+"""The attempt in progress; None outside activities."""
 
 
 async def check_attempt() -> None:
-    """Make sure that the attempt in progress counts, before it goes on.
+    """Make sure that the attempt in progress counts before it continues.
 
     Raises:
         ApplicationError: StaleAttempt.
@@ -167,7 +167,7 @@ async def check_attempt() -> None:
 
 
 async def confirm_attempt() -> None:
-    """Have the server confirm the attempt in progress, before what may happen only once.
+    """Make the server confirm the attempt in progress, before work that may happen only once.
 
     Raises:
         ApplicationError: StaleAttempt.
@@ -178,10 +178,10 @@ async def confirm_attempt() -> None:
 
 
 def attempt_of_activity(details: Details) -> Attempt | None:
-    """The attempt of the activity in progress; None without a heartbeat timeout.
+    """Return the attempt of the current activity; None without a heartbeat timeout.
 
     Args:
-        details: what a heartbeat tells, for the next attempt should this one be lost.
+        details: Returns the heartbeat details, which the next attempt gets if this one is lost.
     """
     if not activity.in_activity() or not activity.info().heartbeat_timeout:
         return None
@@ -192,7 +192,7 @@ def attempt_of_activity(details: Details) -> Attempt | None:
     async def ask() -> Standing:
         try:
             client = activity.client()
-        except RuntimeError:  # no worker's: a test environment
+        except RuntimeError:  # a test environment, without a worker
             return Standing.CURRENT
         handle = client.get_async_activity_handle(task_token=info.task_token)
         try:

@@ -1,13 +1,13 @@
-"""What a model call cost: by the worker's own prices, else by the public ones that come along.
+"""Price a model call: by the worker's own prices, else by the bundled public ones.
 
-What neither knows has no price, which is not the same as costing nothing.
+A call that neither knows has no price, which is not the same as being free.
 """
 
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:  # they load Temporal's library, which asking for a price does not need
+if TYPE_CHECKING:  # late: they load the pricing library, which a lookup of own prices does not need
     from activities.contracts import TokenUsage
     from activities.providers.provider import ProviderSettings
 
@@ -22,16 +22,16 @@ class Pricing:
 
     @property
     def ready(self) -> bool:
-        """Whether the public prices are loaded; that takes half a second."""
+        """Whether the public prices are loaded, which takes half a second."""
         return PACKAGE in sys.modules
 
     def free(self, provider: str) -> bool:
-        """Whether nothing is paid there: answers from a file, unless they are given prices."""
+        """Return whether calls are free: scripted answers, unless they have prices."""
         settings = self._providers.get(provider)
         return settings is not None and settings.kind == "scripted" and not settings.prices
 
     def own(self, provider: str, model: str, usage: "TokenUsage") -> float | None:
-        """What the call cost by the worker's own word, in US dollars."""
+        """Return the cost of a call by the worker's own prices, in US dollars."""
         settings = self._providers.get(provider)
         price = settings.prices.get(model) if settings is not None else None
         if price is None:
@@ -39,7 +39,7 @@ class Pricing:
         return price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
 
     def public(self, provider: str, model: str, usage: "TokenUsage") -> float | None:
-        """What the call cost by the public prices, in US dollars; None when they do not know."""
+        """Return the cost of a call by the public prices, in US dollars; None if unknown."""
         settings = self._providers.get(provider)
         if settings is None or settings.kind == "scripted":
             return None
@@ -49,7 +49,7 @@ class Pricing:
 
 
 class PublicCost(NamedTuple):
-    """What one call costs by the public prices, in US dollars."""
+    """The cost of one call by the public prices, in US dollars."""
 
     input: float
     output: float
@@ -63,17 +63,17 @@ def public_cost(
     output_tokens: int,
     cached_tokens: int = 0,
 ) -> PublicCost | None:
-    """What a call costs; None when the public prices do not know the model.
+    """Price a call; None when the public prices do not know the model.
 
-    The library is loaded for the first call of this.
+    The first call loads the library.
 
     Args:
-        kind: the provider's adapter, which is a vendor's name.
-        api_base: another address than the vendor's own; then it says who is paid.
-        model: as the provider calls it.
-        input_tokens: all of the prompt; a token may cost more when there are many.
-        output_tokens: of the answer.
-        cached_tokens: those of the input that the provider had in its cache.
+        kind: The provider's adapter, which is a vendor's name.
+        api_base: An address other than the vendor's; it then decides who is paid.
+        model: As the provider calls it.
+        input_tokens: All tokens of the prompt; long prompts may have a higher rate.
+        output_tokens: Tokens of the answer.
+        cached_tokens: Input tokens that came from the provider's cache.
     """
     from genai_prices import Usage, calc_price
 
@@ -96,12 +96,12 @@ def public_cost(
 
 
 def context_window(kind: str, api_base: str | None, model: str) -> int | None:
-    """How many tokens a model takes at once, by the public data; None when they do not know.
+    """Return a model's context window in tokens, by the public data; None if unknown.
 
     Args:
-        kind: the provider's adapter, which is a vendor's name.
-        api_base: another address than the vendor's own.
-        model: as the provider calls it.
+        kind: The provider's adapter, which is a vendor's name.
+        api_base: An address other than the vendor's.
+        model: As the provider calls it.
     """
     from genai_prices.data_snapshot import get_snapshot
 

@@ -1,7 +1,7 @@
-"""What crosses between the interpreter and the world: requests, results, names, retry rules.
+"""Types that cross between the interpreter and the world: requests, results, names, retry rules.
 
-One frozen type per arrow. Nothing here imports an SDK or anything else of `activities`, so
-the workflow may import it. These models lie in histories: only ever add optional fields.
+One frozen type per arrow. Nothing here imports an SDK or anything else of `activities`, so the
+workflow may import it. Histories contain these models: only ever add optional fields.
 """
 
 from dataclasses import dataclass
@@ -22,49 +22,49 @@ FORK_RUN = "fork_run"
 NOTIFY = "notify"
 
 HEARTBEAT_TIMEOUT = timedelta(seconds=10)
-"""How long a worker may be silent about a call before Temporal gives the call to another."""
+"""Silence after which Temporal gives a call to another worker."""
 
 WORKER_STOPPED = "WorkerShutdown"
-"""The engine's own type of failure for a call that was cut off with its worker."""
+"""Temporal's own failure type for a call that was interrupted by the end of its worker."""
 
 HEARTBEAT_EVERY = timedelta(seconds=2)
-"""How often a worker says that it is still at a call; the answer tells it of a cancellation."""
+"""Interval of heartbeats; the server's reply reports a cancellation."""
 
 
 class FailureType:
     """The `type` strings of ApplicationErrors: raiser and catcher use the same constant."""
 
-    PROVIDER_UNAVAILABLE = "ProviderUnavailable"  # 5xx, 529, no connection: tried again
-    RATE_LIMITED = "RateLimited"  # 429: tried again after Retry-After
-    PROVIDER_REFUSED = "ProviderRefused"  # 4xx: never tried again
-    MISSING_SECRET = "MissingSecret"  # an API key that the worker has not
+    PROVIDER_UNAVAILABLE = "ProviderUnavailable"  # 5xx, 529, no connection: retried
+    RATE_LIMITED = "RateLimited"  # 429: retried after Retry-After
+    PROVIDER_REFUSED = "ProviderRefused"  # 4xx: never retried
+    MISSING_SECRET = "MissingSecret"  # an API key that the worker does not have
     ANSWER_TRUNCATED = "AnswerTruncated"  # the model stopped at max_tokens
     ANSWER_REFUSED = "AnswerRefused"  # the model declined
-    ANSWER_UNUSABLE = "AnswerUnusable"  # not what the output schema asks for, after all re-asks
-    ANSWER_TOO_LARGE = "AnswerTooLarge"  # more than may travel in a run
-    REQUEST_TOO_LARGE = "RequestTooLarge"  # the same, or no JSON: never sent
+    ANSWER_UNUSABLE = "AnswerUnusable"  # does not match the output schema, after all re-asks
+    ANSWER_TOO_LARGE = "AnswerTooLarge"  # more than fits in a run's history
+    REQUEST_TOO_LARGE = "RequestTooLarge"  # too large or not JSON: never sent
     AGENT_REFUSED = "AgentRefused"  # agent_class or agent_type outside what the worker allows
     AGENT_FAILED = "AgentFailed"  # a legacy agent raised
-    SKILL_REFUSED = "SkillRefused"  # input against the contract, or outside the workspace
-    SKILL_FAILED = "SkillFailed"  # the skill ran and could not do it
-    STORAGE_UNUSABLE = "StorageUnusable"  # a conversation cannot be read or kept
-    TIMEOUT = "Timeout"  # the engine's own word; of a legacy agent that was ended
-    STALE_ATTEMPT = "StaleAttempt"  # not made: Temporal gave the call to another attempt
+    SKILL_REFUSED = "SkillRefused"  # input violates the contract, or a path outside the workspace
+    SKILL_FAILED = "SkillFailed"  # the skill ran and failed
+    STORAGE_UNUSABLE = "StorageUnusable"  # a conversation cannot be read or stored
+    TIMEOUT = "Timeout"  # Temporal's own type; also for a legacy agent that was stopped
+    STALE_ATTEMPT = "StaleAttempt"  # superseded: Temporal gave the call to another attempt
     OUTCOME_UNKNOWN = "OutcomeUnknown"  # a `once` skill whose first attempt was lost
-    OWN_QUEUE = "OwnQueue"  # never made: its provider is called through a queue of its own
+    OWN_QUEUE = "OwnQueue"  # never started: its provider has a queue of its own
     COMPILE_REFUSED = "CompileRefused"  # a named or inline document that does not compile
 
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """What one model call used, in tokens; `input_tokens` includes the cached ones."""
+    """Tokens that one model call used; `input_tokens` includes the cached ones."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
 
     def __add__(self, other: "TokenUsage") -> "TokenUsage":
-        """The sum of two usages."""
+        """Add two usages."""
         return TokenUsage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -73,7 +73,7 @@ class TokenUsage:
 
 
 class Reask(Frozen):
-    """A turn that asks again: the unusable answer and what was wrong with it."""
+    """The unusable answer of the previous turn, and its problem."""
 
     number: int
     answer: str
@@ -81,16 +81,16 @@ class Reask(Frozen):
 
 
 class Conversation(Frozen):
-    """From where an agent goes on with its conversation."""
+    """Where an agent continues its conversation."""
 
     head: str | None = None
-    """The name of the latest turn; None begins it."""
+    """The name of the latest turn; None starts a conversation."""
     turns: int | None = None
-    """So many of the latest turns are sent; all when None."""
+    """How many of the latest turns to send; None for all."""
 
 
 class AgentRequest(Frozen):
-    """One model turn. It carries the persona and the inputs that its prompts name, no more."""
+    """One model turn, with the persona and only the inputs that its prompts name."""
 
     team: str
     task: str
@@ -98,52 +98,53 @@ class AgentRequest(Frozen):
     visit: int = 1
     """The team's visit in this run, from 1."""
     agent_type: str | None = "generic_single_shot"
-    """None for a legacy agent. What is usual is the default here: defaults are not sent."""
+    """None for a legacy agent. Defaults are not sent, so the common value is the default."""
     agent_class: str | None = None
     persona_key: str = ""
-    """Not sent: the plan tells which persona a task has, and the request carries what it says."""
+    """Not sent: the plan already says which persona a task has, and `persona` carries its content.
+    """
     persona: Persona | None = None
     """None for a legacy agent."""
     legacy_config: Json | None = None
     """`llm_config.agents` for a legacy agent."""
     inputs: Json = Field(default_factory=dict[str, JsonValue])
-    """The slice of the facts that the prompts name, nested as they name it."""
+    """The part of the facts that the prompts name, nested as they name it."""
     reask: Reask | None = None
     conversation: Conversation | None = None
     notices: tuple[str, ...] = ()
-    """What the model is told at the end of its prompt: that a budget is nearly used, say."""
+    """Notes for the model at the end of its prompt, such as a nearly exhausted budget."""
 
 
 class AgentError(Frozen):
-    """Why an agent's answer is a failure, for routing and for people."""
+    """Why an agent's turn failed, for routing and for people."""
 
     type: str
     message: str
 
 
 class AgentResponse(Frozen):
-    """What an agent's turn came to (seed c4h: `AgentResponse.success`, `.data`, `.error`)."""
+    """The result of an agent's turn (seed c4h: `AgentResponse.success`, `.data`, `.error`)."""
 
     success: bool = True
     data: JsonValue = None
     error: AgentError | None = None
     usage: TokenUsage | None = None
     model: str | None = None
-    """Which model answered; None when it is the one that the persona names."""
+    """The model that answered; None when it is the one that the persona names."""
     answer: str | None = None
     """The raw answer, only when it was unusable and a re-ask needs it."""
     conversation: str | None = None
-    """The name of this turn, from which the conversation goes on."""
+    """The name of this turn, from which the conversation continues."""
     cost: float | None = None
-    """In US dollars, over all attempts; None when nothing of it has a price."""
+    """US dollars, over all attempts; None when no part has a price."""
     unpriced: bool = False
-    """Some of it has no price, so `cost` is not all."""
+    """Part of the usage has no price, so `cost` is incomplete."""
     seconds: float = 0.0
-    """In which the attempts worked; not the waits between them."""
+    """Working time of the attempts, without the waits between them."""
 
 
 class Spent(Frozen):
-    """What the attempts of a call used, as heartbeats and the details of its failure tell it."""
+    """Usage of a call's attempts, as recorded in heartbeats and failure details."""
 
     usage: TokenUsage | None = None
     cost: float | None = None
@@ -157,38 +158,39 @@ class SkillRequest(Frozen):
     skill: str
     input: JsonValue = None
     key: str
-    """Names this call for ever: run, visit and step. A skill may use it to recognise a repeat."""
+    """Identifies this call permanently by run, visit and step, so a skill can recognise a repeat.
+    """
 
 
 class SkillResult(Frozen):
-    """What a skill returned, after its output schema was checked."""
+    """What a skill returned, checked against its output schema."""
 
     data: JsonValue = None
     seconds: float = 0.0
-    """In which its attempts worked."""
+    """Working time of its attempts."""
 
 
 class OwnQueue(Frozen):
-    """The task queue that a provider with a rate limit is called through, as a worker tells it."""
+    """The task queue for a provider with a rate limit, as configured on a worker."""
 
     name: str
     fair_by: str = "run"
-    """Who takes turns there: `run`, each run; or a dotted path of the context."""
+    """Who takes turns there: `run` for each run, or a dotted path into the context."""
 
 
 NoticeKind = Literal["request", "reminder", "escalation", "timeout"]
 
 
 class Notice(Frozen):
-    """What people are told of a request that waits for them: once for each of its moments."""
+    """A message to people about a request that waits for them, once per event."""
 
     id: str
-    """The same at every attempt; receivers drop what they have seen."""
+    """The same for every attempt, so that receivers can drop duplicates."""
     channel: str
-    """A name of the worker's configuration."""
+    """The name of a channel in the worker's configuration."""
     what: NoticeKind
     number: int = 1
-    """The how-manieth reminder or escalation."""
+    """Ordinal of the reminder or escalation, from 1."""
     text: str
     """One sentence."""
     run: str
@@ -197,10 +199,10 @@ class Notice(Frozen):
     """`team/step#visit`."""
     prompt: str
     show: JsonValue = None
-    """What is shown, where it is small."""
+    """The value to show, if it is small."""
     digest: str
     approvers: tuple[str, ...] = ()
-    """Everyone who may decide; anyone when empty."""
+    """Who may decide; anyone when empty."""
     quorum: int = 1
     since: str
     deadline: str | None = None
@@ -208,9 +210,9 @@ class Notice(Frozen):
 
 
 class CompileRequest(Frozen):
-    """A team to compile on the worker: by the name of a document it has, or inline YAML.
+    """A team to compile on the worker: the name of a document there, or inline YAML.
 
-    With neither, the worker only tells how its runs are to be seen.
+    With neither, the worker only returns its visibility settings.
     """
 
     team: str | None = None
@@ -218,36 +220,36 @@ class CompileRequest(Frozen):
 
 
 class Marks(Frozen):
-    """How a run is to be seen from outside: the worker's word, for the whole run."""
+    """Visibility settings for a whole run, from the worker's configuration."""
 
     search_attributes: bool = False
-    """Upsert them: they are registered."""
+    """Upsert search attributes; they are registered."""
     event_groups: bool = False
 
 
 class CompileResult(Frozen):
-    """The plan, or why there is none."""
+    """The plan, or the problems that prevented it."""
 
     plan: Plan | None = None
     refused: str | None = None
     queues: dict[str, OwnQueue] = Field(default_factory=dict[str, OwnQueue])
-    """Of the providers with a rate limit."""
+    """Queues of the providers with a rate limit."""
     marks: Marks | None = None
-    """None: nothing that costs anything."""
+    """None: only what is free of charge."""
 
 
 class ForkRequest(Frozen):
-    """A point of another run to go on from."""
+    """The point of another run to continue from."""
 
     run: str
     run_id: str | None = None
-    """Of one part of it, or of an earlier run of that id. Default: the latest."""
+    """One part of it, or an earlier run with the same id. Default: the latest."""
     at: str | None = None
-    """The beginning of a visit, `review#2`. Default: where the run failed."""
+    """The start of a visit, such as `review#2`. Default: where the run failed."""
 
 
 class ForkResult(Frozen):
-    """The plan and the state at that point, or why there is none."""
+    """The plan and the state at that point, or the reason why there is none."""
 
     plan: Plan | None = None
     carried: Json | None = None
@@ -267,7 +269,7 @@ class CallOptions(NamedTuple):
     """Seconds before the first retry; doubles up to a minute."""
 
     def retry_policy(self) -> RetryPolicy:
-        """A `once` call has one attempt: its outcome may be unknown, never repeated."""
+        """Return the retry policy. A `once` call gets one attempt: its outcome may be unknown."""
         attempts = 1 if self.effect == "once" else self.retries + 1
         return RetryPolicy(
             initial_interval=timedelta(seconds=self.interval),

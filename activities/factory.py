@@ -1,4 +1,4 @@
-"""The agent factory: from a task's configuration to an agent (seed c4h 3.3)."""
+"""Build agents from the configurations of tasks (seed c4h 3.3)."""
 
 import inspect
 from collections.abc import Collection, Mapping
@@ -21,11 +21,11 @@ BUILT_IN: AgentTypes = MappingProxyType(
         "generic_orchestrating": GenericOrchestratingAgent,
     }
 )
-"""Every agent type of the product; a worker may add its own."""
+"""Agent types that Coterie provides; a worker may add its own."""
 
 
 class AgentFactory:
-    """Builds agents: `agent_type` picks the class, `persona_key` the behaviour."""
+    """Builds agents: `agent_type` selects the class, `persona_key` the behaviour."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class AgentFactory:
         skills: Collection[str] = (),
         services: AgentServices | None = None,
     ) -> None:
-        """Keep the configuration; it is read and never changed.
+        """Store the configuration, which is never modified.
 
         Args:
             full_system_config: `{"llm_config": {"personas": {...}, "agents": {...}}}`.
@@ -46,7 +46,7 @@ class AgentFactory:
             services: The live collaborators that every agent gets.
 
         Raises:
-            AgentRefused: an own type has a built-in name, or is no subclass of BaseAgent.
+            AgentRefused: An own type has a built-in name, or is not a subclass of BaseAgent.
         """
         self.full_system_config = full_system_config
         self._agent_types = {**BUILT_IN, **_checked(agent_types or {})}
@@ -55,14 +55,14 @@ class AgentFactory:
         self._services = services or AgentServices()
 
     def create_agent(self, task_config: Json) -> BaseAgent:
-        """The agent of a task.
+        """Build the agent of a task.
 
         Args:
-            task_config: The task as it is written: `name`, and either `agent_type`,
+            task_config: The task as written in YAML: `name`, and either `agent_type`,
                 `persona_key` and optionally `config` and `prompt`, or the legacy `agent_class`.
 
         Raises:
-            AgentRefused: the task does not say which agent, or names one that there is not.
+            AgentRefused: The task names no agent, or one that does not exist.
         """
         if task_config.get("agent_class") is not None:
             return self._create_legacy_agent(task_config)
@@ -89,13 +89,12 @@ class AgentFactory:
             return found
         if self._is_skill(agent_type):
             raise UnknownAgentType(
-                f"{agent_type!r} is a skill, not an agent type: an agent takes part in a team "
-                "and works through a model, a skill is an operation that an agent's "
-                "execution_plan calls, as a step with `skill:`"
+                f"{agent_type!r} is a skill, not an agent type. Agents are tasks of a team; call "
+                "the skill from an agent's execution_plan, in a step with `skill:`"
             )
         hint = nearest(agent_type, self._agent_types)
         raise UnknownAgentType(
-            f"unknown agent_type {agent_type!r}; known are {listed(self._agent_types)}"
+            f"unknown agent_type {agent_type!r}; allowed: {listed(self._agent_types)}"
             + (f": {hint}" if hint else "")
         )
 
@@ -115,9 +114,9 @@ class AgentFactory:
         for key in ("agent_type", "persona_key", "config"):
             if task_config.get(key) is not None:
                 raise AgentRefused(
-                    f"task {name!r} has both `agent_class` and `{key}`; a legacy agent reads "
+                    f"task {name!r} has both `agent_class` and `{key}`. A legacy agent reads "
                     "its section of `llm_config.agents`, a new one has `agent_type`, "
-                    "`persona_key` and `config`: use one of the two"
+                    "`persona_key` and `config`; use only one of the two forms"
                 )
         path = _required(task_config, "agent_class")
         check_agent_path(path, self._agent_packages)
@@ -146,7 +145,7 @@ def _required(task_config: Json, key: str) -> str:
         return value
     task = task_config.get("name")
     where = f"task {task!r}" if task and key != "name" else "a task"
-    raise AgentRefused(f"{where} needs `{key}`, a text")
+    raise AgentRefused(f"{where} needs `{key}`, a string")
 
 
 def _mapping(value: object, what: str) -> Json:

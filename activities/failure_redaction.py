@@ -1,4 +1,4 @@
-"""What leaves an activity is without secrets: failures and heartbeats, whoever wrote them."""
+"""Remove secrets from what leaves an activity: failures, results and heartbeats."""
 
 from typing import Any, cast
 
@@ -15,13 +15,13 @@ from dsl.known_secrets import KnownSecrets
 
 
 class SecretsInterceptor(Interceptor):
-    """One redaction for every activity of a worker."""
+    """Applies one redaction to every activity of a worker."""
 
     def __init__(self, known: KnownSecrets) -> None:
         self._known = known
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
-        """Stand around the activity."""
+        """Wrap the activity."""
         return _Inbound(next, self._known)
 
 
@@ -53,7 +53,7 @@ class _Outbound(ActivityOutboundInterceptor):
 
 
 def _clean(error: Exception, known: KnownSecrets) -> Exception:
-    """The same failure without secrets; the very same where it and its causes have none."""
+    """Return the failure without secrets; the same object when it and its causes have none."""
     words = str(error)
     if not isinstance(error, ApplicationError):
         chain = _chain(error)
@@ -77,7 +77,7 @@ def _clean(error: Exception, known: KnownSecrets) -> Exception:
 
 
 def _clean_result(result: object, known: KnownSecrets) -> object:
-    """A result; the failure that an agent tells in it is without secrets."""
+    """Remove secrets from the failure that an agent's result reports."""
     if not isinstance(result, AgentResponse) or result.error is None:
         return result
     message = known.without(result.error.message)
@@ -85,7 +85,7 @@ def _clean_result(result: object, known: KnownSecrets) -> object:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """The failure and what led to it, as Temporal tells it."""
+    """List the failure and its causes, in the order in which Temporal reports them."""
     found: list[BaseException] = [error]
     while (cause := found[-1].__cause__ or found[-1].__context__) and cause not in found:
         found.append(cause)

@@ -1,9 +1,9 @@
-"""Signs of life while something slow is awaited.
+"""Send heartbeats while slow work is awaited.
 
-Temporal tells an activity of its cancellation in answer to a heartbeat, and takes a call away
-from a worker that is silent for too long: so whatever may take long runs inside
-`heartbeating`. An async activity is then cancelled where it awaits; nothing more is needed.
-An attempt that does not count any more neither begins nor goes on (`attempts.py`).
+Temporal reports the cancellation of an activity in its reply to a heartbeat, and takes a call away
+from a worker that is silent for too long: so all slow work runs inside `heartbeating`. Cancellation
+reaches an async activity where it awaits; nothing more is needed. An attempt that no longer counts
+neither starts nor continues (`attempts.py`).
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from dsl.values import Json
 
 @asynccontextmanager
 async def heartbeating(details: Details = tuple[Json, ...]) -> AsyncGenerator[None]:
-    """Beat from the background, three times within the activity's heartbeat timeout.
+    """Send heartbeats in the background, three within the activity's heartbeat timeout.
 
-    Outside an activity, and in one without a heartbeat timeout, it does nothing.
+    Do nothing outside an activity, or in one without a heartbeat timeout.
 
     Args:
-        details: what each beat tells, for the next attempt should this one be lost.
+        details: Returns the heartbeat details, which the next attempt gets if this one is lost.
 
     Raises:
         ApplicationError: StaleAttempt: the server gave the call to another attempt.
@@ -43,7 +43,7 @@ async def heartbeating(details: Details = tuple[Json, ...]) -> AsyncGenerator[No
 async def kept_alive(
     attempt: Attempt, interval: float, beat: Callable[[], None]
 ) -> AsyncGenerator[None]:
-    """Beat, and cancel what is done within the block once the attempt does not count any more.
+    """Send heartbeats, and cancel the block once the attempt no longer counts.
 
     Raises:
         ApplicationError: StaleAttempt.

@@ -1,8 +1,8 @@
-"""The meter of one call: tokens, money and time, over all its attempts.
+"""Meter one call: tokens, money and time, over all its attempts.
 
-It stands between an agent and its providers, so that what an agent does not report is counted
-too. Temporal keeps the details of the last heartbeat for the next attempt: an attempt that
-failed after it used tokens is not forgotten.
+The meter sits between an agent and its providers, so it also counts what an agent does not report.
+Temporal passes the details of the last heartbeat to the next attempt, so the usage of a failed
+attempt is not lost.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from activities.providers.provider_failures import ProviderFailure
 from dsl.values import Json
 
 _DIGITS = 2
-"""Of seconds: a hundredth tells all about calls of seconds, and a fast call needs no byte."""
+"""Decimal places of seconds: enough for calls of seconds, and short in the history."""
 
 
 class Meter:
-    """What the call has used so far."""
+    """The usage of a call so far."""
 
     def __init__(
         self,
@@ -46,30 +46,30 @@ class Meter:
 
     @classmethod
     def of_activity(cls, pricing: Pricing | None = None) -> Self:
-        """The meter of the activity in progress, with what its earlier attempts used."""
+        """Return the meter of the current activity, including the usage of earlier attempts."""
         return cls(pricing, _handed_on())
 
     @property
     def seconds(self) -> float:
-        """In which the attempts worked."""
+        """Working time of the attempts."""
         return round(self._earlier + self._clock() - self._began, _DIGITS)
 
     @property
     def spent(self) -> Spent:
-        """All of it."""
+        """The whole usage."""
         return Spent(
             usage=self._usage, cost=self._cost, unpriced=self._unpriced, seconds=self.seconds
         )
 
     def told(self) -> tuple[Json, ...]:
-        """The same as details of a heartbeat or a failure; none while there is nothing to tell."""
+        """Return the usage as heartbeat or failure details; empty while there is none."""
         details = self.spent.model_dump(mode="json", exclude_defaults=True)
         return (details,) if details else ()
 
     def hand_on(self) -> tuple[Json, ...]:
-        """Leave what was used to the next attempt, if there will be one; the same as `told`.
+        """Pass the usage to the next attempt, if there is one; return it like `told`.
 
-        The latest beat is not lost when the attempt fails right after it: the SDK sees to that.
+        The latest heartbeat survives a failure right after it: the SDK flushes it.
         """
         details = self.told()
         if details and activity.in_activity():
@@ -77,21 +77,21 @@ class Meter:
         return details
 
     def cut_off(self) -> ApplicationError | None:
-        """Of a call that ends with its worker: what the engine says of it, with what it used.
+        """Return the failure of a call that the end of its worker interrupted, with its usage.
 
-        None when it was cancelled by someone else.
+        None when the call was cancelled for another reason.
         """
         details = activity.cancellation_details() if activity.in_activity() else None
         if details is None or not details.worker_shutdown or details.cancel_requested:
             return None
         return ApplicationError(
-            "the worker was stopped in the middle of it", *self.hand_on(), type=WORKER_STOPPED
+            "the worker stopped during this call", *self.hand_on(), type=WORKER_STOPPED
         )
 
     async def take(
         self, provider: str, model: str, usage: TokenUsage, seconds: float | None = None
     ) -> None:
-        """Count one call of a model."""
+        """Record one model call."""
         self._usage = usage if self._usage is None else self._usage + usage
         self._earlier += seconds or 0.0
         cost = await self._priced(provider, model, usage)
@@ -107,7 +107,7 @@ class Meter:
         if pricing.free(provider):
             return 0.0
         if not usage.input_tokens and not usage.output_tokens:
-            return None  # a server that does not count: nobody knows
+            return None  # a server that reports no usage: the cost is unknown
         own = pricing.own(provider, model, usage)
         if own is not None:
             return own
@@ -116,7 +116,7 @@ class Meter:
         return await asyncio.to_thread(pricing.public, provider, model, usage)
 
     def billed(self, response: AgentResponse) -> AgentResponse:
-        """The response with what all attempts used; an agent's own count where we have none."""
+        """Add the usage of all attempts to a response; without any, keep the agent's own count."""
         seconds = self.seconds
         if self._usage is None:
             return response.model_copy(update={"seconds": seconds}) if seconds else response
@@ -124,7 +124,7 @@ class Meter:
             update={
                 "usage": self._usage,
                 "cost": self._cost,
-                # without any cost it is plain that the call has no price
+                # without any cost it is obvious that the call has no price
                 "unpriced": self._unpriced and self._cost is not None,
                 "seconds": seconds,
             }
@@ -132,7 +132,7 @@ class Meter:
 
 
 def _handed_on() -> Spent | None:
-    """What earlier attempts of this activity used, as their last heartbeat said."""
+    """Return what earlier attempts used, from the details of the last heartbeat."""
     if not activity.in_activity():
         return None
     details = activity.info().heartbeat_details
@@ -141,21 +141,21 @@ def _handed_on() -> Spent | None:
     try:
         return Spent.model_validate(details[0])
     except ValidationError:
-        return None  # of another version of this worker
+        return None  # from another version of this worker
 
 
 class MeteredProviders:
-    """Providers whose every call the meter sees."""
+    """Providers that report every call to the meter."""
 
     def __init__(self, providers: ProviderAccess, meter: Meter) -> None:
         self._providers = providers
         self._meter = meter
 
     def get(self, name: str) -> ModelProvider:
-        """The provider of that name.
+        """Return the provider of that name.
 
         Raises:
-            ProviderFailure: there is none, or its key is missing.
+            ProviderFailure: It does not exist, or its key is missing.
         """
         return _MeteredProvider(name, self._providers.get(name), self._meter)
 
@@ -178,4 +178,4 @@ class _MeteredProvider:
         return completion
 
     async def close(self) -> None:
-        """The worker closes what it opened."""
+        """Do nothing: the worker closes the providers that it opened."""

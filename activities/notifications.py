@@ -1,8 +1,8 @@
-"""The activity that tells people what waits for them: by a webhook, or by a command.
+"""Notify people of requests that wait for them, by a webhook or a command.
 
-How a channel reaches people is the worker's own configuration; a run names the channel. What is
-sent to a webhook is signed as the Standard Webhooks specification says, with the time of the
-attempt, so that a receiver can refuse what is forged, old, or known already.
+The worker's configuration says how a channel reaches people; a run only names the channel. Webhook
+requests are signed by the Standard Webhooks specification, with the time of the attempt, so that a
+receiver can reject forged, old and duplicate ones.
 """
 
 import base64
@@ -26,19 +26,19 @@ from activities.workspace.command_start import environment_of
 from dsl.errors import listed
 
 _MAX_WAIT = 60.0
-"""Seconds: of a receiver's own wish to wait, no more is granted."""
+"""Seconds: the upper limit for a receiver's Retry-After."""
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """An address that gets a POST with JSON."""
+    """An address that receives a POST with JSON."""
 
     url: str | None = field(repr=False)
-    """None when its variable is not set."""
+    """None when its environment variable is not set."""
     secret: str | None = field(default=None, repr=False)
     timeout: float = 10.0
     missing: str | None = None
-    """The environment variable that ought to be set and is not."""
+    """The environment variable that must be set and is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ Channel = Webhook | NotificationCommand
 
 
 class NotificationFailed(Exception):
-    """Nobody was told; the message names no address and no secret."""
+    """Delivery failed; the message contains neither address nor secret."""
 
     def __init__(self, message: str, *, may_pass: bool = True, wait: float | None = None) -> None:
         self.may_pass = may_pass
@@ -63,7 +63,7 @@ class NotificationFailed(Exception):
 
 
 class NotificationActivities:
-    """Tells people through the channels of one worker."""
+    """Sends notifications through the channels of one worker."""
 
     def __init__(
         self, channels: Mapping[str, Channel], environment: Mapping[str, str], folder: Path
@@ -74,10 +74,10 @@ class NotificationActivities:
 
     @activity.defn(name=NOTIFY)
     async def notify(self, notice: Notice) -> None:
-        """Tell it once.
+        """Deliver one notification.
 
         Raises:
-            ApplicationError: nobody was told; only what may pass is tried again.
+            ApplicationError: Delivery failed; retryable only when the cause may pass.
         """
         try:
             async with heartbeating():
@@ -119,22 +119,24 @@ class NotificationActivities:
             )
         except NotStarted as error:
             raise NotificationFailed(
-                f"the command of {notice.channel!r} cannot be started: {error}", may_pass=False
+                f"could not start the command of channel {notice.channel!r}: {error}",
+                may_pass=False,
             ) from None
         if ended.timed_out:
             raise NotificationFailed(
-                f"the command of {notice.channel!r} did not end within {command.timeout:g} s"
+                f"the command of channel {notice.channel!r} did not end within "
+                f"{command.timeout:g} s"
             )
         if ended.exit_code != 0:
             raise NotificationFailed(
-                f"the command of {notice.channel!r} ended with code {ended.exit_code}"
+                f"the command of channel {notice.channel!r} ended with exit code {ended.exit_code}"
             )
 
 
 async def _post(webhook: Webhook, notice: Notice, body: bytes) -> None:
     if webhook.url is None or webhook.missing is not None:
         raise NotificationFailed(
-            f"the channel {notice.channel!r} needs the environment variable {webhook.missing}, "
+            f"channel {notice.channel!r} needs the environment variable {webhook.missing}, "
             "which is not set on this worker",
             may_pass=False,
         )
@@ -146,28 +148,28 @@ async def _post(webhook: Webhook, notice: Notice, body: bytes) -> None:
         async with httpx2.AsyncClient(timeout=webhook.timeout, follow_redirects=False) as client:
             answer = await client.post(webhook.url, content=body, headers=headers)
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-        # its words may hold the address, and the address may hold a secret
+        # the error text may contain the address, and the address may contain a secret
         raise NotificationFailed(
-            f"the webhook of {notice.channel!r} cannot be reached: {type(error).__name__}"
+            f"could not reach the webhook of channel {notice.channel!r}: {type(error).__name__}"
         ) from None
     if answer.is_success:
         return
     status = answer.status_code
     raise NotificationFailed(
-        f"the webhook of {notice.channel!r} answered {status}",
+        f"the webhook of channel {notice.channel!r} answered {status}",
         may_pass=status in (408, 409, 425, 429) or status >= 500,
         wait=retry_after({name.lower(): value for name, value in answer.headers.items()}),
     )
 
 
 def signed(id: str, body: bytes, secret: str | None, at: int) -> dict[str, str]:
-    """The headers of the Standard Webhooks specification; without a secret no signature.
+    """Build the headers of the Standard Webhooks specification; no signature without a secret.
 
     Args:
-        id: of what is sent, the same at each attempt.
-        body: as it is sent.
-        secret: a text, or `whsec_` and base64.
-        at: seconds of Unix time, of this attempt.
+        id: Message id, the same for each attempt.
+        body: The request body as sent.
+        secret: Plain text, or `whsec_` and base64.
+        at: Unix time of this attempt, in seconds.
     """
     headers = {"webhook-id": id, "webhook-timestamp": str(at)}
     if secret is not None:

@@ -1,7 +1,7 @@
-"""What every agent is: a merged persona, a unique name, and the hands that it was given.
+"""Define what all agents share: a merged persona, a unique name, and their services.
 
-Subclass `BaseAgent` for an agent type of your own; implement `process` and hold nothing
-between two calls of it.
+Subclass `BaseAgent` for your own agent type: implement `process`, and keep no state between two
+calls.
 """
 
 import json
@@ -28,15 +28,15 @@ from dsl.values import Json
 
 @dataclass(frozen=True, slots=True)
 class PlanCall:
-    """An execution plan that an agent asks to have interpreted."""
+    """An execution plan that an agent wants interpreted."""
 
     name: str
     """The agent's unique name."""
     steps: tuple[Step, ...]
     inputs: Json
-    """What the plan may name, nested: `{"context": {...}, "input": ...}`."""
+    """Values that the plan may reference, nested: `{"context": {...}, "input": ...}`."""
     key: str
-    """Names this agent's turn for ever; the keys of the plan's calls begin with it."""
+    """Identifies this agent's turn permanently; the keys of the plan's calls start with it."""
 
 
 SkillCaller = Callable[[SkillRequest], Awaitable[SkillResult]]
@@ -44,99 +44,99 @@ PlanRunner = Callable[[PlanCall], Awaitable[AgentResponse]]
 
 
 class ProviderAccess(Protocol):
-    """Where an agent gets the model provider that its persona names."""
+    """Gives an agent the model provider that its persona names."""
 
     def get(self, name: str) -> ModelProvider:
-        """The provider of that name.
+        """Return the provider of that name.
 
         Raises:
-            ProviderFailure: there is none, or its key is missing.
+            ProviderFailure: It does not exist, or its key is missing.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AgentServices:
-    """The live collaborators of one turn. Whatever is None, the agent has to do without."""
+    """Services for one turn. The agent must work without those that are None."""
 
     providers: ProviderAccess | None = None
     call_skill: SkillCaller | None = None
     run_plan: PlanRunner | None = None
     label: str = ""
-    """`team/task#visit.reask`: names the turn in a script of answers."""
+    """`team/task#visit.reask`: selects the turn's answer in a script."""
     key: str = ""
-    """Names this turn for ever, also when it is tried again; lineage begins here."""
+    """Identifies this turn permanently, also across retries; call keys start with it."""
     conversation: OpenConversation | None = None
-    """Set when the turn is one of a conversation."""
+    """Set when the turn belongs to a conversation."""
     reask: Reask | None = None
-    """Set when the turn asks again after an unusable answer."""
+    """Set when the turn repeats a question after an unusable answer."""
     notices: tuple[str, ...] = ()
-    """What the model is told at the end of its prompt, beside what the persona asks."""
+    """Notes for the model at the end of its prompt, after the persona's own text."""
     user_code: UserCode | None = None
     """Runs classes of the user's own packages."""
     timeout: float | None = None
-    """Seconds for this attempt."""
+    """Time limit of this attempt, in seconds."""
     checked: "CheckedPersona | None" = None
-    """The persona that the turn was sent with."""
+    """The persona that came with the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedPersona:
-    """A persona whose fields were checked when it came in; not checked again unless changed."""
+    """A persona that was validated when it arrived; validated again only if changed."""
 
     config: Json
     persona: Persona
 
 
 class BaseAgent(ABC):
-    """An agent: built by the factory from a persona, used for one turn (seed c4h 3.1)."""
+    """An agent: the factory builds it from a persona for one turn (seed c4h 3.1)."""
 
     converses: ClassVar[bool] = False
-    """Whether it goes on with a conversation (`services.conversation`), where a task names one."""
+    """Whether it supports conversations (`services.conversation`) when a task names one."""
 
     def __init__(self, persona_config: Json, unique_name: str, full_config: Json) -> None:
         self.persona_config: Json = deep_merge(persona_config, {})
         """The merged persona; a copy."""
         self.unique_name = unique_name
         self.full_config = full_config
-        """The whole system configuration; shared with all agents, so read only."""
+        """The whole system configuration; shared by all agents, so read-only."""
         self.services = AgentServices()
 
     def attach(self, services: AgentServices) -> None:
-        """Hand the agent its live collaborators; the factory does so right after it is made."""
+        """Give the agent its services; the factory calls this right after construction."""
         self.services = services
 
     @abstractmethod
     async def process(self, context: Json) -> AgentResponse:
-        """One turn.
+        """Run one turn.
 
         Args:
-            context: What the prompts may name, nested:
+            context: Values for the prompts, nested:
                 `{"context": {...}, "tasks": {...}, "input": ...}`.
 
         Returns:
-            The answer; an expected failure is an answer with `success` false.
+            The response; an expected failure is a response with `success` false.
 
         Raises:
-            AgentRefused: the agent is not configured so that it can work.
-            ProviderFailure: the model cannot be reached or refuses the request.
+            AgentRefused: The agent's configuration does not work.
+            ProviderFailure: The model is unreachable or refuses the request.
         """
 
     async def call_skill(self, name: str, input: JsonValue = None) -> JsonValue:
-        """Call a skill, `Name.method`, on behalf of this agent.
+        """Call a skill, `Name.method`, for this agent.
 
-        The call's key is made of the agent's own, the skill and its input: the lineage is in
-        it, and an agent that is tried again calls with the same key. So two calls with the
-        same input in one turn count as one.
+        The call's key consists of the agent's own key, the skill and a digest of the input, so a
+        retried agent calls with the same key. Two calls with the same input in one turn therefore
+        count as one.
 
         Returns:
             What the skill returned.
 
         Raises:
-            AgentRefused: this agent was given no skills.
+            AgentRefused: This agent has no skills.
         """
         if self.services.call_skill is None:
-            raise AgentRefused(f"agent {self.unique_name!r} was given no skills to call")
+            raise AgentRefused(f"agent {self.unique_name!r} has no skills to call")
         text = json.dumps(input, sort_keys=True, ensure_ascii=True)
         digest = sha256(text.encode()).hexdigest()[:12]
         key = f"{self.services.key or self.unique_name}/{name}:{digest}"
@@ -144,32 +144,32 @@ class BaseAgent(ABC):
         return result.data
 
     def _get_agent_name(self) -> str:
-        """The unique name: logs, routing and people know the agent by it."""
+        """Return the unique name, used in logs, routing and messages."""
         return self.unique_name
 
     def _get_agent_config(self) -> Json:
-        """The merged persona; nothing is looked up under the agent's name."""
+        """Return the merged persona; the agent's name selects nothing here."""
         return self.persona_config
 
     def _get_system_message(self, inputs: Json) -> str | None:
-        """The persona's system prompt, filled from the inputs; None when it has none."""
+        """Return the persona's system prompt, rendered with the inputs; None when it has none."""
         return system_message(self.persona, inputs)
 
     def _get_prompt(self, inputs: Json) -> str:
-        """The prompt to ask, filled from the inputs; without one, the input itself."""
+        """Return the prompt, rendered with the inputs; without a prompt, the input itself."""
         asked = user_message(self.persona, inputs, self.unique_name)
         return "\n\n".join((asked, *self.services.notices))
 
     def _resolve_model(self) -> str:
-        """The persona's model, else the configuration's `default_model`."""
+        """Return the persona's model, else the configuration's `default_model`."""
         return self.persona.model
 
     @cached_property
     def persona(self) -> Persona:
-        """The merged persona with its fields checked; the execution plan is left out.
+        """Return the merged persona with its fields validated, without the execution plan.
 
         Raises:
-            AgentRefused: a field is missing or has a value that it cannot have.
+            AgentRefused: A field is missing or invalid.
         """
         given = self._get_agent_config()
         checked = self.services.checked
@@ -185,7 +185,7 @@ class BaseAgent(ABC):
                 for fault in error.errors(include_url=False, include_input=False)
             )
             raise AgentRefused(
-                f"the persona of agent {self.unique_name!r} cannot be used: {faults}"
+                f"the persona of agent {self.unique_name!r} is invalid: {faults}"
             ) from None
 
     def _defaults(self) -> Json:

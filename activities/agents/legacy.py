@@ -1,16 +1,16 @@
-"""Agents of older configurations: a class named by its import path, in the family's old shape.
+"""Run agents of older configurations: a class given by its import path, in the family's old shape.
 
-Such a class is made with a configuration and has `process(context)`. What it may be given, by
-the names of its constructor's parameters:
+Such a class takes a configuration and has `process(context)`. Its constructor may have these
+parameters:
 
 - `full_config`, `full_effective_config`, `full_system_config`, `config`: the whole
   configuration, `{"llm_config": {"agents": {...}}}`;
 - `persona_config`: its own section, `llm_config.agents.<task name>`;
 - `unique_name`: the task's name.
 
-It answers with an object or a mapping that has `success`, `data` and `error`; metrics and other
-extras are not carried over. A class is imported only from packages that the worker allows, and
-only in a child process (`user_code`): it can neither block nor end the worker.
+It returns an object or a mapping with `success`, `data` and `error`; metrics and other extras are
+dropped. A class is imported only from packages that the worker allows, and only in a child process
+(`user_code`): it can neither block nor end the worker.
 """
 
 from collections.abc import Collection
@@ -40,28 +40,28 @@ _WHOLE_CONFIG = ("full_config", "full_effective_config", "full_system_config", "
 
 
 def check_agent_path(path: str, allowed_packages: Collection[str]) -> None:
-    """Make sure that a class may be imported, without importing it.
+    """Check that a class may be imported, without importing it.
 
     Args:
         path: `package.module.Class`.
-        allowed_packages: Packages or dotted prefixes that the worker lets agents come from.
+        allowed_packages: Packages or dotted prefixes that the worker allows agents from.
 
     Raises:
-        AgentRefused: the path is none, or is not in an allowed package.
+        AgentRefused: The path is malformed, or outside the allowed packages.
     """
     parts = path.split(".")
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
-        raise AgentRefused(f"agent_class {path!r} must read like package.module.Class")
+        raise AgentRefused(f"agent_class {path!r} must have the form package.module.Class")
     if not any(f"{path}.".startswith(f"{package}.") for package in allowed_packages):
         raise AgentRefused(
             f"agent_class {path!r} is not in a package that this worker allows "
-            f"({listed(allowed_packages)}); `worker.agent_packages` in the worker's own "
-            "configuration lists them"
+            f"({listed(allowed_packages)}); add its package to `worker.agent_packages` in the "
+            "worker's configuration"
         )
 
 
 class LegacyAgent(BaseAgent):
-    """Stands for an instance of a legacy class; the class is made anew for every turn."""
+    """Stands in for an instance of a legacy class, which is created anew for each turn."""
 
     def __init__(self, path: str, unique_name: str, full_config: Json) -> None:
         llm_config = full_config.get("llm_config")
@@ -71,20 +71,20 @@ class LegacyAgent(BaseAgent):
         self.path = path
 
     async def process(self, context: Json) -> AgentResponse:
-        """One turn of the legacy agent, in a child process; a cancelled turn ends it.
+        """Run one turn of the legacy agent in a child process; cancellation kills it.
 
-        What it raises, and an end of its process, are failures of type AgentFailed.
+        An exception, or the end of its process, is a failure of type AgentFailed.
 
         Args:
-            context: Its `input`, when given, is the legacy agent's context; else `context` is.
+            context: Its `input`, if present, becomes the legacy agent's context; else all of it.
 
         Raises:
-            AgentRefused: there is no such class, or its constructor needs what it is not given.
-            UserCodeTimeout: the turn took longer than its attempt may.
+            AgentRefused: The class does not exist, or its constructor needs an unknown parameter.
+            UserCodeTimeout: The turn exceeded the time limit of its attempt.
         """
         user_code = self.services.user_code
         if user_code is None:
-            raise AgentRefused(f"agent {self.unique_name!r} was given no process to run in")
+            raise AgentRefused(f"agent {self.unique_name!r} has no process to run in")
         offered: Json = dict.fromkeys(_WHOLE_CONFIG, self.full_config)
         offered |= {"persona_config": self.persona_config, "unique_name": self.unique_name}
         call = AgentCall(
@@ -107,25 +107,25 @@ class LegacyAgent(BaseAgent):
             case NoClass(names=names):
                 hint = nearest(self.path.rpartition(".")[2], names)
                 raise AgentRefused(
-                    f"agent_class {self.path!r} is no class with a method process(context)"
+                    f"agent_class {self.path!r} is not a class with a method process(context)"
                     + (f"; {hint}" if hint else "")
                 )
             case NoSignature():
-                raise AgentRefused(f"{self.path} does not say what its constructor takes")
+                raise AgentRefused(
+                    f"the constructor of {self.path} does not declare its parameters"
+                )
             case ConstructorNeeds(parameter=parameter):
                 offered = (*_WHOLE_CONFIG, "persona_config", "unique_name")
                 raise AgentRefused(
                     f"the constructor of {self.path} needs {parameter!r}; a legacy agent "
-                    f"is given: {listed(offered)}"
+                    f"gets: {listed(offered)}"
                 )
             case Raised(reason=reason):
                 return self._failed(f"raised {reason}")
             case NotAnAnswer(type=name):
-                return self._failed(
-                    f"answered with a {name} that has no `success` of true or false"
-                )
+                return self._failed(f"returned a {name} without a boolean `success`")
             case NotJsonAnswer(reason=reason):
-                return self._failed(f"answered with data that is not JSON: {reason}")
+                return self._failed(f"returned data that is not JSON: {reason}")
             case Answered():
                 return _answered(outcome)
 
@@ -137,15 +137,15 @@ class LegacyAgent(BaseAgent):
 
 
 def _hidden(module: str) -> str:
-    """Why an import found a package of ours where the class wanted one of its own."""
+    """Explain that an import found one of Coterie's packages instead of the user's own."""
     top = module.partition(".")[0]
     if top not in RESERVED_PACKAGES:
         return ""
-    return f"; Coterie has its own package {top!r} and imports only that one: rename yours"
+    return f"; Coterie has its own package {top!r}, which hides yours: rename yours"
 
 
 def legacy_context(inputs: Json) -> Json:
-    """What a legacy agent finds in its flat context; a copy, because such agents write to it."""
+    """Build the flat context of a legacy agent: a copy, because such agents write to it."""
     chosen = inputs.get("input")
     if chosen is None:
         chosen = inputs.get("context")
@@ -159,6 +159,6 @@ def _answered(outcome: Answered) -> AgentResponse:
         return AgentResponse(success=True, data=outcome.data)
     error = AgentError(
         type=outcome.error_type or FailureType.AGENT_FAILED,
-        message=outcome.error or "it did not say why",
+        message=outcome.error or "it gave no reason",
     )
     return AgentResponse(success=False, data=outcome.data, error=error)

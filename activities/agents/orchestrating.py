@@ -1,8 +1,8 @@
-"""The agent whose work is a plan: steps, skills, loops and branches in its persona (seed c4h 3.1).
+"""The agent that follows a plan: steps, skills, loops and branches in its persona (seed c4h 3.1).
 
-In a durable run the workflow interprets the plan, step by step, and `process` is never called:
-every model turn and every skill is then an activity of its own. `process` is the in-process
-door to the same plan; whoever calls it hands in the interpreter.
+In a durable run the workflow interprets the plan step by step and never calls `process`: each model
+turn and each skill is an activity. `process` runs the same plan in process, with an interpreter
+that the caller provides.
 """
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -17,7 +17,7 @@ _STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
 
 
 class GenericOrchestratingAgent(BaseAgent):
-    """Does what the `execution_plan` of its persona says."""
+    """Follows the `execution_plan` of its persona."""
 
     def __init__(self, persona_config: Json, unique_name: str, full_config: Json) -> None:
         super().__init__(persona_config, unique_name, full_config)
@@ -30,15 +30,15 @@ class GenericOrchestratingAgent(BaseAgent):
         self.execution_plan: list[JsonValue] = plan
 
     async def process(self, context: Json) -> AgentResponse:
-        """Have the plan interpreted by the runner that the agent was given.
+        """Run the plan with the runner from the agent's services.
 
         Raises:
-            AgentRefused: there is no runner, or the plan is not a compiled one.
+            AgentRefused: There is no runner, or the plan is not compiled.
         """
         if self.services.run_plan is None:
             raise AgentRefused(
-                f"agent {self.unique_name!r} has an execution plan and nobody to interpret it: "
-                "a workflow interprets it step by step, in a process it needs a plan runner"
+                f"agent {self.unique_name!r} has an execution plan but no plan runner: outside a "
+                "workflow, attach one"
             )
         return await self.services.run_plan(
             PlanCall(
@@ -55,6 +55,6 @@ class GenericOrchestratingAgent(BaseAgent):
         except ValidationError as error:
             fault = error.errors(include_url=False, include_input=False)[0]
             raise AgentRefused(
-                f"the execution plan of agent {self.unique_name!r} is not a compiled one, at "
+                f"the execution plan of agent {self.unique_name!r} is not compiled, at "
                 f"step {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
             ) from None

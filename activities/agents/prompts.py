@@ -1,4 +1,4 @@
-"""From a persona and the inputs of one turn to the texts that a model reads."""
+"""Render the messages to a model from a persona and the inputs of one turn."""
 
 import json
 
@@ -14,10 +14,10 @@ USER = "user"
 
 
 def system_message(persona: Persona, inputs: Json) -> str | None:
-    """The system prompt, filled; None when the persona has none or it is blank.
+    """Render the system prompt; None when the persona has none or it is blank.
 
     Raises:
-        TemplateFailed: it names what the inputs do not have.
+        TemplateFailed: The prompt names a value that the inputs do not have.
     """
     text = persona.prompts.get(SYSTEM)
     filled = _filled(text, persona, inputs) if text else ""
@@ -25,36 +25,36 @@ def system_message(persona: Persona, inputs: Json) -> str | None:
 
 
 def user_message(persona: Persona, inputs: Json, agent: str) -> str:
-    """The prompt to ask, filled; without any prompt, `input` as text or JSON.
+    """Render the prompt; without one, return `input` as text or JSON.
 
     Raises:
-        AgentRefused: it is not clear which prompt to ask, or there is nothing to ask.
-        TemplateFailed: the prompt names what the inputs do not have, or is blank when filled.
+        AgentRefused: The choice of prompt is ambiguous, or there is nothing to ask.
+        TemplateFailed: The prompt names a missing value, or is blank when rendered.
     """
     name = prompt_name(persona, agent)
     if name is None:
         return _input_itself(inputs, agent)
     filled = _filled(persona.prompts[name], persona, inputs)
     if not filled.strip():
-        raise TemplateFailed(f"prompt {name!r} is blank once it is filled")
+        raise TemplateFailed(f"prompt {name!r} is blank after rendering")
     return filled
 
 
 def prompt_name(persona: Persona, agent: str) -> str | None:
-    """Which prompt is asked: `prompt`, else `user`, else the only one beside `system`.
+    """Choose the prompt: `prompt`, else `user`, else the only one beside `system`.
 
     Returns:
-        None when the persona has no prompt to ask: its input is the message.
+        None when the persona has no such prompt: its input is the message.
 
     Raises:
-        AgentRefused: the named prompt does not exist, or there are several and none is named.
+        AgentRefused: The named prompt does not exist, or there are several and none is named.
     """
     askable = [name for name in persona.prompts if name != SYSTEM]
     if persona.prompt is not None:
         if persona.prompt in persona.prompts:
             return persona.prompt
         raise AgentRefused(
-            f"agent {agent!r} asks prompt {persona.prompt!r}, which its persona does not have; "
+            f"agent {agent!r} uses prompt {persona.prompt!r}, which its persona does not have; "
             f"it has: {listed(askable)}"
         )
     if USER in askable:
@@ -62,7 +62,7 @@ def prompt_name(persona: Persona, agent: str) -> str | None:
     if len(askable) > 1:
         raise AgentRefused(
             f"the persona of agent {agent!r} has several prompts ({listed(askable)}); "
-            "say which one is asked: `prompt: <name>`"
+            "select one with `prompt: <name>`"
         )
     return askable[0] if askable else None
 
@@ -80,7 +80,7 @@ def _input_itself(inputs: Json, agent: str) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     if value is None or not text.strip():
         raise AgentRefused(
-            f"agent {agent!r} has nothing to ask: give its persona a prompt besides "
-            "`system`, or its task an `input`"
+            f"agent {agent!r} has nothing to ask: add a prompt besides `system` to its "
+            "persona, or an `input` to its task"
         )
     return text

@@ -1,13 +1,13 @@
-"""Why an agent cannot be built: mistakes of a configuration, told so that they can be mended."""
+"""Errors in the configuration of an agent, explained so that the user can fix them."""
 
 
 class AgentRefused(Exception):
-    """What was asked for is no agent that this worker builds; trying again cannot help."""
+    """This worker cannot build the requested agent; a retry cannot help."""
 
 
 class UnknownPersona(AgentRefused):
-    """A `persona_key` that `llm_config.personas` does not have."""
+    """`llm_config.personas` does not have this `persona_key`."""
 
 
 class UnknownAgentType(AgentRefused):
-    """An `agent_type` that is neither built in nor added by the worker."""
+    """This `agent_type` is neither built in nor added by the worker."""

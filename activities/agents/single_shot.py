@@ -21,15 +21,15 @@ from dsl.templates.template import BadTemplate
 from dsl.values import Json
 
 _SHORT = 8_000
-"""Characters of prompts that are parsed at once."""
+"""Characters of prompts that may be parsed on the event loop."""
 _LITTLE = EvaluationBudget(steps=2_000, bytes=200_000)
-"""What the event loop can spare: about a millisecond."""
+"""Budget of the event loop: about a millisecond."""
 _BEGINNING = 160
-"""Characters of an unusable answer in its message."""
+"""Characters of an unusable answer that its error message quotes."""
 
 
 class GenericSingleShotAgent(BaseAgent):
-    """Exactly one model call: prompts from the persona, the answer checked against its schema."""
+    """Makes exactly one model call and checks the answer against the persona's schema."""
 
     converses = True
 
@@ -37,19 +37,19 @@ class GenericSingleShotAgent(BaseAgent):
         super().__init__(persona_config, unique_name, full_config)
         if self.persona_config.get("execution_plan"):
             raise AgentRefused(
-                f"agent {unique_name!r} asks a model once and would never follow the "
+                f"agent {unique_name!r} calls a model once and would ignore the "
                 "execution_plan of its persona; use agent_type generic_orchestrating"
             )
 
     async def process(self, context: Json) -> AgentResponse:
-        """Ask once.
+        """Ask the model once.
 
         Raises:
-            AgentRefused: no provider at hand, no prompt to ask, or an unusable output schema.
-            ProviderFailure: the model cannot be reached or refuses the request.
+            AgentRefused: There is no provider or no prompt, or the output schema is unusable.
+            ProviderFailure: The model is unreachable or refuses the request.
         """
         if self.services.providers is None:
-            raise AgentRefused(f"agent {self.unique_name!r} was given no model providers")
+            raise AgentRefused(f"agent {self.unique_name!r} has no model providers")
         persona = self.persona
         try:
             prompt, system = await self._asked(persona, context)
@@ -61,15 +61,15 @@ class GenericSingleShotAgent(BaseAgent):
         completion = await self.services.providers.get(persona.provider).complete(request)
         if persona.output_schema is None:
             response = self._response(persona, completion)
-        else:  # off the event loop: a hostile schema takes its budget of CPU
+        else:  # off the event loop: a hostile schema uses up its CPU budget
             response = await asyncio.to_thread(self._response, persona, completion)
         return await self._kept(prompt, completion, response) if response.success else response
 
     async def _asked(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
-        """The prompt and the system prompt.
+        """Return the prompt and the system prompt.
 
-        Off the event loop where they may take their budgets of CPU. A thread costs more than to
-        fill most prompts, so a little of the budget is tried here first.
+        Render in a thread when that may take long. A thread costs more than most prompts, so try a
+        small budget on the event loop first.
         """
         if self._is_short(persona):
             names = Names({**inputs}, EvaluationMeter(_LITTLE))
@@ -78,18 +78,18 @@ class GenericSingleShotAgent(BaseAgent):
         return await asyncio.to_thread(self._filled, persona, inputs)
 
     def _is_short(self, persona: Persona) -> bool:
-        """Whether the meter counts all that its prompts cost, but for little text to parse."""
+        """Return whether the texts to parse are short, which no evaluation budget covers."""
         return (
-            type(self) is GenericSingleShotAgent  # another type may do anything
+            type(self) is GenericSingleShotAgent  # a subclass may do anything
             and persona.output_schema is None
             and prompt_name(persona, self.unique_name) is not None
             and sum(map(len, persona.prompts.values())) <= _SHORT
         )
 
     def _filled(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
-        """The prompt and the system prompt, once the output schema is known to be usable."""
+        """Return the prompt and the system prompt, after a check of the output schema."""
         fault = schema_fault(persona.output_schema) if persona.output_schema is not None else None
-        if fault is not None:  # no answer could ever meet it, so none is paid for
+        if fault is not None:  # no answer could match it, so do not pay for one
             raise AgentRefused(f"output_schema of agent {self.unique_name!r}: {fault}")
         return self._get_prompt(inputs), self._get_system_message(inputs)
 
@@ -100,13 +100,13 @@ class GenericSingleShotAgent(BaseAgent):
     async def _kept(
         self, prompt: str, completion: Completion, response: AgentResponse
     ) -> AgentResponse:
-        """The response, its turn added to the conversation: what was asked, what was answered."""
+        """Add the turn to the conversation and return the response with its new head."""
         if self.services.conversation is None:
             return response
         try:
             head = await self.services.conversation.add(prompt, completion.text)
         except BlobsUnusable as error:
-            message = f"task {self.unique_name!r}: its answer came, and cannot be kept: {error}"
+            message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
             return failed(FailureType.STORAGE_UNUSABLE, message, completion)
         return response.model_copy(update={"conversation": head})
 
@@ -134,7 +134,7 @@ class GenericSingleShotAgent(BaseAgent):
             case "max_tokens":
                 return failed(
                     FailureType.ANSWER_TRUNCATED,
-                    f"task {self.unique_name!r}: the answer of {completion.model} was cut at "
+                    f"task {self.unique_name!r}: the answer of {completion.model} was cut off at "
                     f"max_tokens ({persona.max_tokens}); raise max_tokens in the persona or ask "
                     "for less",
                     completion,
@@ -146,31 +146,30 @@ class GenericSingleShotAgent(BaseAgent):
                     completion,
                 )
             case "other" if persona.output_schema is None:
-                # A whole JSON value proves itself complete; of plain text nobody can tell.
+                # A complete JSON value proves that nothing was cut off; plain text does not.
                 result: JsonValue | AnswerProblem = AnswerProblem(
-                    "the answer ended for a reason that its provider does not explain, "
-                    "so it may be cut"
+                    "the provider does not explain why the answer ended, so it may be cut off"
                 )
             case "end" | "other":
                 result = parse_answer(completion.text, persona.output_schema)
         if isinstance(result, AnswerProblem):
-            message = f"{result.message}; the answer begins: {_beginning(completion.text)}"
+            message = f"{result.message}; the answer starts with: {_beginning(completion.text)}"
             return failed(FailureType.ANSWER_UNUSABLE, message, completion, answer=completion.text)
         model = None if completion.model == persona.model else completion.model
         return AgentResponse(success=True, data=result, usage=completion.usage, model=model)
 
 
 def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple[ModelMessage, ...]:
-    """The messages of a turn; of a re-ask, with the unusable answer and what is wrong with it."""
+    """Build the messages of a turn; a re-ask includes the unusable answer and its problem."""
     asked = ModelMessage("user", prompt)
     if reask is None:
         return (asked,)
     again = [f"Your answer could not be used: {reask.problem}"]
     if schema is None:
         again.append("Answer again, in full.")
-    else:  # the provider tells the model the schema, in every call
+    else:  # the provider sends the schema with each call
         again.append("Answer again, in full, with one JSON value and nothing else.")
-    if not reask.answer.strip():  # no provider takes an empty message
+    if not reask.answer.strip():  # providers reject an empty message
         return (ModelMessage("user", "\n\n".join([prompt, *again])),)
     return (
         asked,
@@ -180,7 +179,7 @@ def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple
 
 
 def _beginning(answer: str) -> str:
-    """The first characters of an answer on one line, for a message."""
+    """Return the first characters of an answer on one line, for a message."""
     text = " ".join(answer.encode(errors="replace").decode().split())
     return repr(text if len(text) <= _BEGINNING else f"{text[:_BEGINNING]}...")
 
@@ -188,7 +187,7 @@ def _beginning(answer: str) -> str:
 def failed(
     type: str, message: str, completion: Completion | None = None, answer: str | None = None
 ) -> AgentResponse:
-    """An expected failure; what the call used is kept."""
+    """Return an expected failure with the usage of the call."""
     return AgentResponse(
         success=False,
         error=AgentError(type=type, message=message),

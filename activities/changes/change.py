@@ -27,7 +27,7 @@ class Change(Documented):
     @model_validator(mode="before")
     @classmethod
     def _without_blanks(cls, value: object) -> object:
-        """Strict output schemas make models fill every key: an empty one then means none."""
+        """Treat an empty value as absent: strict output schemas make models fill every key."""
         if not isinstance(value, dict):
             return value
         fields = dict(cast("dict[str, object]", value))
@@ -41,7 +41,7 @@ class Change(Documented):
     @field_validator("file_path")
     @classmethod
     def _normal(cls, path: str) -> str:
-        """`./a//b.py` and `a/b.py` are one file."""
+        """Normalise the path: `./a//b.py` and `a/b.py` are the same file."""
         return str(PurePosixPath(path.strip())) if path.strip() else path
 
     @field_validator("type", mode="before")
@@ -63,7 +63,7 @@ class Change(Documented):
 
 
 def repeated(changes: "list[Change]") -> list[str]:
-    """Paths that more than one change names, each once, in order."""
+    """Return the paths that more than one change names, each once, in order."""
     seen: set[str] = set()
     twice: dict[str, None] = {}
     for change in changes:

@@ -8,8 +8,8 @@
     (a unified diff)
     ===CHANGE_END===
 
-`CONTENT:` with the whole file may stand instead of `DIFF:`. A marker counts only when it begins
-its line, as lines of a diff begin with a space, + or -. Talk between blocks is skipped.
+`CONTENT:` with the whole file may replace `DIFF:`. A marker counts only at the start of a line,
+where the lines of a diff have a space, + or -. Prose between blocks is skipped.
 """
 
 import re
@@ -30,10 +30,10 @@ _FIELD = re.compile(r"^\**(FILE|TYPE|DESCRIPTION|DIFF|CONTENT)\**:\**[ \t]*(.*)$
 
 @dataclass(frozen=True, slots=True)
 class ParsedBlocks:
-    """What was read: the changes, and what is wrong with the others."""
+    """Changes that were read, and problems of the blocks that could not be."""
 
     changes: list[tuple[str, Change]] = field(default_factory=list[tuple[str, Change]])
-    """Each with the name that messages give it: `block 2 (src/a.py)`."""
+    """Each with the name that messages use: `block 2 (src/a.py)`."""
     problems: list[str] = field(default_factory=list[str])
 
 
@@ -46,19 +46,21 @@ class _Block:
 
 
 def has_blocks(text: str) -> bool:
-    """Does any line begin a change block?"""
+    """Return whether any line starts a change block."""
     return any(line.rstrip() == BEGIN for line in text.split("\n"))
 
 
 def parse_blocks(text: str) -> ParsedBlocks:
-    """Every block of an answer, good or bad; nothing is left out silently."""
+    """Read every block of an answer; each one yields a change or a problem."""
     blocks, problems = _split(text)
     found = ParsedBlocks(problems=problems)
     for block in blocks:
         values, faults_here = _fields(block)
         name = _name(block, values)
         if not block.closed:
-            found.problems.append(f"{name} has no {END}: the answer was cut, or the line is lost")
+            found.problems.append(
+                f"{name} has no {END}: the answer was cut off, or the line is lost"
+            )
         elif faults_here:
             found.problems.append(f"{name} {'; '.join(faults_here)}")
         else:
@@ -72,7 +74,7 @@ def parse_blocks(text: str) -> ParsedBlocks:
 
 
 def _split(text: str) -> tuple[list[_Block], list[str]]:
-    """Blocks in order, and markers that have no partner."""
+    """Split the text into blocks, in order, and report unmatched markers."""
     blocks: list[_Block] = []
     problems: list[str] = []
     current: _Block | None = None
@@ -84,8 +86,8 @@ def _split(text: str) -> tuple[list[_Block], list[str]]:
         elif line == END:
             if current is None:
                 problems.append(
-                    f"line {number} is an {END} without a {BEGIN}: the block before it may have "
-                    "ended too early, at a marker that belongs to its text"
+                    f"line {number} has an {END} without a {BEGIN}: the block before it may have "
+                    "ended too early, at a marker that is part of its text"
                 )
             else:
                 current.closed = True
@@ -96,14 +98,14 @@ def _split(text: str) -> tuple[list[_Block], list[str]]:
 
 
 def _fields(block: _Block) -> tuple[dict[str, str], list[str]]:
-    """The fields of a block; after DIFF or CONTENT everything is its text."""
+    """Split a block into its fields; everything after DIFF or CONTENT is text."""
     values: dict[str, str] = {}
     problems: list[str] = []
     last = ""
     for at, line in enumerate(block.lines):
         match = _FIELD.match(line)
         if match and match[1] in values:
-            problems.append(f"says {match[1]} twice")
+            problems.append(f"has {match[1]} twice")
         elif match:
             last = match[1]
             values[last] = match[2]

@@ -1,9 +1,8 @@
-"""Write a begun set of changes to the project: all files of it or none.
+"""Write a set of changes to the project: all its files or none.
 
-Files are replaced one after the other, each at once, and only after the journal is on disk.
-Whoever finds a journal that says `writing` can go on with `finish` or go back with `undo`:
-each file is by its digest known to be in the old or in the new state. Only for whoever holds
-the lock.
+Each file is replaced atomically, one after the other, once the journal is on disk. A caller that
+finds a journal in state `writing` can complete it with `finish` or revert it with `undo`: the
+digests show whether each file is in its old or its new state. Callers must hold the lock.
 """
 
 import errno
@@ -34,7 +33,7 @@ def write(
     """Write all edits, or leave everything as it was.
 
     Raises:
-        SkillFailure: something cannot be written; the originals are back.
+        SkillFailure: A file could not be written; the originals are restored.
     """
     try:
         backup = begin(workspace, edits, report, digest, key)
@@ -48,11 +47,11 @@ def write(
 
 
 def finish(workspace: Workspace, backup: Backup) -> Backup:
-    """Bring every file of a begun set into its new state.
+    """Bring every file of an interrupted set into its new state.
 
     Raises:
-        SkillFailure: someone else changed a file since.
-        OSError: a file cannot be written; its `filename` is relative to the root.
+        SkillFailure: A file was changed in the meantime.
+        OSError: A file cannot be written; its `filename` is relative to the root.
     """
     _refuse_foreign(workspace, backup)
     for file in backup.journal.files:
@@ -77,15 +76,15 @@ def finish(workspace: Workspace, backup: Backup) -> Backup:
 
 
 def undo(workspace: Workspace, backup: Backup) -> None:
-    """Bring every file of a begun set back into its old state, and forget the set.
+    """Bring every file of an interrupted set back into its old state, and delete the set.
 
     Raises:
-        SkillFailure: someone else changed a file since, or it cannot be written.
+        SkillFailure: A file was changed in the meantime, or cannot be written.
     """
     _refuse_foreign(workspace, backup)
     try:
         for file in reversed(backup.journal.files):
-            with suppress(OSError):  # a leftover copy is litter, no reason to stop
+            with suppress(OSError):  # a leftover copy is harmless
                 remove_file(workspace.root, str(PurePosixPath(file.path).with_name(_draft(backup))))
             if file.before is None:
                 remove_file(workspace.root, file.path)
@@ -99,41 +98,41 @@ def undo(workspace: Workspace, backup: Backup) -> None:
                 )
     except OSError as error:
         raise SkillFailure(
-            f"the originals cannot be put back, {reason_of(error)}: they are kept in "
+            f"the originals could not be restored, {reason_of(error)}: they are in "
             f"{backup.directory.name} under the worker's backups, and the next call with the "
-            "same changes goes on from there",
+            "same changes continues from there",
             may_pass=True,
         ) from None
     for directory in reversed(backup.journal.made):
-        with suppress(OSError):  # never made, or somebody's files are in it
+        with suppress(OSError):  # never created, or it contains other files
             remove_directory(workspace.root, directory)
     shutil.rmtree(backup.directory)
 
 
 def stands(workspace: Workspace, journal: Journal) -> bool:
-    """Are all files of the set as it left them?"""
+    """Return whether all files of the set are as it left them."""
     return all(_state(workspace, file.path) == file.after for file in journal.files)
 
 
 def _not_written(what: str, error: OSError) -> SkillFailure:
     return SkillFailure(
-        f"nothing was changed, for {what} cannot be written: {reason_of(error)}", may_pass=True
+        f"nothing was changed: {what} cannot be written: {reason_of(error)}", may_pass=True
     )
 
 
 def _refuse_foreign(workspace: Workspace, backup: Backup) -> None:
-    """Never write over what is neither the old nor the new state."""
+    """Refuse to overwrite a file that is in neither the old nor the new state."""
     for file in backup.journal.files:
         if _state(workspace, file.path) not in (file.before, file.after):
             raise SkillFailure(
-                f"an interrupted set of changes cannot be completed or undone, for {file.path} "
-                f"was changed since; put it right by the originals in {backup.directory.name} "
-                "under the worker's backups, then delete that directory"
+                f"an interrupted set of changes cannot be completed or undone: {file.path} was "
+                f"changed since. Restore it from the originals in {backup.directory.name} under "
+                "the worker's backups, then delete that directory"
             )
 
 
 def _state(workspace: Workspace, path: str) -> str | None:
-    """The digest of a file; None where there is none, a dash where something else lies."""
+    """Return the digest of a file; None if there is none, a dash if it is not a regular file."""
     try:
         return digest_of(read_file(workspace.root, path))
     except (FileNotFoundError, NotADirectoryError):
@@ -145,5 +144,5 @@ def _state(workspace: Workspace, path: str) -> str | None:
 
 
 def _draft(backup: Backup) -> str:
-    """The name of the copy beside a file that takes its place."""
+    """Return the name of the temporary copy that replaces a file."""
     return f".coterie-{backup.directory.name}.tmp"

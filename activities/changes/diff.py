@@ -1,9 +1,8 @@
 """Read unified diffs as models write them: the lines count, the numbers are hints.
 
-Forgiven: wrong, missing or absent @@ numbers, context lines without their leading space, code
-fences around the diff, CRLF, missing file headers. Everything else that is not a diff is named.
-Pure text; where a hunk belongs is decided in `hunk_application.py`, what a damaged line says in
-`hunk_readings.py`.
+The parser tolerates wrong or missing @@ numbers, context lines without their leading space, code
+fences around the diff, CRLF and missing file headers. It names every other defect. Pure text:
+`hunk_application.py` decides where a hunk belongs, `hunk_readings.py` how to read a damaged line.
 """
 
 import re
@@ -30,18 +29,18 @@ class HunkLine:
 
     op: Op
     text: str
-    """Without prefix and line end."""
+    """The text without prefix and line end."""
     also: str | None = None
-    """What a context line says if its first space is its own and the prefix was dropped."""
+    """The alternative text of a context line that may have lost its prefix."""
 
     def is_like(self, line: str) -> bool:
-        """Does a line of a file say this? Trailing whitespace does not matter."""
+        """Return whether a line of a file has this text, ignoring trailing whitespace."""
         bare = line.rstrip()
         return bare == self.text.rstrip() or (self.also is not None and bare == self.also.rstrip())
 
     @property
     def written(self) -> str:
-        """An added or removed line as it stands in the diff, with its sign."""
+        """The added or removed line as written in the diff, with its sign."""
         return self.op + self.text
 
 
@@ -53,34 +52,34 @@ class Hunk:
     """From 1."""
     lines: tuple[HunkLine, ...]
     start: int | None = None
-    """Where its old lines begin in the file, counted from 0, as the @@ line says; often wrong."""
+    """Index of its first old line, from 0, as in the @@ line; often wrong."""
     new_start: int | None = None
-    """Where its new lines begin, with all earlier hunks applied."""
+    """Index of its first new line, after all earlier hunks."""
     counts: tuple[int, int] | None = None
-    """How many old and new lines the @@ line says; often wrong."""
+    """Numbers of old and new lines, as in the @@ line; often wrong."""
     trimmed: int = 0
-    """Blank lines at its end that were taken for layout."""
+    """Blank lines at its end that were dropped as layout."""
     ends_bare: bool | None = None
-    """Whether the new file ends without a newline; None when the diff does not say."""
+    """Whether the new file ends without a newline; None when the diff does not show it."""
 
     @property
     def old(self) -> tuple[HunkLine, ...]:
-        """The lines that must be in the file: context and removed."""
+        """The lines that the file must contain: context and removed."""
         return tuple(line for line in self.lines if line.op != "+")
 
     @property
     def new(self) -> tuple[HunkLine, ...]:
-        """The lines that shall be there instead: context and added."""
+        """The lines that replace them: context and added."""
         return tuple(line for line in self.lines if line.op != "-")
 
     @property
     def growth(self) -> int:
-        """How many lines longer it makes the file."""
+        """How many lines the file grows by."""
         return len(self.new) - len(self.old)
 
     @property
     def fits_its_counts(self) -> bool:
-        """Are there as many lines as the @@ line says? No where it does not say."""
+        """Whether the line counts match the @@ line; False if it has none."""
         if self.counts is None:
             return False
         old, new = self.counts
@@ -90,7 +89,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """A diff of one file."""
+    """The diff of one file."""
 
     header: DiffHeader
     hunks: tuple[Hunk, ...]
@@ -100,26 +99,26 @@ def parse_diff(text: str, file_path: str) -> Diff:
     """Read the diff of one file.
 
     Raises:
-        DiffProblem: it is no diff, is for another file, or asks for more than lines.
+        DiffProblem: It is not a diff, is for another file, or does more than change lines.
     """
     header, body = read_header(unfenced_diff(text), file_path)
     hunks = _hunks(body)
     if not any(line.op != " " for hunk in hunks for line in hunk.lines):
         raise DiffProblem(
-            "the diff changes nothing: no line begins with + or - "
-            "(to give the whole new file, use content instead of a diff)"
+            "the diff changes nothing: no line starts with + or - "
+            "(to give the whole new file, use content instead of diff)"
         )
     return Diff(header=header, hunks=hunks)
 
 
 def parse_new_file(text: str, file_path: str) -> tuple[str, bool | None]:
-    """The content of a new file, from a diff against nothing or from the bare text.
+    """Return the content of a new file, from a diff against nothing or from plain text.
 
     Returns:
-        The content, and whether the file shall be executable (None: not said).
+        The content, and whether to make the file executable (None: unspecified).
 
     Raises:
-        DiffProblem: it is for another file, or some lines have a + and some have none.
+        DiffProblem: It is for another file, or only some of its lines start with +.
     """
     header, body = read_header(unfenced_diff(text), file_path)
     if not header.present and not any(line.startswith(("+", "@@")) for line in body):
@@ -135,23 +134,23 @@ def parse_new_file(text: str, file_path: str) -> tuple[str, bool | None]:
             added.append(line[1:])
         else:
             raise DiffProblem(
-                f"in the diff of a new file every line begins with +, but one reads {line!r}"
+                f"in the diff of a new file every line must start with +, but one is {line!r}"
             )
     content = "\n".join(added) + ("" if ends_bare or not added else "\n")
     return content, header.executable
 
 
 def bare_content(text: str) -> str:
-    """The content of a file as a model wrote it, without the fence around it.
+    """Return the content of a file without the code fence that a model put around it.
 
     Raises:
-        DiffProblem: it begins with a code fence that nothing closes.
+        DiffProblem: It starts with a code fence that is never closed.
     """
     try:
         return "".join(f"{line}\n" for line in unfenced(text))
     except UnclosedFence:
         raise DiffProblem(
-            "the content begins with a code fence that nothing closes, so it may be cut; "
+            "the content starts with a code fence that is never closed, so it may be cut off; "
             "close the fence, or leave it out"
         ) from None
 
@@ -161,8 +160,8 @@ def _hunks(body: list[str]) -> tuple[Hunk, ...]:
     for at in range(len(body)):
         if is_file_header(body, at) and at + 2 in starts:
             raise DiffProblem(
-                f"the diff goes on with a second file ({body[at + 1][4:].strip()}); "
-                "write one change for each file"
+                f"the diff continues with a second file ({body[at + 1][4:].strip()}); "
+                "write one change per file"
             )
     bounds = starts if starts[:1] == [0] else [-1, *starts]
     ends = [*bounds[1:], len(body)]
@@ -186,7 +185,8 @@ def _hunk(number: int, head: str, lines: list[str], trimmed: int) -> Hunk:
     ends_bare: bool | None = None
     for line in lines:
         if _NO_NEWLINE.match(line):
-            # After a removed line it speaks of the old file: then the new one ends properly.
+            # After a removed line the marker refers to the old file: the new one ends with a
+            # newline.
             ends_bare = bool(read) and read[-1].op != "-"
         else:
             read.append(_hunk_line(line))
@@ -194,7 +194,7 @@ def _hunk(number: int, head: str, lines: list[str], trimmed: int) -> Hunk:
 
 
 def _index(number: str, count: str | None) -> int:
-    """`-5,0` means: after line 5; otherwise the number is that of the first line."""
+    """Convert a line number to an index; `-5,0` means after line 5."""
     return int(number) - (0 if count == "0" else 1)
 
 

@@ -1,4 +1,4 @@
-"""What stands before the first hunk of a diff: which file it is for, and what it asks for."""
+"""Read the header of a diff: which file it is for, and which operation it requests."""
 
 import re
 from dataclasses import dataclass
@@ -10,35 +10,35 @@ _PREAMBLE = re.compile(
 )
 _NOWHERE = ("/dev/null", "dev/null")
 _UNSUPPORTED = {
-    "rename from ": "renames a file; write one change that deletes and one that creates",
+    "rename from ": "renames a file; write one change that deletes it and one that creates it",
     "copy from ": "copies a file; write a change that creates it with its whole content",
-    "Binary files ": "is of a binary file, which cannot be changed by a diff",
-    "GIT binary patch": "is of a binary file, which cannot be changed by a diff",
+    "Binary files ": "is for a binary file, which a diff cannot change",
+    "GIT binary patch": "is for a binary file, which a diff cannot change",
 }
 
 
 class DiffProblem(Exception):
-    """A diff cannot be read or has no place; the message is a clause, without the file's name."""
+    """A diff is unreadable or does not fit; the message is a clause without the file's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffHeader:
-    """The header of a diff; a diff need not have one."""
+    """The header of a diff, which is optional."""
 
     present: bool
     creates: bool
-    """There was no file before."""
+    """The old file does not exist."""
     deletes: bool
-    """There is no file afterwards."""
+    """The new file does not exist."""
     executable: bool | None
-    """What the mode line asks for; None without one."""
+    """What the mode line sets; None without one."""
 
 
 def read_header(lines: list[str], file_path: str) -> tuple[DiffHeader, list[str]]:
-    """The header, and the lines after it.
+    """Read the header, and return it with the lines after it.
 
     Raises:
-        DiffProblem: the diff is for another file, or asks for more than lines.
+        DiffProblem: The diff is for another file, or does more than change lines.
     """
     at = _end(lines)
     header = lines[:at]
@@ -60,12 +60,12 @@ def read_header(lines: list[str], file_path: str) -> tuple[DiffHeader, list[str]
 
 
 def is_file_header(lines: list[str], at: int) -> bool:
-    """Do two lines name the old and the new file here?"""
+    """Return whether two lines at this index name the old and the new file."""
     return lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
 
 
 def names_file(header_path: str, file_path: str) -> bool:
-    """Can a path of a header be this file? Prefixes `a/`, `b/` and roots may differ."""
+    """Return whether a header's path can mean this file; `a/`, `b/` and roots may differ."""
     if header_path in _NOWHERE:
         return True
     said = [part for part in PurePosixPath(header_path).parts if part != "/"]
@@ -77,7 +77,7 @@ def names_file(header_path: str, file_path: str) -> bool:
 
 
 def _end(lines: list[str]) -> int:
-    """Where the header ends."""
+    """Return the index of the first line after the header."""
     at = _talk(lines)
     while at < len(lines):
         if is_file_header(lines, at):
@@ -94,7 +94,7 @@ def _end(lines: list[str]) -> int:
 
 
 def _talk(lines: list[str]) -> int:
-    """How many lines of talk stand before the names of the files."""
+    """Count the lines of prose before the lines that name the files."""
     for at, line in enumerate(lines):
         if is_file_header(lines, at) and lines[at + 2 : at + 3] and lines[at + 2][:2] == "@@":
             return at

@@ -1,4 +1,4 @@
-"""Take off what models put around a text: fences, blank lines, CR."""
+"""Strip what models put around a text: fences, blank lines, CR."""
 
 import re
 
@@ -6,17 +6,17 @@ _FENCE = re.compile(r"^(`{3,}|~{3,})([\w+-]*)\s*$")
 
 
 class UnclosedFence(Exception):
-    """A text begins with a code fence that nothing closes, so what was meant is not known."""
+    """The text starts with a code fence that is never closed, so its content is unclear."""
 
 
 def unfenced(text: str) -> list[str]:
-    """The lines of a text without CR, blank lines at its ends, and a fence around all of it.
+    """Strip CR, blank lines at both ends, and a fence around the whole text.
 
-    A fence that closes before the last line belongs to the text, as in a README that begins
-    with an example.
+    A fence that closes before the last line is part of the text, as in a README that starts with an
+    example.
 
     Raises:
-        UnclosedFence: the first line opens a fence that no line closes.
+        UnclosedFence: The first line opens a fence that is never closed.
     """
     lines = _bare_lines(text)
     if not (lines and _FENCE.match(lines[0])):
@@ -30,9 +30,9 @@ def unfenced(text: str) -> list[str]:
 
 
 def unfenced_diff(text: str) -> list[str]:
-    """The lines of a diff without CR, blank lines at its ends, and a fence with talk after it.
+    """Strip CR, blank lines at both ends, and a fence with optional prose after it, from a diff.
 
-    No line of a diff begins with a fence, so one that nothing closes is taken off too.
+    No line of a diff starts with a fence, so an unclosed one is stripped too.
     """
     lines = _bare_lines(text)
     fence = _FENCE.match(lines[0]) if lines else None
@@ -40,7 +40,7 @@ def unfenced_diff(text: str) -> list[str]:
 
 
 def without_trailing_blanks(lines: list[str]) -> list[str]:
-    """Empty lines at an end are layout far more often than they are meant."""
+    """Strip empty lines at the end, which are mostly layout."""
     end = len(lines)
     while end and not lines[end - 1]:
         end -= 1
@@ -55,9 +55,9 @@ def _bare_lines(text: str) -> list[str]:
 
 
 def _closing_fence(lines: list[str]) -> int | None:
-    """Where the fence of the first line closes.
+    """Find where the fence of the first line closes.
 
-    Within it, a fence with the name of a language opens another; a bare one closes the latest.
+    Within it, a fence with a language name opens another one; a bare fence closes the latest.
     """
     open_fences: list[str] = []
     for at, line in enumerate(lines):
@@ -75,7 +75,7 @@ def _closing_fence(lines: list[str]) -> int | None:
 
 
 def _until_fence(lines: list[str], fence: str) -> list[str]:
-    """The lines before the closing fence, if there is one and only talk comes after it."""
+    """Return the lines before the closing fence if only prose follows it."""
     for at in range(len(lines) - 1, -1, -1):
         if lines[at].rstrip() == fence:
             return lines[:at]

@@ -1,4 +1,4 @@
-"""Work out what a change makes of its file, in memory; nothing is written here."""
+"""Compute what a change makes of its file, in memory; nothing is written here."""
 
 import stat
 from collections import Counter
@@ -18,25 +18,25 @@ class Edit:
     """One file before and after a change; None where there is no file."""
 
     file_path: str
-    """As the change names it."""
+    """As written in the change."""
     path: Path
-    """The real file."""
+    """The resolved path."""
     type: ChangeType
     before: bytes | None
     after: bytes | None
     executable: bool | None = None
     """Set or clear the executable bits; None leaves them."""
     added: int = 0
-    """Lines."""
+    """Lines added."""
     removed: int = 0
     hunks_applied: int = 0
-    """Of its diff."""
+    """Hunks of the diff that changed the file."""
     hunks_present: int = 0
-    """Hunks whose result stood in the file before."""
+    """Hunks whose result was already in the file."""
 
     @property
     def changes(self) -> bool:
-        """Is there anything to do, or is it so already?"""
+        """Whether the edit changes anything."""
         if self.before != self.after:
             return True
         if self.after is None or self.executable is None:
@@ -45,11 +45,11 @@ class Edit:
 
 
 def plan_edits(workspace: Workspace, changes: list[Change]) -> list[Edit]:
-    """What every change would do.
+    """Compute the edit of every change.
 
     Raises:
-        SkillRefusal: a change names a file that no skill may touch.
-        SkillFailure: with every change that does not fit its file.
+        SkillRefusal: A change names a file that skills may not touch.
+        SkillFailure: Some changes do not fit their files; the message lists all of them.
     """
     paths = [workspace.changeable(change.file_path) for change in changes]
     edits: list[Edit] = []
@@ -57,7 +57,7 @@ def plan_edits(workspace: Workspace, changes: list[Change]) -> list[Edit]:
     named: dict[Path, str] = {}
     for change, path in zip(changes, paths, strict=True):
         if path in named:
-            problems.append(f"{change.file_path}: {named[path]} is a change of the same file")
+            problems.append(f"{change.file_path}: {named[path]} already changes the same file")
             continue
         named[path] = change.file_path
         try:
@@ -65,7 +65,7 @@ def plan_edits(workspace: Workspace, changes: list[Change]) -> list[Edit]:
         except DiffProblem as problem:
             problems.append(f"{change.file_path}: {problem}")
     if problems:
-        raise SkillFailure(f"nothing was changed, for {'; '.join(problems)}")
+        raise SkillFailure(f"nothing was changed: {'; '.join(problems)}")
     return edits
 
 
@@ -88,7 +88,7 @@ def _create(change: Change, path: Path, before: bytes | None) -> Edit:
         content = change.content or ""
     after = content.encode()
     if before is not None and before != after:
-        raise DiffProblem("the file to create exists with other content; modify it instead")
+        raise DiffProblem("the file to create exists with different content; modify it instead")
     return Edit(
         change.file_path,
         path,
@@ -128,7 +128,7 @@ def _modify(change: Change, path: Path, before: bytes | None) -> Edit:
 
 def _delete(change: Change, path: Path, before: bytes | None) -> Edit:
     if before is not None and change.diff is not None:
-        # What is to go must be what the model saw: its lines have to be in the file.
+        # A deletion must match what the model saw: its lines must be in the file.
         diff = parse_diff(change.diff, change.file_path)
         if any(line.op == "+" for hunk in diff.hunks for line in hunk.lines):
             raise DiffProblem("the type is delete, but the diff adds lines")
@@ -141,18 +141,18 @@ def _patched(before: bytes, diff: Diff) -> Patched:
     try:
         text = before.decode()
     except UnicodeDecodeError:
-        raise DiffProblem("the file is not UTF-8 text, so no diff fits it") from None
+        raise DiffProblem("the file is not UTF-8 text, so no diff can apply") from None
     return patch(text, diff.hunks)
 
 
 def _read(root: Path, path: Path) -> bytes | None:
-    """The file's bytes; None when there is none."""
+    """Read the file's bytes; None if it does not exist."""
     relative = path.relative_to(root).as_posix()
     found = status_of(root, relative)
     if found is None:
         above = next(parent for parent in path.parents if parent.exists())
         if not above.is_dir():
-            raise DiffProblem(f"{above.name} is a file, so nothing can lie in it")
+            raise DiffProblem(f"{above.name} is a file, not a directory")
         return None
     if stat.S_ISDIR(found.st_mode):
         raise DiffProblem("it is a directory")
@@ -162,6 +162,6 @@ def _read(root: Path, path: Path) -> bytes | None:
 
 
 def _difference(before: bytes, after: bytes) -> tuple[int, int]:
-    """Lines that only the new, and that only the old file has; moved lines are not counted."""
+    """Count the lines that only the new and only the old file has; moved lines do not count."""
     old, new = Counter(before.splitlines()), Counter(after.splitlines())
     return (new - old).total(), (old - new).total()

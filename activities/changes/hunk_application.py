@@ -1,9 +1,9 @@
-"""Find where the hunks of a diff belong in a text, and put them there.
+"""Find where the hunks of a diff belong in a text, and apply them there.
 
-A hunk is placed by its lines. Where they occur more than once, the @@ number decides if it is
-exactly right for one of the places, then the order of the hunks; if neither decides, the hunk
-is refused: to change the wrong place is worse than to ask again. A hunk is present already only
-where its result stands at its own place. Pure text.
+A hunk is located by its lines. Where they occur more than once, the @@ number decides if it is
+exactly right for one of the places, then the order of the hunks; if neither decides, the hunk is
+refused, because a change in the wrong place is worse than another request to the model. A hunk
+counts as already present only where its result is at its own place. Pure text.
 """
 
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ from activities.changes.hunk_readings import confirmed_reading
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """A text after a diff."""
+    """A text after a diff was applied."""
 
     text: str
     added: int
-    """Lines."""
+    """Lines added."""
     removed: int
     already: bool
-    """Every hunk's new lines were there before."""
+    """Whether the results of all hunks were already present."""
     hunks_applied: int
     hunks_present: int
-    """Hunks whose result stood at their place before."""
+    """Hunks whose result was already at its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ class _Placed:
 def patch(text: str, hunks: tuple[Hunk, ...]) -> Patched:
     """Apply all hunks to a text, or none.
 
-    Line ends, a missing newline at the end and a byte order mark stay as they are.
+    Keep line ends, a missing newline at the end and a byte order mark.
 
     Raises:
-        DiffProblem: with the number of each hunk that has no place, or several.
+        DiffProblem: Some hunks fit nowhere or in several places; the message lists them.
     """
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     *pieces, last = text.removeprefix(mark).split("\n")
@@ -89,7 +89,7 @@ def patch(text: str, hunks: tuple[Hunk, ...]) -> Patched:
 def _weave(
     lines: list[tuple[str, str]], placed: list[_Placed], newline: str
 ) -> list[tuple[str, str]]:
-    """The new lines with their ends; kept lines keep theirs, whatever the diff's whitespace."""
+    """Build the new lines with their ends; unchanged lines keep their own whitespace."""
     result: list[tuple[str, str]] = []
     at = 0
     for one in placed:
@@ -108,7 +108,7 @@ def _weave(
 
 
 def _place(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_Placed]:
-    """Every hunk with its one place, in the order of the text."""
+    """Find the one place of every hunk, in the order of the text."""
     read: list[Hunk] = []
     problems: list[str] = []
     for hunk in hunks:
@@ -137,10 +137,10 @@ def _place(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_Placed]:
 def _options(
     lines: list[str], hunk: Hunk, exact: dict[int, list[int]], hunks: list[Hunk]
 ) -> list[_Placed]:
-    """The places that a hunk can have: more than one where its lines and number do not decide.
+    """Find the possible places of a hunk: several where its lines and number do not decide.
 
     Raises:
-        DiffProblem: it has none.
+        DiffProblem: It fits nowhere.
     """
     expected = _expected(hunk, exact, hunks)
     standing = result_places(lines, hunk)
@@ -151,7 +151,7 @@ def _options(
             return [_Placed(hunk, hunk.start)]
         if present:
             raise DiffProblem(
-                f"hunk {hunk.number} fits at line {places[0] + 1}, but its result already stands "
+                f"hunk {hunk.number} fits at line {places[0] + 1}, but its result is already "
                 f"at line {present[0] + 1}, where its @@ line puts it"
             )
         return [_Placed(hunk, at) for at in places]
@@ -166,7 +166,7 @@ def _options(
 
 
 def _expected(hunk: Hunk, exact: dict[int, list[int]], hunks: list[Hunk]) -> list[int]:
-    """Where the @@ line puts the hunk: as it says, or moved like the others that fit once."""
+    """Return where the @@ line puts the hunk: as written, or shifted like the unique hunks."""
     if hunk.start is None or hunk.new_start is None:
         return []
     moved = [
@@ -182,13 +182,13 @@ def _why_not(lines: list[str], hunk: Hunk, standing: list[int]) -> str:
         return first_missing(lines, hunk)
     shown = ", ".join(str(at + 1) for at in standing[:5])
     return (
-        f"{first_missing(lines, hunk)}; its result stands at line {shown}, but nothing says that "
-        "this is its place: leave the hunk out if it is, or give the right line number"
+        f"{first_missing(lines, hunk)}; its result is at line {shown}, but nothing confirms "
+        "this place: leave the hunk out if it is right, or correct the line number"
     )
 
 
 def _summary(count: int, settled: list[_Placed], problems: list[str]) -> str:
-    """How many hunks fit, are present already and are refused, and why."""
+    """Summarise how many hunks fit, are already present and are refused, and why."""
     if count == 1:
         return problems[0]
     present = sum(one.already for one in settled)
@@ -200,7 +200,7 @@ def _summary(count: int, settled: list[_Placed], problems: list[str]) -> str:
 
 
 def _decide_by_order(choices: list[list[_Placed]]) -> None:
-    """Keep of each hunk's places those between its neighbours that have one place only."""
+    """Narrow each hunk's places to those between its neighbours with a single place."""
     changed = True
     while changed:
         changed = False
@@ -224,14 +224,14 @@ def _refuse_overlap(placed: list[_Placed]) -> None:
 
 
 def _refuse_repetition(lines: list[str], placed: list[_Placed]) -> None:
-    """An insertion whose lines already stand just there is most likely the second of its kind."""
+    """Refuse an insertion whose lines already follow: it is most likely a repetition."""
     for one in placed:
-        # After an insertion its hunk may fit again, as much lower as it is long.
+        # After an insertion, its hunk may fit again, lower by its own length.
         near = range(max(0, one.at - one.hunk.growth), one.at + 1) if one.hunk.growth > 0 else ()
         if not one.already and any(result_stands(lines, one.hunk, at) for at in near):
             raise DiffProblem(
-                f"hunk {one.hunk.number} adds lines that already stand near line {one.at + 1}; "
-                "if they shall stand there once more, it needs more context lines around them"
+                f"hunk {one.hunk.number} adds lines that are already near line {one.at + 1}; "
+                "to add them once more, give it more context lines"
             )
 
 

@@ -1,6 +1,6 @@
-"""Where the lines of one hunk stand in a text: exactly, as its result, or with drifted context.
+"""Find where the lines of one hunk are in a text: exact, as its result, or with drifted context.
 
-Each function gives every place, as an index of lines; `hunk_application.py` decides among them.
+Each function returns every place as a line index; `hunk_application.py` decides among them.
 """
 
 from difflib import SequenceMatcher
@@ -11,17 +11,17 @@ MAX_DRIFTED = 2
 """Context lines on each side of a change that may differ, as with `patch --fuzz=2`."""
 
 MIN_RATIO = 0.5
-"""How alike a drifted line is to the one that stands in its place; 1.0 is equal."""
+"""Minimum similarity of a drifted line to the line in its place; 1.0 is equal."""
 
 MIN_CONFIRMED = 2
-"""Lines with text that match where an @@ number confirms a place with a drifted line."""
+"""Non-blank lines that must match where an @@ number confirms a place with a drifted line."""
 
 MIN_MATCHED = 4
-"""Lines with text that match where no @@ number confirms a place with a drifted line."""
+"""Non-blank lines that must match where no @@ number confirms a place with a drifted line."""
 
 
 def exact_places(lines: list[str], wanted: tuple[HunkLine, ...]) -> list[int]:
-    """Where all wanted lines follow one another; trailing whitespace does not matter."""
+    """Find where all wanted lines are consecutive, ignoring trailing whitespace."""
     if not wanted:
         return [] if lines else [0]
     return [
@@ -32,14 +32,14 @@ def exact_places(lines: list[str], wanted: tuple[HunkLine, ...]) -> list[int]:
 
 
 def result_places(lines: list[str], hunk: Hunk) -> list[int]:
-    """Where the hunk's result stands; to be sure, it needs both added and context lines."""
+    """Find where the hunk's result is; only a hunk with added and context lines can prove it."""
     if not {" ", "+"} <= {line.op for line in hunk.lines if line.text.strip()}:
         return []
     return [at for at in exact_places(lines, hunk.new) if result_stands(lines, hunk, at)]
 
 
 def result_stands(lines: list[str], hunk: Hunk, at: int) -> bool:
-    """Are the added lines there to the letter? Context may differ in trailing whitespace."""
+    """Compare added lines exactly, and context without trailing whitespace."""
     new = hunk.new
     return at + len(new) <= len(lines) and all(
         lines[at + offset] == line.text if line.op == "+" else line.is_like(lines[at + offset])
@@ -48,7 +48,7 @@ def result_stands(lines: list[str], hunk: Hunk, at: int) -> bool:
 
 
 def stands_elsewhere(lines: list[str], hunk: Hunk, at: int) -> bool:
-    """Does any line of the hunk stand in the text outside of the hunk's result at this place?"""
+    """Return whether any line of the hunk occurs outside the hunk's result at this place."""
     outside = {line.rstrip() for line in lines[:at] + lines[at + len(hunk.new) :]}
     return any(
         text.rstrip() in outside
@@ -59,10 +59,10 @@ def stands_elsewhere(lines: list[str], hunk: Hunk, at: int) -> bool:
 
 
 def drifted_places(lines: list[str], hunk: Hunk) -> list[int]:
-    """Where the hunk fits but for some context lines before its first or after its last change.
+    """Find where the hunk fits except for context before its first or after its last change.
 
-    The lines in between stand there to the letter. On each side at most `MAX_DRIFTED` differ, or
-    one where nothing stands in between.
+    The lines in between must match exactly. On each side at most `MAX_DRIFTED` lines differ, or one
+    where there is nothing in between.
     """
     if all(line.op == " " for line in hunk.lines):
         return []
@@ -82,12 +82,12 @@ def drifted_places(lines: list[str], hunk: Hunk) -> list[int]:
 
 
 def is_safe_drift(lines: list[str], hunk: Hunk, at: int, expected: list[int]) -> bool:
-    """Is it the hunk's own place that drifted, and not another one that looks like it?
+    """Return whether this is the hunk's own place, drifted, and not a similar one.
 
-    Each line that differs is still like the one in its place, and stands nowhere else in the
-    text: else it would tell where the hunk belongs. A number of the @@ line has to agree with
-    the place, for what the hunk was made for may be gone and a twin be left. Without a number,
-    only one line may differ and several have to match.
+    Each differing line must resemble the line in its place and occur nowhere else in the text:
+    otherwise it would show where the hunk belongs. An @@ number must agree with the place, because
+    the hunk's target may be gone and a similar block left. Without a number, only one line may
+    differ and several must match.
     """
     if expected and at not in expected:
         return False
@@ -110,7 +110,7 @@ def is_safe_drift(lines: list[str], hunk: Hunk, at: int, expected: list[int]) ->
 
 
 def _parts(hunk: Hunk) -> tuple[list[HunkLine], list[HunkLine], list[HunkLine]]:
-    """Its old lines: context before the first change, up to the last change, and context after."""
+    """Split the old lines: context before the first change, changes, context after the last."""
     changed = [at for at, line in enumerate(hunk.lines) if line.op != " "]
     first, last = changed[0], changed[-1]
     inner = [line for line in hunk.lines[first : last + 1] if line.op != "+"]

@@ -1,17 +1,17 @@
-"""Why a hunk does not fit a text, in the words of whoever writes the next one."""
+"""Explain why a hunk does not fit a text, for the model that writes the next one."""
 
 from difflib import get_close_matches
 
 from activities.changes.diff import Hunk, HunkLine
 
 _LONG = 20_000
-"""Lines in which a similar one is looked for; more would take seconds."""
+"""Lines searched for a similar one; more would take seconds."""
 
 
 def first_missing(lines: list[str], hunk: Hunk) -> str:
-    """Which line of the hunk breaks it, and what the text has instead."""
+    """Name the first line of the hunk that does not match, and what the text has instead."""
     if not hunk.old:
-        return "it has only added lines, so nothing says where they belong"
+        return "it has only added lines, so its place is unknown"
     if not lines:
         return "the file is empty"
     for wanted in hunk.old:
@@ -30,7 +30,7 @@ def first_missing(lines: list[str], hunk: Hunk) -> str:
 
 
 def _longest_start(lines: list[str], wanted: tuple[HunkLine, ...]) -> tuple[int, int]:
-    """Where the most of the wanted lines follow one another from the first, and how many."""
+    """Find where most of the wanted lines follow one another from the first, and count them."""
     best = (0, 0)
     for at in range(len(lines)):
         fitting = 0

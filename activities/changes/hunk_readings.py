@@ -1,8 +1,8 @@
-"""What a hunk says where a line of it may be damaged.
+"""Decide how to read a hunk with a line that may be damaged.
 
-A context line that lost its leading space and begins with a sign, like an item of a list, reads
-as added or removed. The counts of the @@ line tell it; where they do not and both readings fit
-the text, nothing does.
+A context line that lost its leading space and starts with a sign, like a list item, reads as added
+or removed. The counts of the @@ line show it; if they do not and both readings fit the text, the
+hunk is ambiguous.
 """
 
 from dataclasses import replace
@@ -13,14 +13,14 @@ from activities.changes.diff_header import DiffProblem
 from activities.changes.hunk_matching import exact_places
 
 _MAX_DOUBTFUL = 8
-"""Lines that may be damaged; all their combinations are tried."""
+"""Lines that may be damaged; all combinations are tried."""
 
 
 def confirmed_reading(lines: list[str], hunk: Hunk) -> Hunk:
-    """The hunk as it stands, or with the lines as context that its counts say are.
+    """Return the hunk as written, or with some lines read as context if its counts confirm that.
 
     Raises:
-        DiffProblem: it can be read in several ways, and its counts do not decide.
+        DiffProblem: It can be read in several ways, and its counts do not decide.
     """
     if hunk.fits_its_counts:
         return hunk
@@ -60,6 +60,6 @@ def _unclear(hunk: Hunk, doubtful: list[int]) -> DiffProblem:
     change = "an added" if line.op == "+" else "a removed"
     return DiffProblem(
         f"hunk {hunk.number} can be read in several ways: {line.written!r} may be {change} line, "
-        "or a context line without its leading space; begin every context line with a space, and "
+        "or a context line without its leading space. Start every context line with a space, and "
         "count the lines in the @@ line"
     )

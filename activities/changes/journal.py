@@ -1,7 +1,7 @@
-"""What is remembered of a set of changes on its way to disk, and afterwards.
+"""Keep the journal of a set of changes while it is written, and afterwards.
 
-`backups/<name>/` in the state directory holds `journal.json`, the originals under `old/` and,
-while the set is being written, the new files under `new/`. `change_writer.py` acts on it.
+`backups/<name>/` in the state directory holds `journal.json`, the originals under `old/` and, while
+the set is being written, the new files under `new/`. `change_writer.py` acts on it.
 """
 
 import os
@@ -25,18 +25,18 @@ LOCK_WAIT = 30.0
 """Seconds to wait while another call changes files of the project."""
 
 MAX_BACKUPS = 1_000_000
-"""Of one set of changes by one call."""
+"""Directories with the same name: one set of changes by one call."""
 
 
 class AppliedChange(Documented):
-    """What became of one change."""
+    """The result of one change."""
 
     file_path: str
     """Relative to the workspace."""
     type: ChangeType
-    """What the change asked for."""
+    """What the change requested."""
     status: Literal["applied", "already_applied"]
-    """`already_applied` if the file had the wanted content before."""
+    """`already_applied` if the file already had the requested content."""
     added: int
     """Number of lines."""
     removed: int
@@ -44,54 +44,54 @@ class AppliedChange(Documented):
     hunks_applied: int = 0
     """Hunks of the diff that changed the file."""
     hunks_already_present: int = 0
-    """Hunks of the diff whose result the file had before."""
+    """Hunks of the diff whose result was already in the file."""
 
 
 class JournalFile(Frozen):
     """One file of a set: digests of its content before and after; None where there is no file."""
 
     path: str
-    """Real path, relative to the root."""
+    """The resolved path, relative to the root."""
     before: str | None
     after: str | None
     mode_before: int | None = None
-    """Permission bits; None where there is no file."""
+    """Permission bits; None if there is no file."""
     executable: bool | None = None
     """Set or clear the executable bits; None leaves them."""
 
 
 class Journal(Frozen):
-    """A set of changes that is being written, or was."""
+    """A set of changes that is being written, or was written."""
 
     version: Literal[1] = 1
     digest: str
-    """Of the set of changes."""
+    """Digest of the set of changes."""
     key: str
-    """Of the call."""
+    """Key of the call."""
     state: Literal["writing", "done"]
     files: tuple[JournalFile, ...]
     made: tuple[str, ...]
-    """Directories that did not exist before, outermost first."""
+    """Directories that the set created, outermost first."""
     report: tuple[AppliedChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A journal and the directory that it lies in."""
+    """A journal and its directory."""
 
     directory: Path
     journal: Journal
 
     def old(self, file: JournalFile) -> Path:
-        """Where the original is kept."""
+        """Return the path of the saved original."""
         return self.directory / "old" / file.path
 
     def new(self, file: JournalFile) -> Path:
-        """Where the new file is kept until the set is done."""
+        """Return the path of the new file, which exists until the set is written."""
         return self.directory / "new" / file.path
 
     def save(self) -> None:
-        """Put the journal on disk, whole or not at all."""
+        """Write the journal to disk atomically."""
         draft = self.directory / "journal.new"
         write_bytes(draft, self.journal.model_dump_json(indent=1).encode())
         os.replace(draft, self.directory / "journal.json")
@@ -100,10 +100,10 @@ class Backup:
 
 @contextmanager
 def locked(workspace: Workspace) -> Generator[None]:
-    """Nobody else changes files of this project meanwhile, from no process.
+    """Lock the project's files against changes by other calls, in any process.
 
     Raises:
-        SkillFailure: someone else does, for too long.
+        SkillFailure: Another call holds the lock for too long.
     """
     private_folder(workspace.state_dir)
     ignore = workspace.state_dir / ".gitignore"
@@ -120,10 +120,10 @@ def locked(workspace: Workspace) -> Generator[None]:
 
 
 def backups(workspace: Workspace) -> list[Backup]:
-    """Every set that was ever begun; only for whoever holds the lock.
+    """Return every set that was ever started; callers must hold the lock.
 
-    Directories without a journal are of calls that died before they touched any file of the
-    project; they are removed. Plain files are not ours, and stay.
+    Remove directories without a journal, left by calls that died before they touched the project.
+    Leave plain files, which are not ours.
     """
     home = workspace.state_dir / "backups"
     found: list[Backup] = []
@@ -146,7 +146,7 @@ def begin(
     digest: str,
     key: str,
 ) -> Backup:
-    """Keep the originals and the new files, then the journal; the project is not touched yet."""
+    """Save the originals and the new files, then the journal; do not touch the project yet."""
     journal = Journal(
         digest=digest,
         key=key,
@@ -170,12 +170,12 @@ def begin(
 
 
 def digest_of(content: bytes) -> str:
-    """SHA-256, hexadecimal."""
+    """Return the SHA-256 digest in hexadecimal."""
     return sha256(content).hexdigest()
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file of the worker's own and wait until the disk has it."""
+    """Write one of the worker's own files and sync it to disk."""
     with open(path, "wb", opener=private_opener) as file:
         file.write(content)
         file.flush()
@@ -183,7 +183,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def sync(directory: Path) -> None:
-    """Wait until the disk has the directory's entries."""
+    """Sync the directory's entries to disk."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -213,7 +213,7 @@ def _missing_directories(workspace: Workspace, edits: list[Edit]) -> tuple[str, 
 
 
 def _free_directory(workspace: Workspace, digest: str, key: str) -> Path:
-    """A new directory named after the set and the call; never one of an earlier backup."""
+    """Create a directory named after the set and the call, never an existing one."""
     home = workspace.state_dir / "backups"
     name = f"{digest[:12]}-{digest_of(key.encode())[:8]}"
     for number in range(1, MAX_BACKUPS + 1):
@@ -223,4 +223,4 @@ def _free_directory(workspace: Workspace, digest: str, key: str) -> Path:
         except FileExistsError:
             continue
         return directory
-    raise FileExistsError(f"{home} is full of backups named {name}")
+    raise FileExistsError(f"{home} has no free name for a backup {name}")

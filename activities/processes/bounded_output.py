@@ -1,24 +1,24 @@
-"""Keep the beginning and the end of an output of any length."""
+"""Keep the head and the tail of an output of any length."""
 
 
 class BoundedOutput:
-    """Takes bytes as they come; gives text of bounded size that says what was cut."""
+    """Collects bytes; returns text of bounded size that marks the cut."""
 
     def __init__(self, head: int = 8_000, tail: int = 24_000) -> None:
-        """Keep `head` bytes of the beginning and `tail` bytes of the end."""
+        """Keep the first `head` bytes and the last `tail` bytes."""
         self._head_limit, self._tail_limit = head, tail
         self._head = bytearray()
         self._tail = bytearray()
         self.total = 0
-        """Bytes taken."""
+        """Bytes taken so far."""
 
     @property
     def cut(self) -> bool:
-        """Is something missing from the text?"""
+        """Whether the text is incomplete."""
         return self.total > self._head_limit + self._tail_limit
 
     def take(self, chunk: bytes) -> None:
-        """Add what was written next."""
+        """Append a chunk."""
         self.total += len(chunk)
         room = self._head_limit - len(self._head)
         self._head += chunk[:room]
@@ -27,11 +27,11 @@ class BoundedOutput:
             del self._tail[: -self._tail_limit]
 
     def text(self) -> str:
-        """Head and tail as text; what is no UTF-8 is replaced."""
+        """Return head and tail as text, with invalid UTF-8 replaced."""
         if not self.cut:
             return (self._head + self._tail).decode(errors="replace")
         head, tail = bytes(self._head), bytes(self._tail[-self._tail_limit :])
-        # Cut at line ends, so that no line is shown in part, if there are any.
+        # Cut at line ends, if there are any, so that no line is partial.
         head = head[: head.rfind(b"\n") + 1] or head
         tail = tail[tail.find(b"\n") + 1 :] or tail
         missing = self.total - len(head) - len(tail)

@@ -1,8 +1,8 @@
-"""Run a command where it sees its project and nothing else of the machine: bubblewrap (Linux).
+"""Run a command where it sees only its project: bubblewrap (Linux).
 
-It has no network, no other processes to look at, no home and no key. It may write to the
-workspace, but for what the worker trusts there, and to temporary folders that nobody else sees.
-Programs find everything at the paths that it has outside.
+It has no network, sees no other processes, no home directory and no keys. It may write to the
+workspace, except for protected paths, and to private temporary folders. Programs find everything at
+the same paths as outside.
 """
 
 import os
@@ -53,43 +53,43 @@ _SETTINGS = (
     "ssl/openssl.cnf",
     "timezone",
 )
-"""Of /etc; none of these holds a secret."""
+"""Files in /etc; none of them contains a secret."""
 _TEMPORARY = 1 << 30
 _SHARED_MEMORY = 256 << 20
-"""Bytes of each temporary folder."""
+"""Size of each temporary folder, in bytes."""
 _GUARDED = (".git/config", ".git/hooks")
-"""What a person's own git would run later."""
+"""Paths that the user's own git would execute later."""
 _EMPTY = Path(__file__).with_name("__init__.py")
-"""A file without content; a device like /dev/null could not be opened there."""
+"""A file without content; a device such as /dev/null could not be opened there."""
 _TRIAL_TIMEOUT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxView:
-    """What one command sees and may write, besides the system."""
+    """What one command may see and write, besides the system."""
 
     root: Path
     """The workspace."""
     cwd: Path
     home: Path | None = None
-    """Where it believes its home is; an empty folder."""
+    """Its home directory, an empty folder."""
     read: tuple[Path, ...] = ()
-    """Files and folders outside of the workspace, or hidden ones in it."""
+    """Files and folders outside the workspace, or hidden ones inside it."""
     protected: tuple[Path, ...] = ()
-    """In the workspace, to be read only."""
+    """Read-only paths in the workspace."""
     hidden: tuple[Path, ...] = ()
-    """In the workspace, not to be seen; they have to exist."""
+    """Invisible paths in the workspace; they must exist."""
     network: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """The program."""
+    """The bubblewrap program."""
 
     program: str
 
     def wrapped(self, argv: Iterable[str], view: SandboxView) -> list[str]:
-        """The command that runs a command so."""
+        """Return the command line that runs `argv` in the sandbox."""
         return [self.program, *_options(view), "--", *argv]
 
 
@@ -126,10 +126,10 @@ def _system() -> Iterator[str]:
 
 
 def _closed(view: SandboxView) -> Iterator[str]:
-    """What the worker trusts in the workspace.
+    """Yield the options that protect paths in the workspace.
 
-    A folder above it becomes a mount as well: it could otherwise be renamed, and another put in
-    its place.
+    Each folder above a protected path becomes a mount too: otherwise the command could rename it
+    and put another one in its place.
     """
     hidden = _inside(view, (path for path in view.hidden if path not in view.read))
     kept = _inside(view, (*view.protected, *(view.root / name for name in _GUARDED)))
@@ -152,16 +152,16 @@ def _closed(view: SandboxView) -> Iterator[str]:
 
 
 def _inside(view: SandboxView, paths: Iterable[Path]) -> set[Path]:
-    """Those that there are, below the root, as they really are."""
+    """Return the existing paths below the root, resolved."""
     real = {path.resolve() for path in paths if path.exists()}
     return {path for path in real if path != view.root and path.is_relative_to(view.root)}
 
 
 def find_bubblewrap(environment: Mapping[str, str]) -> Bubblewrap | str:
-    """The first bubblewrap that works here, that on PATH before the one of our package.
+    """Find the first bubblewrap that works here: the one on PATH, then the bundled one.
 
     Returns:
-        The program, or why none works.
+        The program, or the reason why none works.
     """
     return _found(environment.get("PATH", os.defpath))
 
@@ -194,7 +194,7 @@ def _bundled() -> str | None:
 
 
 def _problem(tried: Bubblewrap) -> str | None:
-    """Why it does not work on this machine, tried out with all that commands get."""
+    """Try bubblewrap with all the options that commands get, and return why it fails here."""
     with tempfile.TemporaryDirectory(prefix="coterie-trial-") as name:
         root = Path(name).resolve()
         (root / "hidden").mkdir()

@@ -1,9 +1,8 @@
-"""Run a command so that nothing of it outlives the call: POSIX process groups.
+"""Run a command so that no process of it outlives the call: POSIX process groups.
 
-The command runs under `supervisor.py`, in a session of its own. When it ended, ran out of time
-or was cancelled, and when the worker itself is killed, every process of its group is killed.
-(A process that makes itself the leader of another session gets away, as everywhere; not from a
-sandbox.)
+The command runs under `supervisor.py`, in a session of its own. When it ends, runs out of time or
+is cancelled, and when the worker itself is killed, every process of its group is killed. (A process
+that starts a session of its own escapes, as everywhere; but not from a sandbox.)
 """
 
 import asyncio
@@ -23,12 +22,12 @@ from activities.processes.bounded_output import BoundedOutput
 GRACE = 1.5
 """Seconds between SIGTERM and SIGKILL."""
 _DRAIN = 1.0
-"""Seconds for the last output, when somebody who left the group still holds the pipe."""
+"""Seconds to wait for the last output, when a process outside the group still holds the pipe."""
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 class NotStarted(Exception):
-    """The program could not be started; the message is the system's reason."""
+    """The program could not start; the message is the system's reason."""
 
 
 Limit = Literal["cpu", "memory", "processes", "output"]
@@ -36,15 +35,15 @@ Limit = Literal["cpu", "memory", "processes", "output"]
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """What a command may use; it is ended when it uses more."""
+    """Resources that a command may use; exceeding one ends it."""
 
     cpu: int = 3600
-    """Seconds of each process."""
+    """CPU seconds of each process."""
     memory: int = 8 << 30
     """Bytes of all its processes together, and of each."""
     processes: int = 1000
     output: int = 1 << 30
-    """Bytes of what it prints, and of each file that it writes."""
+    """Bytes that it prints, and bytes of each file that it writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +51,11 @@ class CommandEnd:
     """How a command ended."""
 
     exit_code: int | None
-    """As a shell counts; None when it had to be killed."""
+    """As a shell counts; None when it was killed."""
     timed_out: bool
     seconds: float
     limit: Limit | None = None
-    """The limit that ended it."""
+    """The limit that it exceeded."""
 
 
 _OVER_CPU = 128 + signal.SIGXCPU
@@ -75,21 +74,21 @@ async def run_group(
     limits: ProcessLimits | None = None,
     apart: bool = False,
 ) -> CommandEnd:
-    """Run a command to its end, and end it when the time is over or the caller is cancelled.
+    """Run a command to its end, and kill it on timeout or cancellation.
 
     Args:
         argv: Program and arguments; no shell.
         cwd: Working directory.
-        environment: All that the command sees of it.
-        seconds: How long it may take.
-        output: Takes standard output and standard error, in the order they are written.
-        keeping: Descriptors that stay open until nothing watches over the command any more.
-        given: What it reads from its standard input; nothing unless given.
-        limits: What it may use; as much as it likes unless given.
+        environment: The command's complete environment.
+        seconds: Timeout.
+        output: Receives standard output and standard error, in the order they are written.
+        keeping: Descriptors that stay open until the command's group is gone.
+        given: Standard input; default: empty.
+        limits: Resource limits; default: none.
         apart: The program is a sandbox, which ends all its processes when it ends.
 
     Raises:
-        NotStarted: there is no such program, or it cannot be run.
+        NotStarted: The program does not exist, or cannot be run.
     """
     stop = asyncio.Event()
     started = _start(argv, cwd, environment, keeping, given, _written(limits, apart=apart))
@@ -98,7 +97,7 @@ async def run_group(
     try:
         return await asyncio.shield(run)
     except asyncio.CancelledError:
-        # Cancelled while the process starts or ends, too: the task sees to it that all is over.
+        # The task finishes the cleanup even if cancellation comes while the process starts or ends.
         stop.set()
         while not run.done():
             with suppress(asyncio.CancelledError):
@@ -109,7 +108,7 @@ async def run_group(
 
 
 def _written(limits: ProcessLimits | None, *, apart: bool) -> str:
-    """The limits as `supervisor.py` reads them."""
+    """Format the limits for `supervisor.py`."""
     numbers = (
         (0, 0, 0, 0)
         if limits is None
@@ -162,8 +161,8 @@ async def _start(
     given: bytes | None,
     limits: str,
 ) -> tuple[asyncio.subprocess.Process, "_Status"]:
-    """The supervisor as a process, and its reports."""
-    reads = _as_file(given)  # may meet a full disk, with nothing open yet
+    """Start the supervisor, and return its process and status reader."""
+    reads = _as_file(given)  # may hit a full disk, so before anything else is open
     reader, writer = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -186,7 +185,7 @@ async def _start(
 
 
 def _as_file(given: bytes | None) -> int:
-    """A file to read it from: a pipe could be full before the command reads."""
+    """Write the input to an unlinked file: a pipe could fill up before the command reads."""
     if given is None:
         return os.open(os.devnull, os.O_RDONLY)
     with tempfile.TemporaryFile() as file:
@@ -197,7 +196,7 @@ def _as_file(given: bytes | None) -> int:
 
 
 class _Status:
-    """What the supervisor reports."""
+    """Reads what the supervisor reports."""
 
     def __init__(self, reader: asyncio.StreamReader, transport: asyncio.BaseTransport) -> None:
         self._reader = reader
@@ -213,17 +212,17 @@ class _Status:
         return cls(reader, transport)
 
     async def ended(self) -> None:
-        """Wait until the command ended, could not be started, or was killed."""
+        """Wait until the command ended, failed to start, or was killed."""
         while line := (await self._reader.readline()).decode().strip():
             self._last = line
             if line != "started":
                 return
 
     def exit_code(self) -> int | None:
-        """What was reported last.
+        """Return the exit code that was reported last.
 
         Raises:
-            NotStarted: the program could not be started.
+            NotStarted: The program could not start.
         """
         word, _, rest = self._last.partition(" ")
         if word == "failed":
@@ -231,7 +230,7 @@ class _Status:
         return int(rest) if word == "exit" else None
 
     def limit(self) -> Limit | None:
-        """The limit that ended it, as far as its end tells."""
+        """Return the limit that ended the command, if one did."""
         match self._last.split():
             case ["limit", ("memory" | "processes") as name]:
                 return name
@@ -260,7 +259,7 @@ async def _drain(
 
 
 async def _finish(process: asyncio.subprocess.Process, reading: asyncio.Task[None]) -> None:
-    """Take the last output and the exit status; the group is dead."""
+    """Collect the last output and the exit status; the group is dead."""
     await asyncio.wait({reading}, timeout=_DRAIN)
     reading.cancel()
     await asyncio.wait({reading})
@@ -270,6 +269,6 @@ async def _finish(process: asyncio.subprocess.Process, reading: asyncio.Task[Non
 
 
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    """To the whole group; the group's number is its leader's, as it leads its own session."""
+    """Send a signal to the whole group; the group id is its leader's pid."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, number)

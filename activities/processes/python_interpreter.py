@@ -1,7 +1,7 @@
-"""The project's own Python, which `{python}` in a command stands for, and what programs need.
+"""Find the project's own Python, for `{python}` in commands, and the folders programs need.
 
-Never the Python that Coterie is installed in, which has other packages than the project.
-Nothing of the project is executed to find it, since its files are not trusted.
+Never use the Python that Coterie is installed in, which has different packages. Never execute
+anything of the project to find it, because its files are untrusted.
 """
 
 import os
@@ -16,13 +16,13 @@ _NAMES = ("python3", "python")
 _PARTS = ("bin", "lib", "lib64", "include")
 _LOOK_TIMEOUT = 10.0
 _CHOOSERS = ("PATH", "HOME", "PYENV_", "ASDF_", "MISE_", "RYE_")
-"""What scripts that choose a Python look at; no more of the worker's environment is theirs."""
+"""Variables for scripts that choose a Python; they get nothing else of the worker's environment."""
 _WHERE = "import sys; print(sys.executable, sys.prefix, sys.base_prefix, sep='\\n')"
 
 
 @dataclass(frozen=True, slots=True)
 class PythonInterpreter:
-    """A Python and the folders that it needs to see."""
+    """A Python and the folders that it must be able to read."""
 
     program: Path
     needs: tuple[Path, ...] = ()
@@ -31,15 +31,15 @@ class PythonInterpreter:
 def project_interpreter(
     root: Path, folder: Path, environment: Mapping[str, str]
 ) -> PythonInterpreter | None:
-    """The interpreter of a project; None when there is none.
+    """Find the interpreter of a project, or None.
 
-    The nearest virtual environment from the folder up to the root, else the active one
+    Use the nearest virtual environment from the folder up to the root, else the active one
     (`VIRTUAL_ENV`), else the first Python on PATH that is not Coterie's own.
 
     Args:
-        root: of the project.
-        folder: where the command runs, at or below the root.
-        environment: of the worker.
+        root: The project's root.
+        folder: Where the command runs, at or below the root.
+        environment: The worker's environment.
     """
     own = (above / name for above in _up_to(folder, root) for name in _ENVIRONMENTS)
     active = (Path(path) for path in (environment.get("VIRTUAL_ENV"),) if path)
@@ -55,11 +55,11 @@ def project_interpreter(
 
 
 def folders_of(program: Path, home: Path | None) -> tuple[Path, ...]:
-    """What a program needs to see: its folder, and the installation that it is part of.
+    """Return the folders that a program needs: its own, and the installation around it.
 
     Args:
-        program: as it was found; it may be a link.
-        home: whose own `lib` and `share` are no installation, also in `.local`.
+        program: Path as found; it may be a link.
+        home: Home directory; its `lib` and `share`, and those in `.local`, do not count.
     """
     found: list[Path] = []
     for folder in {program.parent, program.resolve().parent}:
@@ -88,14 +88,14 @@ def _on_path(path: str) -> Iterator[Path]:
 
 
 def _is_coteries(program: Path) -> bool:
-    """In the virtual environment that this process runs from."""
+    """Return whether the program is in the virtual environment of this process."""
     return sys.prefix != sys.base_prefix and program.is_relative_to(sys.prefix)
 
 
 def _base_of(place: Path) -> tuple[Path, ...]:
-    """What a virtual environment is made of: parts of the installation that it names.
+    """Return the installations that a virtual environment is based on.
 
-    A project can write anything there, so only what is a Python installation counts.
+    A project can write anything into its pyvenv.cfg, so accept only real Python installations.
     """
     try:
         lines = (place / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
@@ -116,7 +116,7 @@ def _parts(prefix: Path) -> tuple[Path, ...]:
 
 
 def _asked(program: Path, folder: Path, environment: Mapping[str, str]) -> PythonInterpreter:
-    """The Python behind a name on PATH, which may be a script that chooses one."""
+    """Run a Python from PATH, which may be a script that chooses one, to find the real one."""
     seen = {name: value for name, value in environment.items() if name.startswith(_CHOOSERS)}
     try:
         told = subprocess.run(

@@ -6,10 +6,10 @@ is 1 when the program keeps its own processes together (a sandbox) and gets a gr
 is seconds of each process, MEMORY bytes and PROCESSES the number of all together, FILE bytes of
 each file.
 
-Standard input is a pipe that only the worker holds open: when it closes, however the worker
-ended, the whole group is killed. The command reads INPUT_FD as its own standard input. What
-happens is told on STATUS_FD in lines: `started`, then `exit CODE` (as a shell counts: 128 + N when
-signal N ended it), `limit NAME`, or `failed REASON`.
+Standard input is a pipe that only the worker holds open: when it closes, however the worker ended,
+the whole group is killed. The command reads INPUT_FD as its own standard input. The script reports
+to STATUS_FD in lines: `started`, then `exit CODE` (as a shell counts: 128 + N when signal N ended
+it), `limit NAME`, or `failed REASON`.
 """
 
 import os
@@ -21,25 +21,25 @@ import threading
 import time
 
 UNLIMITED = "0,0,0,0,0"
-"""As LIMITS: none."""
+"""LIMITS for no limits."""
 _LOOK = 0.1
-"""Seconds between two looks at memory and processes."""
+"""Seconds between two checks of memory and processes."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Supervisor:
-    """One command and what it may use."""
+    """One command and its limits."""
 
     def __init__(self, status: int, limits: str) -> None:
-        """Take the descriptor that is told, and the limits as they are written."""
+        """Take the descriptor for reports, and the limits as text."""
         self._status = status
         apart, self._cpu, self._memory, self._processes, self._file = map(int, limits.split(","))
         self._apart = bool(apart)
         self._command: subprocess.Popen[bytes] | None = None
 
     def run(self, given: int, argv: list[str]) -> None:
-        """Start the command, wait for it, tell how it ended."""
-        # The group is asked to end with SIGTERM; this process stays to tell how the command ended.
+        """Start the command, wait for it, and report how it ended."""
+        # A group receives SIGTERM first; this process survives it to report how the command ended.
         # A handler and not SIG_IGN, which the command would inherit.
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._pass_on)
@@ -62,14 +62,14 @@ class Supervisor:
         os.write(self._status, f"{line}\n".encode())
 
     def _pass_on(self, number: int, frame: object) -> None:
-        """A signal to the group is for the command; a sandbox's processes are not of the group."""
+        """Pass a group's signal on to the command, whose sandboxed processes have another group."""
         if self._apart and self._command is not None:
             _, *below = _family(self._command.pid)
             for pid in below:
                 _send(pid, number)
 
     def _bound(self) -> None:
-        """Bound this process and all that it starts; what one process may use by itself."""
+        """Set the per-process limits on this process and everything that it starts."""
         bounds = [
             (resource.RLIMIT_CORE, 0, 0),
             (resource.RLIMIT_CPU, self._cpu, self._cpu + 2),
@@ -85,7 +85,7 @@ class Supervisor:
             resource.setrlimit(kind, (soft, hard))
 
     def _watch(self, pid: int) -> None:
-        """End everything when all processes together use too much."""
+        """Kill everything when all processes together exceed a limit."""
         while True:
             time.sleep(_LOOK)
             family = _family(pid)
@@ -102,7 +102,7 @@ class Supervisor:
 
 
 def _family(pid: int) -> list[int]:
-    """A process and all below it, as Linux tells; elsewhere it alone."""
+    """List a process and its descendants; only itself where /proc is missing."""
     found: list[int] = []
     todo = [pid]
     while todo:
@@ -118,7 +118,7 @@ def _family(pid: int) -> list[int]:
 
 
 def _memory_of(pid: int) -> int:
-    """Bytes that are its own."""
+    """Return the private memory of a process in bytes."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             _, resident, shared, *_ = map(int, file.read().split())

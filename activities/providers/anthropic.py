@@ -1,7 +1,7 @@
-"""Anthropic's Messages API through the official client. Translates, and nothing else.
+"""Call Anthropic's Messages API through the official client. Translates, and nothing else.
 
-The answer is streamed although it is returned whole: a silent connection of several minutes is
-cut by proxies and by the API itself, and the answer that was lost would be paid for again.
+The answer is streamed although it is returned whole: proxies and the API itself cut connections
+that are silent for minutes, and a lost answer would be paid for again.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _CONNECT_SECONDS = 10.0
 
 
 class AnthropicProvider:
-    """Claude, or a server that speaks the Messages API at `api_base`."""
+    """Claude, or a server that implements the Messages API at `api_base`."""
 
     def __init__(self, settings: ProviderSettings) -> None:
         self._endpoint = Endpoint.of(
@@ -42,10 +42,10 @@ class AnthropicProvider:
         )
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """One message, one answer.
+        """Send one message, and return the answer.
 
         Raises:
-            ProviderFailure: with whether and when to try again.
+            ProviderFailure: No answer; says whether and when to retry.
         """
         answer = _Answer()
         try:
@@ -59,13 +59,13 @@ class AnthropicProvider:
         except (AnthropicError, *TRANSPORT_ERRORS) as error:
             raise answer.counted(from_transport(self._endpoint, request, error)) from None
         if not answer.begun:
-            raise malformed(self._endpoint, "no event of a message in it")
+            raise malformed(self._endpoint, "it contains no message event")
         if answer.stop_reason is None:
             raise cut(self._endpoint, answer.usage)
         return answer.completion(request)
 
     async def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         await self._client.close()
 
     async def _stream(self, request: ModelRequest, answer: "_Answer") -> None:
@@ -95,13 +95,13 @@ def _turn(message: ModelMessage) -> MessageParam:
 
 
 def _sampling(request: ModelRequest) -> dict[str, float]:
-    """Left out of the client's arguments since newer models refuse them; sent only where set."""
+    """Return only the parameters that are set: newer models refuse them."""
     set_by_persona = {"temperature": request.temperature, "top_p": request.top_p}
     return {name: value for name, value in set_by_persona.items() if value is not None}
 
 
 def _structured(request: ModelRequest) -> tuple[str | None, OutputConfigParam | Omit]:
-    """The system prompt and the output format: the schema is in the one or in the other."""
+    """Return the system prompt and the output format; one of the two carries the schema."""
     if request.output_schema is None:
         return request.system, omit
     strict = strict_schema(request.output_schema)
@@ -112,7 +112,7 @@ def _structured(request: ModelRequest) -> tuple[str | None, OutputConfigParam | 
 
 
 class _Read(BaseModel):
-    """The client does not check what it receives; reading into these does."""
+    """Validates what the client received, which the client itself does not."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -143,7 +143,7 @@ class _Event(_Read):
 
 
 class _Answer:
-    """What has come of a message so far."""
+    """The parts of a message received so far."""
 
     def __init__(self) -> None:
         self.begun = False
@@ -153,7 +153,7 @@ class _Answer:
         self._usage: dict[str, int] = {}
 
     def take(self, event: _Event) -> None:
-        """Add one event; counts are running totals, so the later ones replace the earlier."""
+        """Add one event; counts are running totals, so later ones replace earlier ones."""
         if event.message is not None:
             self.begun = True
             self._model = event.message.model
@@ -167,7 +167,7 @@ class _Answer:
 
     @property
     def usage(self) -> TokenUsage:
-        """What was counted so far. The API counts cached input apart; we count it in."""
+        """The usage so far. The API counts cached input separately; it is included here."""
         cached = self._usage.get("cache_read_input_tokens", 0)
         written = self._usage.get("cache_creation_input_tokens", 0)
         return TokenUsage(
@@ -177,13 +177,13 @@ class _Answer:
         )
 
     def counted(self, failure: ProviderFailure) -> ProviderFailure:
-        """The failure with what was counted before it: a message that had begun is paid for."""
+        """Add the usage so far to a failure: a message that started is paid for."""
         if self.begun:
             failure.usage = self.usage
         return failure
 
     def completion(self, request: ModelRequest) -> Completion:
-        """The whole answer."""
+        """Return the whole answer."""
         return Completion(
             text="".join(self._text),
             stop_reason=_STOP_REASONS.get(self.stop_reason or "", "other"),

@@ -1,7 +1,7 @@
-"""An HTTP error as a ProviderFailure: the server's own word first, then the status code.
+"""Turn an HTTP error into a ProviderFailure: the server's own message first, then the status code.
 
-Pure and without an SDK: status, headers and body in, failure out. Also for errors that come
-inside an answer that began with status 200, as streams and some gateways send them.
+Pure and without an SDK: status, headers and body in, failure out. Also for errors inside an answer
+that started with status 200, as streams and some gateways send them.
 """
 
 import re
@@ -31,21 +31,21 @@ _STATUS_OF_TYPE = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""What an error inside a 200 answer would have been as a status of its own."""
+"""The HTTP status that corresponds to an error type inside a 200 answer."""
 
 _NO_MONEY = ("insufficient_quota", "billing_error")
-"""Sent as 429 by some, but waiting does not help."""
+"""Some servers send these as 429, but waiting does not help."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What an error means to the person who reads about it; the first that fits is told."""
+    """What an error means to its reader; the first matching case applies."""
 
     statuses: tuple[int, ...]
     what: str
     fix: str
     words: re.Pattern[str] | None = None
-    """In the server's message or code; None fits all."""
+    """Pattern for the server's message or code; None matches all."""
 
     def fits(self, status: int, said: str) -> bool:
         return status in self.statuses and (self.words is None or bool(self.words.search(said)))
@@ -56,9 +56,9 @@ _SAMPLING = re.compile(r"\b(temperature|top_p)\b")
 _SCHEMA = re.compile(r"output_config|output_format|response_format|json_schema", re.IGNORECASE)
 
 _CASES = (
-    _Case((401,), "refused the API key", "set a valid {key_env} on the worker"),
-    _Case((402,), "wants to be paid first", "check the account's plan and billing"),
-    _Case((403,), "does not allow this", "check what the key in {key_env} may use, and the region"),
+    _Case((401,), "rejected the API key", "set a valid {key_env} on the worker"),
+    _Case((402,), "requires payment first", "check the account's plan and billing"),
+    _Case((403,), "denied access", "check the permissions of the key in {key_env}, and the region"),
     _Case(
         (400, 413, 422),
         "found the prompt too long for {model!r}",
@@ -67,13 +67,13 @@ _CASES = (
     ),
     _Case(
         (400, 422),
-        "does not take this `temperature` or `top_p` with {model!r}",
+        "does not accept this `temperature` or `top_p` with {model!r}",
         "remove them from the persona, or choose another model",
         _SAMPLING,
     ),
     _Case(
         (400, 422),
-        "does not take this output schema with {model!r}",
+        "does not accept this output schema with {model!r}",
         "simplify the schema, or choose a model with structured output",
         _SCHEMA,
     ),
@@ -82,15 +82,15 @@ _CASES = (
         "does not know the model {model!r}, or this address",
         "check the model's name, and api_base {address}",
     ),
-    _Case((408, 504), "ran out of time", "ask for less, or try later"),
-    _Case((409,), "met a conflict", "try later"),
-    _Case((413,), "found the request too large", "send less context"),
+    _Case((408, 504), "timed out", "ask for less, or try again later"),
+    _Case((409,), "reported a conflict", "try again later"),
+    _Case((413,), "rejected the request as too large", "send less context"),
     _Case(
         (429,),
-        "limits the rate of calls",
-        "run less at once, allow more retries, or choose another model",
+        "reported that the rate limit is exceeded",
+        "run fewer calls concurrently, allow more retries, or choose another model",
     ),
-    _Case((503, 529), "is overloaded", "try later, or choose another model"),
+    _Case((503, 529), "is overloaded", "try again later, or choose another model"),
 )
 
 
@@ -101,14 +101,14 @@ def from_status(
     headers: Mapping[str, str],
     body: object,
 ) -> ProviderFailure:
-    """The failure that an error answer stands for.
+    """Build the failure for an error response.
 
     Args:
-        endpoint: Who answered.
-        request: What was asked.
+        endpoint: The server that answered.
+        request: The request that it answered.
         status: The HTTP status; below 400 the body's own error type counts.
-        headers: Of the answer, names in any case.
-        body: The decoded JSON, or the text where it was none.
+        headers: Response headers, names in any case.
+        body: The decoded JSON, or the text if it is not JSON.
     """
     words, code = _error_of(body)
     if status < 400:
@@ -131,12 +131,12 @@ def from_status(
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds that the server asks to wait, or None when it does not say.
+    """Return the seconds that the server asks to wait, or None if it does not.
 
     Args:
         headers: With lower-case names. `retry-after-ms` is finer than `retry-after`, which
             holds seconds or an HTTP date.
-        now: For dates; the clock unless given.
+        now: The current time for dates; default: the clock.
     """
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
@@ -183,12 +183,12 @@ def _told(status: int, said: str) -> tuple[str, str]:
         if case.fits(status, said):
             return case.what, case.fix
     if status >= 500:
-        return "failed on its side", "try later, or choose another model"
-    return "refused the request", "correct what it names"
+        return "had an internal error", "try again later, or choose another model"
+    return "refused the request", "correct what its message names"
 
 
 def _error_of(body: object) -> tuple[str, str]:
-    """The message and the code of an error, in any of the shapes that servers use."""
+    """Return the message and the code of an error, in any of the shapes that servers use."""
     if isinstance(body, str):
         return body, ""
     if not isinstance(body, dict):

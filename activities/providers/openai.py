@@ -1,7 +1,7 @@
-"""OpenAI's Chat Completions through the official client. Translates, and nothing else.
+"""Call OpenAI's Chat Completions API through the official client. Translates, and nothing else.
 
-Chat Completions and not Responses, since that is what every compatible server speaks. The
-answer is not streamed: not every one of them counts tokens in a stream.
+Every compatible server implements Chat Completions, unlike Responses. The answer is not streamed,
+because not every server reports usage in a stream.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _CONNECT_SECONDS = 10.0
 
 
 class OpenAIProvider:
-    """GPT, or any server that speaks Chat Completions at `api_base`."""
+    """GPT, or any server that implements Chat Completions at `api_base`."""
 
     def __init__(self, settings: ProviderSettings) -> None:
         self._endpoint = Endpoint.of(
@@ -44,10 +44,10 @@ class OpenAIProvider:
         )
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """One conversation, one answer.
+        """Send one conversation, and return the answer.
 
         Raises:
-            ProviderFailure: with whether and when to try again.
+            ProviderFailure: No answer; says whether and when to retry.
         """
         try:
             async with asyncio.timeout(request.timeout):
@@ -58,22 +58,21 @@ class OpenAIProvider:
             ) from None
         except (OpenAIError, *TRANSPORT_ERRORS) as error:
             raise from_transport(self._endpoint, request, error) from None
-        if answer.error is not None:  # gateways send the error of a server behind them so
+        if answer.error is not None:  # how gateways report an error of the server behind them
             raise from_status(self._endpoint, request, 200, {}, {"error": answer.error})
         if not answer.choices:
-            raise malformed(self._endpoint, "no choices in it")
+            raise malformed(self._endpoint, "it contains no choices")
         if answer.choices[0].finish_reason is None:
             raise cut(self._endpoint, _counted(answer))
         return _completion(request, answer, answer.choices[0])
 
     async def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         await self._client.close()
 
     async def _create(self, request: ModelRequest) -> "_Answer":
         system, response_format = _structured(request)
-        # The older name is the one that all compatible servers know; OpenAI's own reasoning
-        # models refuse it.
+        # All compatible servers know the older name; OpenAI's own reasoning models refuse it.
         older, newer = (omit, request.max_tokens) if self._own else (request.max_tokens, omit)
         raw = await self._client.chat.completions.with_raw_response.create(
             model=request.model,
@@ -104,15 +103,15 @@ def _turn(message: ModelMessage) -> ChatCompletionMessageParam:
 
 
 def _structured(request: ModelRequest) -> tuple[str | None, ResponseFormatJSONSchema | Omit]:
-    """The system prompt and the response format: the schema is in the one or in the other.
+    """Return the system prompt and the response format; one of the two carries the schema.
 
-    Strict only where every key is required, as the strict mode wants it: to require more than
-    the persona's schema does would make the model invent values.
+    Use strict mode only if every key is required, as it demands: to require more keys than the
+    persona's schema does would make the model invent values.
     """
     schema = request.output_schema
     if schema is None:
         return request.system, omit
-    if schema.get("type") != "object":  # the API takes objects at the root only
+    if schema.get("type") != "object":  # the API accepts only objects at the root
         words = in_words(schema)
         return (f"{request.system}\n\n{words}" if request.system else words), omit
     narrowed = strict_schema(schema)
@@ -148,7 +147,7 @@ class _Choice(BaseModel):
 
 
 class _Answer(BaseModel):
-    """The part of the answer that we read, checked as it is read: servers differ."""
+    """The fields of the answer that we use, validated because servers differ."""
 
     model: str | None = None
     choices: list[_Choice] | None = None
@@ -157,7 +156,7 @@ class _Answer(BaseModel):
 
 
 def _counted(answer: _Answer) -> TokenUsage:
-    """Cached tokens are already counted in the input; a server without a count gives zeros."""
+    """Return the usage, with cached tokens in the input count; zeros if the server reports none."""
     usage = answer.usage or _Usage()
     return TokenUsage(
         input_tokens=usage.prompt_tokens or 0,

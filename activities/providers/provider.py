@@ -1,8 +1,7 @@
-"""The seam to language models: a provider takes a ModelRequest and gives a Completion.
+"""The interface to language models: a provider takes a ModelRequest and returns a Completion.
 
-A provider translates and nothing else. It does not retry (Temporal does), does not loop, does
-not read the environment. What goes wrong is a ProviderFailure that says whether and when to
-try again.
+A provider only translates. It does not retry (Temporal does), loop, or read the environment. Errors
+are ProviderFailures that say whether and when to retry.
 """
 
 from collections.abc import Mapping
@@ -35,19 +34,19 @@ class ModelRequest:
     temperature: float | None = None
     top_p: float | None = None
     output_schema: Json | None = None
-    """JSON Schema that the answer must meet; the provider uses its own feature for it."""
+    """JSON Schema that the answer must match, passed to the provider's own feature for it."""
     timeout: float = 600.0
-    """Seconds."""
+    """Timeout in seconds."""
     label: str = ""
-    """`team/task#visit.reask`: names the call in a script of answers; never sent to a model."""
+    """`team/task#visit.reask`: selects the answer in a script; never sent to a model."""
     call: str = ""
-    """`run id/activity id`: tells one call from every other, also when it is tried again; never
-    sent to a model."""
+    """`run id/activity id`: identifies the call uniquely, also across retries; never sent to a
+    model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What the model answered."""
+    """A model's answer."""
 
     text: str
     stop_reason: StopReason
@@ -55,40 +54,40 @@ class Completion:
     """The model that the server says it used."""
     usage: TokenUsage = field(default_factory=TokenUsage)
     seconds: float | None = None
-    """How long it took, where the clock does not tell it: a model that is played."""
+    """Duration of a simulated call; None when the clock measures it."""
 
 
 class ModelProvider(Protocol):
     """An adapter to one LLM API."""
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """One call, one answer.
+        """Call the model once.
 
         Raises:
-            ProviderFailure: with whether and when to try again.
+            ProviderFailure: No answer; says whether and when to retry.
         """
         ...
 
     async def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """How a provider is reached; from the worker's own configuration alone."""
+    """How to reach a provider, from the worker's own configuration only."""
 
     name: str
     kind: str
-    """Which adapter: `anthropic`, `openai` or `scripted`."""
+    """The adapter: `anthropic`, `openai` or `scripted`."""
     api_base: str | None = None
     api_key: str | None = field(default=None, repr=False)
-    """The value itself, resolved from its name on the worker; never leaves this process."""
+    """The key itself, resolved on the worker; it never leaves this process."""
     api_key_env: str | None = None
-    """The name that the key was looked up under, for messages."""
+    """The environment variable of the key, for messages."""
     answers: str | None = None
     """Path of the scripted provider's answers."""
     log: str | None = None
-    """Path of a file to which the scripted provider adds a line per call; for tests of crashes."""
+    """File to which the scripted provider appends a line per call, for crash tests."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
-    """`{model: price}`: the worker's own word on what its models cost."""
+    """Prices configured on the worker, `{model: price}`."""

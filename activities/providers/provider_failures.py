@@ -1,7 +1,7 @@
-"""A model call that gave no answer: what went wrong, and whether and when to try again.
+"""Failures of model calls: what went wrong, and whether and when to retry.
 
-Pure: knows no SDK and opens no connection, so the registry may import it cheaply. The words
-for HTTP answers are in `http_statuses.py`, those for broken connections in `transport.py`.
+Pure: knows no SDK and opens no connection, so the registry may import it cheaply. The messages for
+HTTP responses are in `http_statuses.py`, those for broken connections in `transport.py`.
 """
 
 import random
@@ -26,8 +26,8 @@ _KEY_LIKE = re.compile(r"\bsk-[A-Za-z0-9*_.-]{4,}")
 class ProviderFailure(Exception):
     """A provider gave no answer.
 
-    `kind` is one of the `FailureType` constants, `retry_after` is in seconds and only what the
-    server itself asked for; `usage` is what it counted before it failed.
+    `kind` is one of the `FailureType` constants. `retry_after` is in seconds, and only set if the
+    server asked for it. `usage` is what the server counted before the failure.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ProviderFailure(Exception):
 
 
 def to_application_error(failure: ProviderFailure, *details: Json) -> ApplicationError:
-    """The failure as Temporal understands it: its type, whether to retry, and when."""
+    """Convert the failure to Temporal's: its type, whether to retry, and when."""
     delay = None
     if failure.retryable and failure.retry_after is not None:
         delay = timedelta(seconds=_spread(min(failure.retry_after, MAX_DELAY.total_seconds())))
@@ -62,29 +62,29 @@ def to_application_error(failure: ProviderFailure, *details: Json) -> Applicatio
 
 
 def _spread(seconds: float) -> float:
-    """A tenth longer at most, and never earlier than asked: many are told the same time at once."""
+    """Add up to a tenth: many callers get the same delay at once, and none may come early."""
     return random.uniform(seconds, seconds * 1.1)
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Who is called: the address and the key for the client, the names for messages."""
+    """The server to call: address and key for the client, names for messages."""
 
     provider: str
     base_url: str = field(repr=False)
-    """As configured; it may hold a password, so messages use `address`."""
+    """As configured; it may contain a password, so messages use `address`."""
     key_env: str
-    """The environment variable that the key comes from, for messages."""
+    """The environment variable that holds the key, for messages."""
     key: str | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, settings: ProviderSettings, *, default_url: str, default_env: str) -> "Endpoint":
-        """The endpoint that the settings describe.
+        """Build the endpoint from a provider's settings.
 
-        A server at an `api_base` of its own may need no key; the official ones do.
+        Official servers need a key; a server at its own `api_base` may not.
 
         Raises:
-            ProviderFailure: no key, a key with characters that no key has, or no usable URL.
+            ProviderFailure: The key is missing or malformed, or the URL is unusable.
         """
         env = settings.api_key_env or default_env
         key = (settings.api_key or "").strip() or None
@@ -93,8 +93,8 @@ class Endpoint:
         if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
             raise ProviderFailure(
                 FailureType.MISSING_SECRET,
-                f"{env} on the worker does not hold an API key: it has blanks or characters in "
-                "it that no key has; export the key alone",
+                f"{env} on the worker is not an API key: it contains blanks or invalid "
+                "characters; export only the key",
                 retryable=False,
             )
         url = settings.api_base or default_url
@@ -114,7 +114,7 @@ class Endpoint:
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
     def quote(self, words: str) -> str:
-        """A server's own words: on one line, shortened, and with nothing that is like a key."""
+        """Quote a server's message: on one line, shortened, without anything like a key."""
         text = " ".join(words.split())
         if text.startswith("<"):
             return "an HTML page"
@@ -125,7 +125,7 @@ class Endpoint:
 
 
 def missing_key(env: str) -> ProviderFailure:
-    """The worker has no key under this name."""
+    """Build the failure for a missing API key."""
     return ProviderFailure(
         FailureType.MISSING_SECRET,
         f"{env} is not set on the worker: export it, or choose another provider with --model",
@@ -134,43 +134,43 @@ def missing_key(env: str) -> ProviderFailure:
 
 
 def unreachable(endpoint: Endpoint, reason: str) -> ProviderFailure:
-    """No connection came about."""
+    """Build the failure for a connection that could not be opened."""
     return _unavailable(
-        f"{endpoint.provider} cannot be reached at {endpoint.address} "
+        f"could not reach {endpoint.provider} at {endpoint.address} "
         f"({endpoint.quote(reason)}); check the network and api_base"
     )
 
 
 def disconnected(endpoint: Endpoint, reason: str) -> ProviderFailure:
-    """The connection ended before the answer did."""
+    """Build the failure for a connection that ended before the answer did."""
     return _unavailable(
         f"{endpoint.provider} closed the connection before its answer was complete "
-        f"({endpoint.quote(reason)}); if this repeats, look at the proxies before "
+        f"({endpoint.quote(reason)}); if this repeats, check the proxies in front of "
         f"{endpoint.address}"
     )
 
 
 def stalled(endpoint: Endpoint, seconds: float) -> ProviderFailure:
-    """The time for the call ran out."""
+    """Build the failure for a call that timed out."""
     return _unavailable(
-        f"{endpoint.provider} gave no complete answer within {seconds:g} s; allow a longer "
+        f"{endpoint.provider} did not complete its answer within {seconds:g} s; raise "
         "`timeout`, or ask for less"
     )
 
 
 def malformed(endpoint: Endpoint, reason: str) -> ProviderFailure:
-    """The answer is not what the API promises: a gateway's page, a half body, another API."""
+    """Build the failure for a malformed answer: a gateway's page, a partial body, another API."""
     return _unavailable(
-        f"{endpoint.provider} sent an answer that its API does not know "
-        f"({endpoint.quote(reason)}); check that api_base {endpoint.address} is the right one"
+        f"{endpoint.provider} sent an answer that does not match its API "
+        f"({endpoint.quote(reason)}); check api_base {endpoint.address}"
     )
 
 
 def cut(endpoint: Endpoint, usage: TokenUsage | None = None) -> ProviderFailure:
-    """The answer ended without a stop reason: what came may be a part, so it is not used."""
+    """Build the failure for an answer without a stop reason: it may be partial, so discard it."""
     return _unavailable(
-        f"{endpoint.provider} ended its answer without saying why, so it may be cut; if this "
-        f"repeats, look at the proxies before {endpoint.address}",
+        f"{endpoint.provider} ended its answer without a stop reason, so it may be cut off; if "
+        f"this repeats, check the proxies in front of {endpoint.address}",
         usage,
     )
 

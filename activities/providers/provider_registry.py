@@ -1,6 +1,6 @@
-"""The providers of a worker: made from its own settings, when first used, once per process.
+"""The providers of a worker: created from its settings on first use, once per process.
 
-Importing this loads no SDK: a worker pays only for the ones that its teams use.
+Importing this module loads no SDK: a worker pays only for those that its teams use.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,30 +34,30 @@ KINDS: dict[str, Callable[[ProviderSettings], ModelProvider]] = {
     "openai": _openai,
     "scripted": _scripted,
 }
-"""Every kind of provider there is. A new one is a file and a line here."""
+"""All kinds of providers. A new one is a file and a line here."""
 
 
 class Providers:
-    """`{name: settings}` made into providers, on demand."""
+    """Creates the providers of `{name: settings}` on demand."""
 
     def __init__(self, settings: Mapping[str, ProviderSettings]) -> None:
         self._settings = dict(settings)
         self._made: dict[str, ModelProvider] = {}
 
     def get(self, name: str) -> ModelProvider:
-        """The provider of this name.
+        """Return the provider of this name.
 
         The first call for a kind imports its SDK, which takes about a second of CPU.
 
         Raises:
-            ProviderFailure: an unknown name or kind, no API key, an unreadable script.
+            ProviderFailure: Unknown name or kind, missing API key, or unreadable script.
         """
         if name not in self._made:
             self._made[name] = self._make(name)
         return self._made[name]
 
     async def close(self) -> None:
-        """Close every provider that was made; they are made anew when asked for again."""
+        """Close all created providers; a later `get` creates them again."""
         while self._made:
             _, provider = self._made.popitem()
             await provider.close()
@@ -65,11 +65,11 @@ class Providers:
     def _make(self, name: str) -> ModelProvider:
         settings = self._settings.get(name)
         if settings is None:
-            raise _unknown(f"provider {name!r} is not known to this worker", name, self._settings)
+            raise _unknown(f"this worker has no provider {name!r}", name, self._settings)
         make = KINDS.get(settings.kind)
         if make is None:
             raise _unknown(
-                f"provider {name!r} is of the unknown kind {settings.kind!r}", settings.kind, KINDS
+                f"provider {name!r} has the unknown kind {settings.kind!r}", settings.kind, KINDS
             )
         return make(settings)
 
@@ -78,6 +78,6 @@ def _unknown(what: str, name: str, known: Mapping[str, object]) -> ProviderFailu
     hint = nearest(name, known)
     return ProviderFailure(
         FailureType.PROVIDER_REFUSED,
-        f"{what}; known are {listed(known)}" + (f": {hint}" if hint else ""),
+        f"{what}; allowed: {listed(known)}" + (f": {hint}" if hint else ""),
         retryable=False,
     )

@@ -1,8 +1,8 @@
-"""A JSON Schema as the structured-output features of the APIs take it.
+"""Convert a JSON Schema for the structured-output features of the APIs.
 
-They take a subset: objects are closed, any value goes nowhere, most bounds are unknown. The
-answer is checked against the whole schema afterwards, so narrowing is harmless and a dropped
-bound is moved into the description for the model to read.
+The APIs accept a subset: objects are closed, `any` is impossible, most bounds are unknown. The
+answer is checked against the whole schema afterwards, so narrowing is harmless; a dropped bound
+moves into the description, where the model can read it.
 """
 
 import json
@@ -15,13 +15,13 @@ _MEANS_NOTHING = ("$schema", "$id", "$comment", "default", "examples", "$defs", 
 
 
 class _Inexpressible(Exception):
-    """The subset has no word for this schema."""
+    """The subset cannot express this schema."""
 
 
 def strict_schema(schema: Json) -> Json | None:
-    """A copy that a strict feature takes, or None when the schema cannot be said in its subset.
+    """Copy the schema for a strict feature, or return None if its subset cannot express it.
 
-    None for schemas that allow any value or any key somewhere, and for recursive ones.
+    None for recursive schemas, and for those that somewhere allow any value or any key.
     """
     try:
         return _Copier(schema).root()
@@ -30,7 +30,7 @@ def strict_schema(schema: Json) -> Json | None:
 
 
 def requires_every_key(schema: JsonValue) -> bool:
-    """Whether no object in a strict schema has an optional property."""
+    """Return whether no object in a strict schema has an optional property."""
     if isinstance(schema, list):
         return all(requires_every_key(item) for item in schema)
     if not isinstance(schema, dict):
@@ -44,15 +44,15 @@ def requires_every_key(schema: JsonValue) -> bool:
 
 
 def in_words(schema: Json) -> str:
-    """What to tell a model where its API has no feature for the schema."""
+    """Describe the schema in words, for APIs without a feature for it."""
     return (
-        "Answer with one JSON value that meets this JSON Schema, and with nothing else:\n"
+        "Answer with one JSON value that matches this JSON Schema, and with nothing else:\n"
         + json.dumps(schema, ensure_ascii=False)
     )
 
 
 class _Copier:
-    """Copies one schema; `$ref`s are copied once, and must not lead back to themselves."""
+    """Copies one schema; each `$ref` is copied once and must not be recursive."""
 
     def __init__(self, schema: Json) -> None:
         self._schema = schema

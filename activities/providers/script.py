@@ -1,4 +1,4 @@
-"""Reads a file of scripted answers; a mistake in it is one sentence with file and line."""
+"""Read a file of scripted answers; each mistake is one sentence with file and line."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ from dsl.values import Frozen, JsonValue, Seconds, misfit
 
 
 class ScriptedError(Frozen):
-    """How a call fails for good, whatever was tried below."""
+    """A failure of a call, never retried."""
 
     type: str = Field(default=FailureType.PROVIDER_UNAVAILABLE, min_length=1)
     message: str
 
 
 class ScriptedAnswer(Frozen):
-    """One entry of a script; its fields are explained in `scripted.py`."""
+    """One entry of a script; `scripted.py` explains its fields."""
 
     task: str = Field(min_length=1)
     visit: int | None = Field(default=None, ge=1)
@@ -39,16 +39,16 @@ class ScriptedAnswer(Frozen):
 
 
 def read_script(path: Path) -> tuple[ScriptedAnswer, ...]:
-    """The answers of a script, in its order.
+    """Read the answers of a script, in order.
 
     Raises:
-        ProviderFailure: no file, no YAML, or an entry that is none; never retried.
+        ProviderFailure: The file is missing, is not YAML, or has an invalid entry; not retried.
     """
     try:
         tree = read(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _refused(f"the script {path} cannot be read: {reason}") from None
+        raise _refused(f"could not read the script {path}: {reason}") from None
     except InvalidDocument as error:
         first = error.problems[0]
         raise _refused(f"{path}:{first.line}: {first.message}") from None
@@ -71,7 +71,7 @@ def _entry(path: Path, node: Node) -> ScriptedAnswer:
         what = f"{known[0]}: {told}" if known else told
         fields = ", ".join(ScriptedAnswer.model_fields)
         raise _refused(
-            f"{path}:{node.find(known).at.line}: wrong entry, {what}; an entry may have {fields}"
+            f"{path}:{node.find(known).at.line}: invalid entry, {what}; allowed fields: {fields}"
         ) from None
 
 

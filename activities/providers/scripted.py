@@ -1,17 +1,17 @@
-"""Answers from a YAML file instead of a model: for tests, demos and first runs without keys.
+"""Answer from a YAML file instead of a model: for tests, demos and first runs without keys.
 
     answers:
       - task: solution/design        # or `design` for every team
         visit: 2                     # optional: from this visit of the team on
         reask: 1                     # optional: from this re-ask on
-        contains: calculator.py      # optional: only where the prompt has this text
+        contains: calculator.py      # optional: only if the prompt contains this text
         answer: {approved: true}     # text, or any value: sent as JSON
-        error: {type: RateLimited, message: Not today}   # instead: the call fails, for good
+        error: {type: RateLimited, message: Not today}   # instead: the call fails for good
         stop_reason: end             # optional: end, max_tokens, refusal, other
-        seconds: 0.5                 # optional: the time that a model would take
-        usage: {input_tokens: 900, output_tokens: 40}   # optional: else counted from the text
+        seconds: 0.5                 # optional: simulated duration of the call
+        usage: {input_tokens: 900, output_tokens: 40}   # optional; default: estimated
 
-A call is known by its label alone, never by how often the process was asked: after a crash the
+Only its label selects the answer of a call, never the number of calls so far: after a crash the
 same call gets the same answer. The file is read once per process.
 """
 
@@ -34,7 +34,7 @@ from dsl.values import JsonValue
 
 
 class _Call(NamedTuple):
-    """A label, read: `team/task#visit.reask`."""
+    """The parts of a label, `team/task#visit.reask`."""
 
     team: str
     task: str
@@ -43,19 +43,19 @@ class _Call(NamedTuple):
 
 
 class ScriptedProvider:
-    """Plays a model from a script."""
+    """Answers from a script."""
 
     def __init__(self, script: Path, log: Path | None = None) -> None:
         """Read the script.
 
         Args:
             script: The YAML file of answers.
-            log: Gets one JSON line before and one after each answer, `{"event": "asked" or
-                "answered", "label": ..., "call": run id/activity id, "at": ISO 8601}`, so that
-                calls can be counted even when the process is killed.
+            log: File that gets one JSON line before and one after each answer, `{"event": "asked"
+                or "answered", "label": ..., "call": run id/activity id, "at": ISO 8601}`, to count
+                calls even when the process is killed.
 
         Raises:
-            ProviderFailure: the script cannot be read; says where.
+            ProviderFailure: The script is invalid; says where.
         """
         self._script = script
         self._log = log
@@ -63,16 +63,16 @@ class ScriptedProvider:
 
     @classmethod
     def of(cls, settings: ProviderSettings) -> "ScriptedProvider":
-        """From a worker's settings."""
+        """Build the provider from a worker's settings."""
         if settings.answers is None:
             raise _refused(f"provider {settings.name!r} has no script: set `answers` to its path")
         return cls(Path(settings.answers), Path(settings.log) if settings.log else None)
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """The scripted answer to the call that the request's label names.
+        """Return the scripted answer to the call that the request's label names.
 
         Raises:
-            ProviderFailure: the script has no answer for it; says which entry to add.
+            ProviderFailure: The script has no answer for it; says which entry to add.
         """
         entry = self._choose(request)
         self._note("asked", request)
@@ -81,7 +81,7 @@ class ScriptedProvider:
         return played(entry, request)
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing."""
 
     def _choose(self, request: ModelRequest) -> ScriptedAnswer:
         entry = choose(self._answers, request)
@@ -106,22 +106,22 @@ class ScriptedProvider:
             named = "/".join(self._log.parts[-2:])
             raise ProviderFailure(
                 FailureType.PROVIDER_UNAVAILABLE,
-                f"the log {named!r} of scripted answers cannot be written: {reason_of(error)}",
+                f"could not write the log {named!r} of scripted answers: {reason_of(error)}",
                 retryable=may_pass(error),
             ) from None
 
 
 def _append(log: Path, line: bytes) -> None:
-    """Add the whole line or nothing of it.
+    """Append the whole line, or nothing.
 
-    One write with O_APPEND, so that no line is lost to a kill; under a lock, so that no other
-    worker's line follows a half one before that is taken back.
+    Write once with O_APPEND, so that a kill loses no line; hold a lock, so that no other worker
+    appends after a partial line before it is removed.
     """
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         size = os.fstat(file).st_size
-        if os.write(file, line) < len(line):  # the disk got full within the line
+        if os.write(file, line) < len(line):  # the disk became full within the line
             os.ftruncate(file, size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(log))
     finally:
@@ -129,10 +129,10 @@ def _append(log: Path, line: bytes) -> None:
 
 
 def choose(answers: Sequence[ScriptedAnswer], request: ModelRequest) -> ScriptedAnswer | None:
-    """The entry that fits the call best; of equals the first. None when none fits.
+    """Return the best matching entry, the first of equals; None when none matches.
 
     Raises:
-        ProviderFailure: the request has no label to choose by.
+        ProviderFailure: The request has no label.
     """
     call = _call(request.label)
     prompt = "\n".join([request.system or "", *(turn.text for turn in request.messages)])
@@ -145,7 +145,7 @@ def choose(answers: Sequence[ScriptedAnswer], request: ModelRequest) -> Scripted
 
 
 def missing(request: ModelRequest) -> str:
-    """What to add to a script that has no answer for the call."""
+    """Say which entry to add to a script without an answer for the call."""
     call = _call(request.label)
     return (
         f"add an entry like `- {{task: {call.team}/{call.task}, visit: {call.visit}, answer: ...}}`"
@@ -153,10 +153,10 @@ def missing(request: ModelRequest) -> str:
 
 
 def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
-    """The entry as a model's answer.
+    """Turn the entry into a model's answer.
 
     Raises:
-        ProviderFailure: the entry is an error; never tried again.
+        ProviderFailure: The entry is an error; never retried.
     """
     if entry.error is not None:
         raise ProviderFailure(
@@ -176,9 +176,7 @@ def _call(label: str) -> _Call:
     team, _, task = name.partition("/")
     visit, _, reask = numbers.partition(".")
     if not (team and task and visit.isdecimal() and reask.isdecimal()):
-        raise _refused(
-            f"a scripted answer is chosen by a label like team/task#1.0, not by {label!r}"
-        )
+        raise _refused(f"scripted answers need a label like team/task#1.0, not {label!r}")
     return _Call(team, task, int(visit), int(reask))
 
 
@@ -186,10 +184,10 @@ _Rank = tuple[int, ...]
 
 
 def _rank(entry: ScriptedAnswer, call: _Call, prompt: str) -> _Rank | None:
-    """How well an entry fits a call, greater is better; None when it does not.
+    """Rank how well an entry matches a call, greater is better; None when it does not match.
 
-    The whole name before the task's alone, a fitting text before none, then the visit, then
-    the re-ask. Of equals the first entry is taken.
+    Compare the full name first, then the matching text, the visit, and the re-ask. The first of
+    equal entries wins.
     """
     names = (call.task, f"{call.team}/{call.task}")
     if entry.task not in names or (entry.contains or "") not in prompt:
@@ -202,7 +200,7 @@ def _rank(entry: ScriptedAnswer, call: _Call, prompt: str) -> _Rank | None:
 
 
 def _nearness(given: int | None, wanted: int) -> tuple[int, int] | None:
-    """The exact number, else an entry without one, else the highest number below."""
+    """Rank an exact number first, then an entry without one, then the highest number below."""
     if given is None:
         return (1, 0)
     if given > wanted:
@@ -215,7 +213,7 @@ def _text(answer: JsonValue) -> str:
 
 
 def _estimated(request: ModelRequest, text: str) -> TokenUsage:
-    """Four characters to a token: near enough, and the same each time."""
+    """Estimate four characters per token: close enough, and the same each time."""
     asked = len(request.system or "") + sum(len(turn.text) for turn in request.messages)
     return TokenUsage(input_tokens=-(-asked // 4), output_tokens=-(-len(text) // 4))
 

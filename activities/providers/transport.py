@@ -1,7 +1,7 @@
-"""A broken connection as a ProviderFailure. Imports httpx2, so only adapters to an SDK use it.
+"""Turn a broken connection into a ProviderFailure. Imports httpx2, so only SDK adapters use it.
 
-The SDKs wrap some of these errors and let others pass as they are, above all in streams, so
-the cause is looked up rather than the wrapper.
+The SDKs wrap some of these errors and pass others on unchanged, especially in streams, so this
+module examines the cause and not the wrapper.
 """
 
 import httpx2
@@ -18,12 +18,12 @@ from activities.providers.provider_failures import (
 )
 
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.StreamError, TimeoutError, ValueError)
-"""What passes through the SDKs unwrapped. A ValueError is a body that cannot be read: JSON that
-does not parse, bytes that are no text, an answer without the fields that its API promises."""
+"""Errors that the SDKs pass on unchanged. A ValueError is an unreadable body: invalid JSON, invalid
+text, or missing fields."""
 
 
 def from_transport(endpoint: Endpoint, request: ModelRequest, error: Exception) -> ProviderFailure:
-    """The failure behind an error of the connection, wrapped by an SDK or not."""
+    """Build the failure for a connection error, whether or not an SDK wrapped it."""
     match _cause(error):
         case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.ProxyError() as cause:
             return unreachable(endpoint, str(cause) or type(cause).__name__)

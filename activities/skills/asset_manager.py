@@ -1,7 +1,7 @@
 """`AssetManager`: apply changes to the project's files.
 
 `apply_changes` takes a set, all or none; `process_action` takes one, for loops over changes.
-To apply the same again changes nothing, so an attempt that was lost may be repeated.
+Applying the same changes again has no effect, so a lost attempt may be repeated.
 """
 
 import json
@@ -29,7 +29,7 @@ class ChangeSet(Documented):
 
 
 class ChangeSetResult(Documented):
-    """What became of a set of changes."""
+    """The results of a set of changes."""
 
     applied: list[AppliedChange]
     """One entry for each change, in order."""
@@ -40,7 +40,7 @@ class ChangeSetResult(Documented):
 
 
 class ProcessedChange(AppliedChange):
-    """What became of a single change."""
+    """The result of a single change."""
 
     backup: str | None
     """Folder of the original file, relative to the workspace; null if it did not change."""
@@ -52,11 +52,11 @@ async def apply_changes(value: list[Change] | ChangeSet, context: SkillContext) 
     """Apply all changes of a set, or none.
 
     Raises:
-        SkillRefusal: a change names a file that no skill may touch.
-        SkillFailure: with every change that does not fit its file.
+        SkillRefusal: A change names a file that skills may not touch.
+        SkillFailure: Some changes do not fit their files; the message lists all of them.
     """
     changes = value if isinstance(value, list) else value.changes
-    # In a thread, and to its end: a cancelled call leaves nothing half written.
+    # A thread runs to its end, so a cancelled call leaves nothing half-written.
     return await finished_in_thread(apply_set, context.workspace, changes, context.key)
 
 
@@ -64,8 +64,8 @@ async def process_action(value: Change, context: SkillContext) -> ProcessedChang
     """Apply one change.
 
     Raises:
-        SkillRefusal: it names a file that no skill may touch.
-        SkillFailure: it does not fit its file.
+        SkillRefusal: It names a file that skills may not touch.
+        SkillFailure: It does not fit its file.
     """
     result = await finished_in_thread(apply_set, context.workspace, [value], context.key)
     fields = result.applied[0].model_dump()
@@ -75,8 +75,7 @@ async def process_action(value: Change, context: SkillContext) -> ProcessedChang
 def apply_set(workspace: Workspace, changes: list[Change], key: str) -> ChangeSetResult:
     """Apply all changes of a set, or none; blocking.
 
-    A set that an earlier call left half written is completed if it is this one, and undone if
-    it is another.
+    Complete an interrupted set if it is the same one, and undo any other.
     """
     digest = _set_digest(changes)
     with locked(workspace):
@@ -112,7 +111,7 @@ def _result(workspace: Workspace, backup: Backup, already: bool = False) -> Chan
 
 
 def _nothing_new(change: AppliedChange) -> dict[str, JsonValue]:
-    """What is told otherwise of a change that an earlier call made."""
+    """Return the fields that differ for a change that an earlier call applied."""
     hunks = change.hunks_applied + change.hunks_already_present
     return {
         "status": "already_applied",
@@ -143,7 +142,7 @@ def _set_digest(changes: list[Change]) -> str:
 _ERRORS = {
     FailureType.SKILL_REFUSED: "a change names a file outside the workspace, or a protected file",
     FailureType.SKILL_FAILED: "a change does not fit its file, or a file cannot be written; the "
-    "message says what is wrong, and whether the original files are back",
+    "message explains the problem, and whether the original files were restored",
 }
 
 APPLY_CHANGES = Skill[list[Change] | ChangeSet, ChangeSetResult](

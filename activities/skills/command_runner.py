@@ -1,8 +1,8 @@
-"""`CommandRunner`: the project's tests and the like, by the names that the worker gave them.
+"""`CommandRunner`: run the project's tests and other commands, by the names in the worker's config.
 
 A document names a command and cannot define or extend one. The command sees few environment
-variables, so that no key of the worker can reach its output and from there a model.
-`run` is tried again when its worker is lost; `run_once` never, for what must not happen twice.
+variables, so that no key of the worker can reach its output and from there a model. A lost worker
+makes Temporal retry `run`; `run_once` is never retried, for effects that must not happen twice.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from dsl.errors import listed, nearest
 from dsl.values import MAX_COMMAND_TIMEOUT, Documented
 
 CALL = "COTERIE_CALL"
-"""The environment variable that tells a command for which call it runs."""
+"""The environment variable that identifies the call to the command."""
 
 
 class CommandInput(Documented):
@@ -68,18 +68,18 @@ class CommandResult(Documented):
 
 
 async def run(value: CommandInput, context: SkillContext) -> CommandResult:
-    """Run a named command that may be run again.
+    """Run a named command that may run again.
 
     Raises:
-        SkillRefusal: there is no such command, it may happen only once, or it is set to run
+        SkillRefusal: The command does not exist, may run only once, or has a working directory
             outside the project.
-        SkillFailure: it cannot be started.
+        SkillFailure: It cannot start.
     """
     command = _command(context.workspace, value.command)
     if command.once:
         raise SkillRefusal(
-            f"command {command.name!r} may happen only once, and CommandRunner.run is tried "
-            "again when its worker is lost; use CommandRunner.run_once"
+            f"command {command.name!r} may run only once, and CommandRunner.run is retried "
+            "when its worker is lost; use CommandRunner.run_once"
         )
     if value.key is None:
         return await _run(command, context, context.key)
@@ -87,12 +87,12 @@ async def run(value: CommandInput, context: SkillContext) -> CommandResult:
 
 
 async def run_once(value: CommandInput, context: SkillContext) -> CommandResult:
-    """Run a named command that is not run again, whatever the worker says of it.
+    """Run a named command at most once, whether or not it is marked `once`.
 
     Raises:
-        SkillRefusal: there is no such command, or it is set to run outside the project.
-        SkillFailure: it cannot be started, so that nothing has happened.
-        OutcomeLost: it had to be killed, or used more than it may.
+        SkillRefusal: The command does not exist, or has a working directory outside the project.
+        SkillFailure: It cannot start, so nothing has happened.
+        OutcomeLost: It was killed, or exceeded a limit.
     """
     command = _command(context.workspace, value.command)
     result = await _run_alone(command, context, value.key)
@@ -101,12 +101,14 @@ async def run_once(value: CommandInput, context: SkillContext) -> CommandResult:
             f"command {command.name!r} did not end within {command.timeout:g} s and was stopped"
         )
     if result.limit is not None:
-        raise OutcomeLost(f"command {command.name!r} used too much {result.limit} and was stopped")
+        raise OutcomeLost(
+            f"command {command.name!r} exceeded its {result.limit} limit and was stopped"
+        )
     return result
 
 
 async def _run_alone(command: Command, context: SkillContext, key: str | None) -> CommandResult:
-    """Run it after every other command about the same has ended."""
+    """Run it after all commands with the same key have ended."""
     call = context.key if key is None else f"{context.run}/{key}"
     async with alone(context.workspace.state_dir / "calls", call) as lock:
         return await _run(command, context, call, (lock,))
@@ -132,11 +134,11 @@ async def _run(
         )
     except NotStarted as error:
         raise SkillFailure(
-            f"command {command.name!r} cannot be started: {command.run[0]}: {error}"
+            f"could not start command {command.name!r}: {command.run[0]}: {error}"
         ) from None
     why = why_not_started(command, prepared, ended, output.text())
     if why is not None:
-        raise SkillFailure(f"command {command.name!r} cannot be started: {why}")
+        raise SkillFailure(f"could not start command {command.name!r}: {why}")
     return _result(command, ended, output)
 
 
@@ -159,7 +161,7 @@ def _folder(command: Command, workspace: Workspace) -> Path:
     cwd = workspace.inside(command.cwd)
     if not cwd.is_dir():
         raise SkillFailure(
-            f"command {command.name!r} runs in {command.cwd!r}, which is no directory"
+            f"the `cwd` of command {command.name!r}, {command.cwd!r}, is not a directory"
         )
     return cwd
 
@@ -179,7 +181,7 @@ _NOT_STARTED = "the command cannot start; a command that runs and fails is a res
 
 RUN = Skill[CommandInput, CommandResult](
     name="CommandRunner.run",
-    description="Runs a command that the worker's configuration names, in the workspace.",
+    description="Runs a command from the worker's configuration in the workspace.",
     effect="idempotent",
     input=TypeAdapter(CommandInput),
     output=TypeAdapter(CommandResult),
@@ -193,7 +195,7 @@ RUN = Skill[CommandInput, CommandResult](
 
 RUN_ONCE = Skill[CommandInput, CommandResult](
     name="CommandRunner.run_once",
-    description="Runs a command that the worker's configuration names, in the workspace, at most "
+    description="Runs a command from the worker's configuration in the workspace, at most "
     "once. If the attempt is lost, the outcome is unknown.",
     effect="once",
     input=TypeAdapter(CommandInput),
@@ -205,6 +207,6 @@ RUN_ONCE = Skill[CommandInput, CommandResult](
         FailureType.SKILL_REFUSED: "the worker has no such command",
         FailureType.SKILL_FAILED: _NOT_STARTED,
         FailureType.OUTCOME_UNKNOWN: "the attempt was lost, or the command was killed after its "
-        "timeout or at a limit; nobody knows what it did",
+        "timeout or at a limit; what it did is unknown",
     },
 )

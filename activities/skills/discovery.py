@@ -1,6 +1,6 @@
-"""`Discovery.collect`: the files of the project as a manifest and their contents.
+"""`Discovery.collect`: list the files of the project in a manifest, with their contents.
 
-What a budget leaves out is named with its size and the reason, never dropped silently.
+Files that exceed the budget are listed with size and reason, never dropped silently.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from activities.workspace.threads import finished_in_thread
 from dsl.values import Documented
 
 _BYTES_OF_A_TOKEN = 4
-"""About, of English and of code; other scripts have fewer bytes for each token."""
+"""Approximate, for English and code; other scripts have fewer bytes per token."""
 
 
 class DiscoveryInput(Documented):
@@ -84,13 +84,13 @@ async def collect(value: DiscoveryInput | None, context: SkillContext) -> Discov
     """Collect files.
 
     Raises:
-        SkillRefusal: the path leads out of the project, or a glob is none.
-        SkillFailure: there is nothing at the path.
+        SkillRefusal: The path leads outside the project, or a glob is malformed.
+        SkillFailure: Nothing exists at the path.
     """
     wanted = value or DiscoveryInput()
     top = context.workspace.inside(wanted.path)
     if not top.exists():
-        raise SkillFailure(f"the project has nothing at {wanted.path!r}")
+        raise SkillFailure(f"nothing exists at {wanted.path!r} in the project")
     globs = Globs.of(wanted.include, wanted.exclude)
     return await finished_in_thread(_collect, wanted, top, context.workspace.root, globs, context)
 
@@ -105,7 +105,7 @@ def _collect(
 
 
 class _Collection:
-    """Takes entries in order, as long as the budget lasts for each of them."""
+    """Takes entries in order while they fit the budget."""
 
     def __init__(self, wanted: DiscoveryInput, root: Path) -> None:
         self._wanted = wanted
@@ -121,7 +121,7 @@ class _Collection:
             return
         if entry.bytes > self._wanted.max_file_bytes:
             limit = self._wanted.max_file_bytes
-            self._leave(entry, f"bigger than max_file_bytes ({limit})")
+            self._leave(entry, f"larger than max_file_bytes ({limit})")
             return
         try:
             content = read_file(self._root, entry.path)
@@ -198,7 +198,7 @@ COLLECT = Skill[DiscoveryInput | None, DiscoveryResult](
     run=collect,
     timeout=120.0,
     errors={
-        FailureType.SKILL_REFUSED: "the path leads out of the workspace, or a glob is malformed",
+        FailureType.SKILL_REFUSED: "the path leads outside the workspace, or a glob is malformed",
         FailureType.SKILL_FAILED: "nothing exists at the path, or the result exceeds "
         "1,500,000 bytes",
     },

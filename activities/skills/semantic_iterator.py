@@ -1,7 +1,7 @@
-"""`SemanticIterator.initialize`: a model's answer as a list of changes, all of them or none.
+"""`SemanticIterator.initialize`: read a model's answer as a list of changes, all or none.
 
-Deterministic reading, no model asked: either every change of the answer is understood, or the
-failure names everything that is not.
+Parsing is deterministic and calls no model: it either understands every change of the answer, or
+fails with a list of all problems.
 """
 
 import json
@@ -50,8 +50,8 @@ async def initialize(value: IteratorInput, context: SkillContext) -> list[Change
     """Read the changes.
 
     Raises:
-        SkillRefusal: a change names a file that no skill may touch.
-        SkillFailure: with every problem of the answer, by block or change.
+        SkillRefusal: A change names a file that skills may not touch.
+        SkillFailure: The answer has problems; the message lists each by block or change.
     """
     found = _found(value)
     changes = [change for _, change in found.changes]
@@ -64,7 +64,7 @@ async def initialize(value: IteratorInput, context: SkillContext) -> list[Change
         ),
     ]
     if problems:
-        raise SkillFailure(f"the answer cannot be used: {'; '.join(problems)}")
+        raise SkillFailure(f"the answer is unusable: {'; '.join(problems)}")
     _refuse_outside(found.changes, context)
     return changes
 
@@ -85,7 +85,7 @@ def _read(content: JsonValue, format: Format) -> ParsedBlocks:
             return parse_blocks(content)
         case str() if format == "change_blocks":
             raise SkillFailure(
-                f"the answer has no change block: no line is {BEGIN}; it begins {content[:80]!r}"
+                f"the answer has no change block (a line {BEGIN}); it starts with {content[:80]!r}"
             )
         case str():
             return _read_list(_json_in(content))
@@ -97,27 +97,27 @@ def _read(content: JsonValue, format: Format) -> ParsedBlocks:
             return _read_list([content])
         case _:
             raise SkillFailure(
-                "the answer holds no changes: expected text with change blocks, or JSON "
+                "the answer contains no changes: expected text with change blocks, or JSON "
                 f'{{"changes": [...]}}, but got {json.dumps(content)[:80]}'
             )
 
 
 def _json_in(text: str) -> list[JsonValue]:
-    """The changes in a JSON text, which may stand in a fence or amid talk."""
+    """Parse the changes in a JSON text, possibly in a fence or within prose."""
     text = text.replace("\r\n", "\n")
     fenced = [part for part in _FENCED.findall(text) if part.lstrip().startswith(("{", "["))]
     candidate: str = fenced[0] if fenced else text
     begin = _LINE_BEGINS_JSON.search(candidate) or _JSON.search(candidate)
     if begin is None:
         raise SkillFailure(
-            f"the answer holds neither a change block (a line {BEGIN}) nor JSON; "
-            f"it begins {text[:80]!r}"
+            f"the answer contains neither a change block (a line {BEGIN}) nor JSON; "
+            f"it starts with {text[:80]!r}"
         )
     try:
         value: JsonValue = json.JSONDecoder().raw_decode(candidate, begin.end() - 1)[0]
     except json.JSONDecodeError as error:
         raise SkillFailure(
-            f"the answer's JSON is broken or cut at its line {error.lineno}, "
+            f"the answer's JSON is broken or cut off at its line {error.lineno}, "
             f"column {error.colno}: {error.msg}"
         ) from None
     match value:
@@ -142,7 +142,7 @@ def _read_list(items: list[JsonValue]) -> ParsedBlocks:
 
 
 def _unusable(changes: list[tuple[str, Change]]) -> list[str]:
-    """Diffs that could never be applied, whatever the files hold."""
+    """Report diffs that could never apply, whatever the files contain."""
     problems: list[str] = []
     for name, change in changes:
         if change.diff is None:

@@ -1,4 +1,4 @@
-"""The activity that runs skills: every rule that all skills share, in one place."""
+"""The activity that runs skills; it holds all rules that skills share."""
 
 import asyncio
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from activities.workspace.skill_base import (
 )
 
 MAX_RESULT_SIZE = 1_500_000
-"""Bytes of JSON; Temporal takes 2 MiB a payload."""
+"""Bytes of JSON; Temporal limits a payload to 2 MiB."""
 
 
 def _attempt() -> int:
@@ -39,10 +39,10 @@ class SkillActivities:
 
     @activity.defn(name=CALL_SKILL)
     async def call_skill(self, request: SkillRequest) -> SkillResult:
-        """Run one skill: input checked, heartbeats while it runs, output checked.
+        """Run one skill: check the input, send heartbeats while it runs, check the output.
 
         Raises:
-            ApplicationError: its type is a FailureType; only what may pass is tried again.
+            ApplicationError: Its type is a FailureType; retryable only if a retry may succeed.
         """
         meter = Meter.of_activity()
         try:
@@ -64,7 +64,7 @@ class SkillActivities:
             ) from None
         except OSError as error:
             raise ApplicationError(
-                f"{request.skill} met an error of the system: {self._told(error)}",
+                f"{request.skill} hit a system error: {self._told(error)}",
                 *meter.hand_on(),
                 type=FailureType.SKILL_FAILED,
             ) from None
@@ -77,7 +77,7 @@ class SkillActivities:
         return SkillResult(data=data, seconds=meter.seconds)
 
     async def _called(self, skill: AnySkill, request: SkillRequest, meter: Meter) -> JsonValue:
-        """The skill; what may happen only once and is broken off may have happened or not."""
+        """Run the skill; an interrupted `once` skill has an unknown outcome."""
         context = SkillContext(workspace=self._workspace, key=request.key, run=_run_id(request))
         if skill.effect != "once":
             return await skill.call(request.input, context)
@@ -88,16 +88,16 @@ class SkillActivities:
             raise
         except asyncio.CancelledError:
             if activity.in_activity() and activity.is_worker_shutdown():
-                raise _unknown(skill, "its worker was stopped meanwhile", meter) from None
+                raise _unknown(skill, "its worker stopped while it ran", meter) from None
             raise
         except OutcomeLost as lost:
             raise _unknown(skill, str(lost), meter) from None
         except OSError as error:
-            why = f"it met an error of the system: {self._told(error)}"
+            why = f"it hit a system error: {self._told(error)}"
             raise _unknown(skill, why, meter) from None
 
     def _told(self, error: OSError) -> str:
-        """Reason and path; of a file outside the workspace not the folders above it."""
+        """Return reason and path; for a file outside the workspace, only its name."""
         reason, path = reason_of(error), error.filename
         if not isinstance(path, str):
             return reason
@@ -106,8 +106,8 @@ class SkillActivities:
 
 def _unknown(skill: AnySkill, why: str, meter: Meter) -> ApplicationError:
     return ApplicationError(
-        f"whether {skill.name} was done is unknown: {why}; what may happen only once is not "
-        "tried again",
+        f"the outcome of {skill.name} is unknown: {why}; a call that may happen only once is "
+        "not retried",
         *meter.told(),
         type=FailureType.OUTCOME_UNKNOWN,
         non_retryable=True,
@@ -125,14 +125,14 @@ def _refuse_huge(skill: str, data: JsonValue) -> None:
         size = len(to_json(data))
     except ValueError as error:
         raise ApplicationError(
-            f"the result of {skill} holds what JSON has not: {error}",
+            f"the result of {skill} contains a value that is not JSON: {error}",
             type=FailureType.SKILL_FAILED,
             non_retryable=True,
         ) from None
     if size > MAX_RESULT_SIZE:
         raise ApplicationError(
-            f"the result of {skill} has {size} bytes, and at most {MAX_RESULT_SIZE} fit into a "
-            "run's history; narrow the input (fewer files, a smaller max_bytes)",
+            f"the result of {skill} has {size} bytes; at most {MAX_RESULT_SIZE} fit in a "
+            "run's history. Narrow the input (fewer files, a smaller max_bytes)",
             type=FailureType.SKILL_FAILED,
             non_retryable=True,
         )

@@ -1,6 +1,6 @@
 """The contracts of the skills as data, so that checking a document loads no skill.
 
-`python -m activities.skills.write_contracts` writes `contracts.json` from the skills themselves.
+`python -m activities.skills.write_contracts` generates `contracts.json` from the skills.
 """
 
 import json
@@ -12,6 +12,6 @@ CONTRACTS = Path(__file__).with_name("contracts.json")
 
 
 def known_contracts() -> dict[str, SkillContract]:
-    """`{name: contract}` of every skill there is, equal to `registry.contracts()`."""
+    """Return `{name: contract}` of every skill, equal to `registry.contracts()`."""
     written = json.loads(CONTRACTS.read_text(encoding="utf-8"))
     return {one["name"]: SkillContract.model_validate(one) for one in written}

@@ -1,4 +1,4 @@
-"""Every skill there is, by its name."""
+"""The registry of all skills by name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from dsl.errors import listed, nearest
 from dsl.model.capabilities import SkillContract
 
 AnySkill = Skill[Any, Any]
-"""A skill whose types are its own affair: it is called with JSON."""
+"""A skill with any input and output types: callers pass JSON."""
 
 SKILLS: dict[str, AnySkill] = {
     "AssetManager.apply_changes": APPLY_CHANGES,
@@ -25,15 +25,15 @@ SKILLS: dict[str, AnySkill] = {
 
 
 def contracts(skills: Mapping[str, AnySkill] = SKILLS) -> dict[str, SkillContract]:
-    """The contracts of skills, as the compiler wants them."""
+    """Return the contracts of skills, for the compiler."""
     return {name: skill.contract() for name, skill in skills.items()}
 
 
 def find_skill(name: str, skills: Mapping[str, AnySkill] = SKILLS) -> AnySkill:
-    """The skill of that name.
+    """Return the skill of that name.
 
     Raises:
-        SkillRefusal: there is none; the message names those that there are.
+        SkillRefusal: It does not exist; the message lists the known ones.
     """
     skill = skills.get(name)
     if skill is None:

@@ -1,4 +1,4 @@
-"""`python -m activities.skills.write_contracts`: needed whenever a skill's contract changes."""
+"""Write `contracts.json`; run `python -m activities.skills.write_contracts` after any change."""
 
 import json
 

@@ -1,7 +1,7 @@
-"""Blobs: bytes that are kept once, under the hash of their content, outside of histories.
+"""Store blobs: bytes outside histories, each once, under the hash of its content.
 
-What is large, and every turn of a conversation, lies here; a history holds the hash alone. A blob
-never changes, so who has it may keep it in memory, and two who write it write the same.
+Large values and all turns of conversations live here; a history holds only the hash. A blob never
+changes, so readers may cache it, and concurrent writers write the same bytes.
 """
 
 import asyncio
@@ -19,89 +19,89 @@ _LOG = logging.getLogger(__name__)
 
 
 class BlobMissing(Exception):
-    """A blob that a history names is not there (any more), or is not what it was."""
+    """A blob that a history names is missing or damaged."""
 
 
 class BlobsUnusable(Exception):
-    """The place of the blobs cannot be reached, read or written."""
+    """The blob storage cannot be reached, read or written."""
 
 
 class Blobs(Protocol):
-    """Where blobs are kept."""
+    """A place for blobs."""
 
     async def put(self, data: bytes, within: str) -> str:
-        """Keep it; its name.
+        """Store bytes, and return their name.
 
         Args:
-            data: the bytes.
-            within: the run that it belongs to, where the place is divided by runs.
+            data: The bytes.
+            within: The run that they belong to, where the storage is divided by runs.
 
         Raises:
-            BlobsUnusable: it cannot be kept.
+            BlobsUnusable: The storage cannot be written.
         """
         ...
 
     async def get(self, name: str, within: str) -> bytes:
-        """What was kept under a name.
+        """Return the bytes stored under a name.
 
         Raises:
-            BlobMissing: nothing, or something else by now.
-            BlobsUnusable: the place cannot be reached.
+            BlobMissing: The blob does not exist or is damaged.
+            BlobsUnusable: The storage cannot be reached.
         """
         ...
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close connections."""
         ...
 
 
 def name_of(data: bytes) -> str:
-    """The name that content gives itself."""
+    """Return the name of a content: its SHA-256 hash."""
     return sha256(data).hexdigest()
 
 
 class MemoryBlobs:
-    """In this process, for as long as it lives: tests, and plans that are played in one process."""
+    """Keeps blobs in memory, for tests and in-process plans."""
 
     def __init__(self) -> None:
         self._blobs: dict[str, bytes] = {}
 
     async def put(self, data: bytes, within: str) -> str:
-        """Keep it; its name."""
+        """Store bytes, and return their name."""
         name = name_of(data)
         self._blobs[name] = data
         return name
 
     async def get(self, name: str, within: str) -> bytes:
-        """What was kept under a name."""
+        """Return the bytes stored under a name."""
         data = self._blobs.get(name)
         if data is None:
-            raise BlobMissing(f"the value {name[:12]} is not kept in this process")
+            raise BlobMissing(f"the value {name[:12]} is not stored in this process")
         return data
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing."""
 
 
 class DirectoryBlobs:
-    """Files in one folder, which every process on its machine (or share) may use at once.
+    """Keeps blobs as files in one folder that all processes of a machine (or share) may use.
 
-    A file appears whole or not at all: it is written beside its place, flushed to the disk, and
-    renamed. To keep again what is there makes it new, so that its age tells its last use.
+    A file appears atomically: it is written to a temporary name, synced, and renamed. Storing an
+    existing blob updates its modification time, which thus shows its last use.
     """
 
     def __init__(self, folder: Path, *, private: bool = False) -> None:
-        """Blobs in a folder.
+        """Open a folder.
 
         Args:
-            folder: where they lie.
-            private: nobody but this user may read them.
+            folder: Where the files are.
+            private: Only this user may read them.
         """
         self.folder = folder
         self._mode = 0o600 if private else 0o644
 
     async def put(self, data: bytes, within: str) -> str:
-        """Keep it; its name."""
+        """Store bytes, and return their name."""
         name = name_of(data)
         try:
             await asyncio.to_thread(self._write, name, data)
@@ -110,31 +110,31 @@ class DirectoryBlobs:
         return name
 
     async def get(self, name: str, within: str) -> bytes:
-        """What was kept under a name."""
+        """Return the bytes stored under a name."""
         try:
             data = await asyncio.to_thread(self.path(name).read_bytes)
         except FileNotFoundError:
             raise BlobMissing(
-                f"the value {name[:12]} is not in the storage {self.folder}: it was cleaned away, "
-                "or written elsewhere"
+                f"the value {name[:12]} is not in the storage {self.folder}: it was deleted there, "
+                "or written to another storage"
             ) from None
         except OSError as error:
             raise self._unusable("read", error) from None
         if name_of(data) != name:
-            raise BlobMissing(f"the file {self.path(name)} holds something else than was kept")
+            raise BlobMissing(f"the file {self.path(name)} is damaged: its content does not match")
         return data
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing."""
 
     def path(self, name: str) -> Path:
-        """Where a blob lies; a thousandth of them to a folder."""
-        if len(name) != 64 or not name.isalnum():  # a path has no business in a name
-            raise BlobMissing(f"{name[:80]!r} is no name of a stored value")
+        """Return the path of a blob; names are spread over 256 folders."""
+        if len(name) != 64 or not name.isalnum():  # a name must never become a path
+            raise BlobMissing(f"{name[:80]!r} is not the name of a stored value")
         return self.folder / name[:2] / name
 
     def takes(self, size: int) -> bool:
-        """Whether so many bytes can be written now: the disk is not full, the folder is ours."""
+        """Return whether so many bytes can be written now: free disk space, a writable folder."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             free = os.statvfs(self.folder).f_bavail * os.statvfs(self.folder).f_frsize
@@ -143,7 +143,7 @@ class DirectoryBlobs:
         return free > size + _SPARE and os.access(self.folder, os.W_OK | os.X_OK)
 
     def _unusable(self, done: str, error: OSError) -> BlobsUnusable:
-        """For a run, which names the folder alone; where it lies is for the worker's operator."""
+        """Build the error for a run, which names only the folder; log the full path."""
         _LOG.warning("the storage %s cannot be %s: %s", self.folder, done, reason_of(error))
         return BlobsUnusable(
             f"the storage folder {self.folder.name!r} cannot be {done}: {reason_of(error)}"
@@ -157,7 +157,7 @@ class DirectoryBlobs:
                 return
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
-        except PermissionError:  # another user's file: it is there, its age stays
+        except PermissionError:  # another user's file: it exists, only its age stays
             return
         handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".")
         try:
@@ -173,4 +173,4 @@ class DirectoryBlobs:
 
 
 _SPARE = 1_000_000
-"""Bytes that are left to others on a disk that is nearly full."""
+"""Bytes that must remain free on the disk."""

@@ -1,7 +1,7 @@
-"""Conversations: each turn is kept once, chained to the one before it, and named by a hash.
+"""Store conversations: each turn once, chained to its predecessor and named by its hash.
 
-A history holds the name of the latest turn alone, so a conversation of n turns costs n turns,
-not their sum over and over. A turn never changes; a worker keeps what it has read.
+A history holds only the name of the latest turn, so a conversation of n turns takes n turns of
+storage, not their sum over and over. Turns never change; a worker caches those that it has read.
 """
 
 from collections import OrderedDict
@@ -14,14 +14,14 @@ from activities.storage.blobs import BlobMissing, Blobs
 from dsl.values import Frozen
 
 _KEPT = 32_000_000
-"""Characters of turns that a process keeps in memory, for all its runs."""
+"""Characters of turns that a process caches, for all its runs."""
 
 
 class Turn(Frozen):
-    """What one agent was asked and answered."""
+    """One question to an agent, and its answer."""
 
     parent: str | None = None
-    """The name of the turn before; None for the first."""
+    """The name of the previous turn; None for the first."""
     prompt: str
     answer: str
 
@@ -35,20 +35,20 @@ class Conversations:
         self._characters = 0
 
     def open(self, asked: Conversation, within: str) -> "OpenConversation":
-        """One agent's part in a conversation.
+        """Open a conversation for one turn of an agent.
 
         Args:
-            asked: from where it goes on.
-            within: the run that it belongs to.
+            asked: Where it continues.
+            within: The run that it belongs to.
         """
         return OpenConversation(self, asked, within)
 
     async def turn(self, name: str, within: str) -> Turn:
-        """The turn of a name.
+        """Return the turn of that name.
 
         Raises:
-            BlobMissing: it is not there, or is no turn.
-            BlobsUnusable: the storage cannot be reached.
+            BlobMissing: It does not exist, or is not a turn.
+            BlobsUnusable: The storage cannot be reached.
         """
         known = self._read.get(name)
         if known is not None:
@@ -59,16 +59,16 @@ class Conversations:
             turn = Turn.model_validate_json(data)
         except ValidationError:
             raise BlobMissing(
-                f"the stored value {name[:12]} is no turn of a conversation"
+                f"the stored value {name[:12]} is not a turn of a conversation"
             ) from None
         self._keep(name, turn)
         return turn
 
     async def add(self, turn: Turn, within: str) -> str:
-        """Keep a turn; its name.
+        """Store a turn, and return its name.
 
         Raises:
-            BlobsUnusable: it cannot be kept.
+            BlobsUnusable: The storage cannot be written.
         """
         name = await self._blobs.put(turn.model_dump_json().encode(), within)
         self._keep(name, turn)
@@ -85,7 +85,7 @@ class Conversations:
 
 
 class OpenConversation:
-    """What one turn of an agent has of its conversation."""
+    """The view of one turn on its conversation."""
 
     def __init__(self, conversations: Conversations, asked: Conversation, within: str) -> None:
         self._conversations = conversations
@@ -93,7 +93,7 @@ class OpenConversation:
         self._within = within
 
     async def earlier(self) -> tuple[ModelMessage, ...]:
-        """The turns before this one, oldest first: all, or the latest that are asked for."""
+        """Return the previous turns, oldest first: all, or as many as requested."""
         turns: list[Turn] = []
         name = self._asked.head
         while name is not None and (self._asked.turns is None or len(turns) < self._asked.turns):
@@ -110,10 +110,10 @@ class OpenConversation:
         )
 
     async def add(self, prompt: str, answer: str) -> str:
-        """Keep this turn; the name from which the next one goes on.
+        """Store this turn, and return its name, from which the next one continues.
 
         Raises:
-            BlobsUnusable: it cannot be kept.
+            BlobsUnusable: The storage cannot be written.
         """
         turn = Turn(parent=self._asked.head, prompt=prompt, answer=answer)
         return await self._conversations.add(turn, self._within)

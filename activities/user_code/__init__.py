@@ -1,1 +1,1 @@
-"""Code of the user's own packages: it runs in child processes, never in the worker."""
+"""Run code of the user's own packages in child processes, never in the worker."""

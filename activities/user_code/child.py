@@ -2,10 +2,11 @@
 
     python -P -c "import json, sys; sys.path[:] = json.loads(sys.argv[1]); ..." '["/path", ...]'
 
-Standard input is a socket: a call comes as one line of JSON, and its reply goes back so
-(`child_messages.py`). What the code prints goes to standard output and standard error, which the
-worker reads apart. Only the standard library and `activities.user_code.plain_values` are imported
-here, so that a child starts quickly and the code finds the libraries that it wants.
+Standard input is a socket: a call arrives as one line of JSON, and so does its reply
+(`child_messages.py`). Output of the code goes to standard output and standard error, which the
+worker reads separately. This module imports only the standard library and
+`activities.user_code.plain_values`, so that a child starts quickly and the code finds its own
+versions of libraries.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ _MAX_REASON_LENGTH = 500
 def main() -> None:
     """Serve calls until the worker closes the socket."""
     own = os.getpid()
-    channel = os.dup(0)  # not inherited by what the code starts
+    channel = os.dup(0)  # the code's own children do not inherit it
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -35,7 +36,7 @@ def main() -> None:
         while line := _line(raw.fileno()):
             outcome = run_agent(json.loads(line))
             if os.getpid() != own:
-                os._exit(0)  # a fork of the code's own, which came to its end here
+                os._exit(0)  # a fork made by the code, which ends here
             for stream in (sys.stdout, sys.stderr):
                 _flush(stream)
             reply = {"outcome": outcome, "processes": _children()}
@@ -43,11 +44,11 @@ def main() -> None:
 
 
 def _line(descriptor: int) -> bytes:
-    """The next line; empty at the end."""
+    """Read the next line; empty at the end."""
     parts: list[bytes] = []
     while chunk := os.read(descriptor, 65_536):
         parts.append(chunk)
-        if chunk.endswith(b"\n"):  # calls come one at a time
+        if chunk.endswith(b"\n"):  # calls never overlap
             return b"".join(parts)
     return b""
 
@@ -59,12 +60,12 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _flush(stream: Any) -> None:
-    with suppress(AttributeError, OSError, ValueError):  # closed by the code, or none at all
+    with suppress(AttributeError, OSError, ValueError):  # closed or replaced by the code
         stream.flush()
 
 
 def _children() -> int:
-    """Processes that the code started and left behind, where the system tells."""
+    """Count processes that the code started and left behind, where /proc shows them."""
     try:
         tasks = [
             task.joinpath("children").read_text() for task in Path("/proc/self/task").iterdir()
@@ -75,7 +76,7 @@ def _children() -> int:
 
 
 def run_agent(call: dict[str, Any]) -> dict[str, object]:
-    """One turn of an agent class; whatever it raises is an outcome."""
+    """Run one turn of an agent class; any exception becomes an outcome."""
     try:
         return _turn(call)
     except BaseException as error:
@@ -86,7 +87,7 @@ def _turn(call: dict[str, Any]) -> dict[str, object]:
     module_name, _, class_name = str(call["path"]).rpartition(".")
     try:
         module = importlib.import_module(module_name)
-    except BaseException as error:  # whatever a module does when it is imported
+    except BaseException as error:  # importing a module may do anything
         missing = error.name if isinstance(error, ImportError) else None
         return {"kind": "not_imported", "reason": _reason(error), "missing": missing or ""}
     found: Any = getattr(module, class_name, None)
@@ -107,7 +108,7 @@ async def _awaited(answer: Any) -> object:
 
 
 def _arguments(agent_class: Any, call: dict[str, Any]) -> dict[str, Any]:
-    """What the constructor is given, or why it cannot be."""
+    """Return the constructor's arguments, or why they cannot be determined."""
     offered: dict[str, Any] = call["offered"]
     try:
         parameters = inspect.signature(agent_class).parameters.values()
@@ -120,7 +121,8 @@ def _arguments(agent_class: Any, call: dict[str, Any]) -> dict[str, Any]:
         if required and parameter.name not in offered:
             return {"kind": "needs", "parameter": parameter.name}
     if not taken and any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        taken = [call["config_names"][-1]]  # `**kwargs` handed on to a base class: the oldest name
+        # `**kwargs` passed on to a base class: use the oldest name
+        taken = [call["config_names"][-1]]
     return {"given": {name: offered[name] for name in taken}}
 
 
@@ -152,6 +154,6 @@ def _field(answer: object, name: str) -> object:
 def _reason(error: BaseException) -> str:
     try:
         text = " ".join(str(error).split())[:_MAX_REASON_LENGTH]
-    except Exception:  # an exception whose own words fail
+    except Exception:  # an exception whose `__str__` fails
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,4 +1,4 @@
-"""What passes between a worker and a child process that runs a user's code: JSON, one line each."""
+"""Messages between a worker and a child process that runs user code: JSON, one line each."""
 
 from typing import Annotated, Literal
 
@@ -13,9 +13,9 @@ class AgentCall(Frozen):
     path: str
     """`package.module.Class`."""
     offered: Json
-    """`{parameter: value}` of what its constructor may take."""
+    """Values for the constructor, `{parameter: value}`."""
     config_names: tuple[str, ...]
-    """Those of them that are the whole configuration, the oldest name last."""
+    """Parameter names that stand for the whole configuration, the oldest last."""
     context: Json
 
 
@@ -25,25 +25,25 @@ class NotImported(Frozen):
     kind: Literal["not_imported"]
     reason: str
     missing: str = ""
-    """The module that an import within it did not find, or found another of."""
+    """The module that an import inside it did not find, or found a different one of."""
 
 
 class NoClass(Frozen):
-    """The module has no such class, or it has no `process`."""
+    """The module has no such class, or the class has no `process`."""
 
     kind: Literal["no_class"]
     names: tuple[str, ...]
-    """The classes that there are."""
+    """The classes that the module has."""
 
 
 class NoSignature(Frozen):
-    """The constructor does not say what it takes."""
+    """The constructor does not declare its parameters."""
 
     kind: Literal["no_signature"]
 
 
 class ConstructorNeeds(Frozen):
-    """The constructor needs what nobody offers."""
+    """The constructor needs a parameter that is not offered."""
 
     kind: Literal["needs"]
     parameter: str
@@ -57,21 +57,21 @@ class Raised(Frozen):
 
 
 class NotAnAnswer(Frozen):
-    """What `process` returned has no `success` of true or false."""
+    """`process` returned something without a boolean `success`."""
 
     kind: Literal["not_an_answer"]
     type: str
 
 
 class NotJsonAnswer(Frozen):
-    """What `process` returned is not JSON."""
+    """`process` returned something that is not JSON."""
 
     kind: Literal["not_json"]
     reason: str
 
 
 class Answered(Frozen):
-    """What `process` returned."""
+    """The result of `process`."""
 
     kind: Literal["answered"]
     success: bool
@@ -94,11 +94,11 @@ Outcome = Annotated[
 
 
 class Reply(Frozen):
-    """A child's answer to one call."""
+    """A child's reply to one call."""
 
     outcome: Outcome
     processes: int = 0
-    """That the code started and left behind."""
+    """Processes that the code started and left behind."""
 
 
 REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)

@@ -1,7 +1,7 @@
-"""Warm child processes for the user's packages, some for each package.
+"""Keep warm child processes for the user's packages, several per package.
 
-A call takes an idle child of its package, or a new one. A child that crashed, was too slow, or
-left processes behind is not used again.
+A call takes an idle child of its package, or a new one. A child that crashed, timed out, or left
+processes behind is not reused.
 """
 
 import asyncio
@@ -20,22 +20,22 @@ from activities.user_code.child_process import (
 )
 
 MAX_CHILDREN = 16
-"""Calls of user code at once in one worker; further ones wait."""
+"""Concurrent calls of user code in one worker; further ones wait."""
 
 MAX_IDLE = 4
-"""Children of one package that stay, warm, for its next calls."""
+"""Idle children to keep per package."""
 
 
 class UserCodeFailed(Exception):
-    """The code did not come to an end of its own; the message says what happened."""
+    """The child did not complete the call; the message says what happened."""
 
 
 class UserCodeTimeout(Exception):
-    """The code took too long and was ended."""
+    """The code exceeded its time limit and was killed."""
 
 
 class UserCode:
-    """Runs the user's code for one worker."""
+    """Runs user code for one worker."""
 
     def __init__(
         self,
@@ -43,12 +43,12 @@ class UserCode:
         environment: Mapping[str, str] | None = None,
         import_path: Sequence[str] = (),
     ) -> None:
-        """Keep where and with what the children are started.
+        """Store how to start children.
 
         Args:
-            folder: their working directory; the worker's own unless given.
-            environment: all that they see of it.
-            import_path: where packages are found, after the worker's own path.
+            folder: Their working directory; default: the worker's own.
+            environment: Their complete environment.
+            import_path: Where to find packages, after the worker's own path.
         """
         self._folder = folder or Path.cwd()
         self.environment: Mapping[str, str] = dict(environment or {})
@@ -57,11 +57,11 @@ class UserCode:
         self._free = asyncio.Semaphore(MAX_CHILDREN)
 
     async def run(self, call: AgentCall, seconds: float | None = None) -> Outcome:
-        """What came of one call.
+        """Run one call, and return its outcome.
 
         Raises:
-            UserCodeFailed: its process ended, or answered with what is no reply.
-            UserCodeTimeout: it took longer than `seconds`; it was ended.
+            UserCodeFailed: Its process ended, or replied with something invalid.
+            UserCodeTimeout: It took longer than `seconds` and was killed.
         """
         package = call.path.partition(".")[0]
         try:
@@ -80,9 +80,9 @@ class UserCode:
         except ChildEnded as end:
             raise UserCodeFailed(f"its process {end}") from None
         except ReplyTooLarge:
-            raise UserCodeFailed(f"answered with more than {MAX_REPLY_BYTES:,} bytes") from None
+            raise UserCodeFailed(f"replied with more than {MAX_REPLY_BYTES:,} bytes") from None
         except ValidationError:
-            raise UserCodeFailed("answered with what is no reply") from None
+            raise UserCodeFailed("replied with something that is not a reply") from None
         finally:
             idle = self._idle.setdefault(package, [])
             if done and child.alive and len(idle) < MAX_IDLE:
@@ -100,10 +100,10 @@ class UserCode:
         try:
             return await ChildProcess.start(self._import_path, self.environment, self._folder)
         except OSError as error:
-            raise UserCodeFailed(f"got no process: {error.strerror}") from None
+            raise UserCodeFailed(f"could not start a process: {error.strerror}") from None
 
     async def close(self) -> None:
-        """End the idle children; those at work end with their calls."""
+        """Kill the idle children; busy ones end with their calls."""
         children = [child for idle in self._idle.values() for child in idle]
         self._idle.clear()
         for child in children:
@@ -111,7 +111,7 @@ class UserCode:
 
 
 async def _killed(child: ChildProcess) -> None:
-    """Kill it, also when the call is cancelled meanwhile."""
+    """Kill a child, even if the call is cancelled meanwhile."""
     killing = asyncio.create_task(child.kill())
     try:
         await asyncio.shield(killing)

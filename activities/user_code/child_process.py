@@ -1,4 +1,4 @@
-"""One child process with the user's code, under the supervisor that commands have too.
+"""Start one child process for user code, under the same supervisor as commands.
 
 It leads a session of its own. The whole process group is killed when a call is cancelled or takes
 too long, when the child ends, and when the worker itself is killed.
@@ -18,7 +18,7 @@ from activities.processes import supervisor
 from activities.processes.bounded_output import BoundedOutput
 
 MAX_REPLY_BYTES = 8_000_000
-"""Of one line; what may travel in a run is less and checked later."""
+"""Of one line; the limit for a run's history is lower and checked later."""
 
 _DRAIN_TIMEOUT = 1.0
 _BOOT = (
@@ -28,15 +28,15 @@ _BOOT = (
 
 
 class ChildEnded(Exception):
-    """The child ended in the middle of a call; the message says how."""
+    """The child ended during a call; the message says how."""
 
 
 class ReplyTooLarge(Exception):
-    """The child's reply is longer than a line may be."""
+    """The child's reply exceeds the limit of one line."""
 
 
 class ChildProcess:
-    """A child that waits for calls, or is at one."""
+    """A child that waits for calls or executes one."""
 
     def __init__(
         self,
@@ -58,12 +58,12 @@ class ChildProcess:
         """Start a child.
 
         Args:
-            import_path: its `sys.path`.
-            environment: all that it sees of it.
-            folder: its working directory.
+            import_path: Its `sys.path`.
+            environment: Its complete environment.
+            folder: Its working directory.
 
         Raises:
-            OSError: the system has no more processes or files.
+            OSError: The system has no more processes or files.
         """
         ours, theirs = socket.socketpair()
         reader, writer = os.pipe()
@@ -102,11 +102,11 @@ class ChildProcess:
         return not self._ended.done()
 
     async def call(self, request: bytes) -> bytes:
-        """The reply to one line.
+        """Send one line, and return the reply.
 
         Raises:
-            ChildEnded: its process ended instead.
-            ReplyTooLarge: more than `MAX_REPLY_BYTES`.
+            ChildEnded: Its process ended instead.
+            ReplyTooLarge: More than `MAX_REPLY_BYTES`.
         """
         replying = asyncio.create_task(self._reply(request))
         try:
@@ -126,13 +126,13 @@ class ChildProcess:
             await self._calls.drain()
             return await self._replies.readline()
         except OSError:
-            await asyncio.wait([self._ended])  # a broken pipe: it ended
+            await asyncio.wait([self._ended])  # a broken pipe: the child ended
             return b""
         except ValueError:
             raise ReplyTooLarge from None
 
     async def kill(self) -> None:
-        """End it and all that it started; whoever is cancelled meanwhile leaves nothing behind."""
+        """Kill it and everything that it started, even if the caller is cancelled meanwhile."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._calls.close()
@@ -150,13 +150,13 @@ class ChildProcess:
             self._output.take(chunk)
 
     async def _wait_for_end(self) -> str:
-        """How it ended, as the supervisor tells it."""
+        """Return how it ended, as reported by the supervisor."""
         while line := (await self._status.readline()).decode().strip():
             word, _, rest = line.partition(" ")
             if word == "exit":
                 return _exit_text(int(rest))
             if word == "failed":
-                return f"could not be started ({rest})"
+                return f"could not start ({rest})"
         return "was killed"
 
     def _last_words(self) -> str:
@@ -165,7 +165,7 @@ class ChildProcess:
 
 
 def _exit_text(code: int) -> str:
-    """An exit code as a shell counts, with the signal's name."""
+    """Describe an exit code as a shell counts, with the signal's name."""
     with suppress(ValueError):
         if code > 128:
             return f"was ended by {signal.Signals(code - 128).name}"

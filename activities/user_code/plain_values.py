@@ -1,6 +1,6 @@
-"""Python values of somebody's code as JSON, or the name of the field that is none.
+"""Convert Python values of user code to JSON, or name the field that is not JSON.
 
-A child process imports this beside the user's code: at run time the standard library alone.
+A child process imports this beside the user's code: at run time it uses only the standard library.
 """
 
 import math
@@ -14,14 +14,14 @@ MAX_DEPTH = 100
 
 
 class NotJson(Exception):
-    """A value that JSON has not; the message says where it is."""
+    """A value that JSON does not have; the message says where it is."""
 
 
 def as_json(value: object, where: str, depth: int = 0) -> "JsonValue":
-    """The value as JSON, in new mappings and lists; tuples become lists.
+    """Convert the value to JSON, in new mappings and lists; tuples become lists.
 
     Raises:
-        NotJson: a part of it is nothing that JSON has: `data.items[2].at is a datetime`.
+        NotJson: A part of it is not JSON: `data.items[2].at is a datetime`.
     """
     if depth > MAX_DEPTH:
         raise NotJson(f"{where[:60]}... is nested deeper than {MAX_DEPTH} levels")
@@ -57,5 +57,5 @@ def _text(text: str, where: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise NotJson(f"{where} holds half of a surrogate pair, which is no character") from None
+        raise NotJson(f"{where} contains half of a surrogate pair, not a character") from None
     return text

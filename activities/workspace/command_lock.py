@@ -1,9 +1,9 @@
-"""Commands that are about the same thing never run at the same time on one machine.
+"""Prevent commands with the same key from running concurrently on one machine.
 
-A call can be lost and its command be alive: Temporal takes a call from a worker that was silent
-too long, also from one that is only slow. Whoever then looks whether it happened has to come
-after it. So such a command holds the lock of a file, and the process that watches over it
-inherits the lock: it ends with the last of them, however they end.
+A call can be lost while its command is alive: Temporal takes a call from a worker that was silent
+too long, even if it is only slow. A later check whether the effect happened must wait for that
+command. So the command holds a file lock, and its supervisor inherits it: the lock ends with the
+last of them, however they end.
 """
 
 import asyncio
@@ -18,22 +18,22 @@ from activities.os_errors import may_pass, reason_of
 from activities.workspace.skill_base import SkillFailure
 
 _PAUSE = 0.05
-"""Seconds between two looks at a lock that somebody has; a wait in a thread could not be left."""
+"""Seconds between two attempts; a blocking wait in a thread could not be cancelled."""
 
 
 @asynccontextmanager
 async def alone(folder: Path, name: str) -> AsyncGenerator[int]:
-    """Wait for everybody with this name, then keep others waiting within the block.
+    """Wait for all holders of this name, then exclude others within the block.
 
     Args:
-        folder: where the locks of this machine lie.
-        name: what it is about.
+        folder: Where the locks of this machine are.
+        name: What the command works on.
 
     Yields:
         The descriptor that holds the lock, for a process to inherit.
 
     Raises:
-        SkillFailure: the folder cannot be written to.
+        SkillFailure: The folder is not writable.
     """
     file = folder / sha256(name.encode()).hexdigest()[:32]
     try:
@@ -41,7 +41,7 @@ async def alone(folder: Path, name: str) -> AsyncGenerator[int]:
             await asyncio.sleep(_PAUSE)
     except OSError as error:
         raise SkillFailure(
-            f"the lock by which a command runs alone cannot be written in {folder.name!r}: "
+            f"could not write the lock that serialises commands, in {folder.name!r}: "
             f"{reason_of(error)}",
             may_pass=may_pass(error),
         ) from None
@@ -53,7 +53,7 @@ async def alone(folder: Path, name: str) -> AsyncGenerator[int]:
 
 
 def _taken(file: Path) -> int | None:
-    """The file, locked; None when somebody has it, or had it until now."""
+    """Lock and return the file; None when it is locked, or was until now."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

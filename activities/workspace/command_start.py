@@ -1,6 +1,6 @@
-"""How a named command is started: its program, its environment, the sandbox around it.
+"""Prepare a named command: its program, its environment, the sandbox around it.
 
-Also whether it was: a launcher like `python -m` that does not find what it launches has run
+Also find out whether it started: a launcher like `python -m` that does not find its module has run
 nothing of the project.
 """
 
@@ -26,26 +26,26 @@ PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV")
 PYTHON = "{python}"
 _NO_MODULE = re.compile(r"(?m)^\S+: No module named '?([\w.]+)")
 _NOT_FOUND = (126, 127)
-"""What shells, `env` and the like end with when they cannot run a program."""
+"""Exit codes of shells, `env` and similar tools that cannot run a program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A command as the system starts it."""
+    """A command ready to start."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     python: str | None
-    """What `{python}` stands for."""
+    """The value of `{python}`."""
     apart: bool
-    """It runs in a sandbox."""
+    """Whether it runs in a sandbox."""
 
 
 def prepare(command: Command, workspace: Workspace, cwd: Path) -> Prepared:
-    """What to start; blocking.
+    """Prepare a command; blocking.
 
     Raises:
-        NotStarted: there is no such program.
+        NotStarted: The program does not exist.
     """
     seen = environment_of(command.env, workspace.environment)
     python = _python(command, workspace, cwd)
@@ -61,11 +61,11 @@ def prepare(command: Command, workspace: Workspace, cwd: Path) -> Prepared:
 
 
 def environment_of(names: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, str]:
-    """The few variables of the worker that a command sees.
+    """Return the few variables of the worker that a command sees.
 
     Args:
-        names: those that its configuration passes on, too.
-        environment: the worker's own.
+        names: Further variables that its configuration passes on.
+        environment: The worker's environment.
     """
     passed = {*PASSED_ON, *names}
     seen = {
@@ -79,14 +79,14 @@ def environment_of(names: tuple[str, ...], environment: Mapping[str, str]) -> di
 def why_not_started(
     command: Command, prepared: Prepared, ended: CommandEnd, output: str
 ) -> str | None:
-    """Why nothing of a command has run although its launcher did; None when it has."""
+    """Explain why a command did not run although its launcher did; None if it ran."""
     last = output.strip().rpartition("\n")[2]
     if prepared.apart and ended.exit_code == 1 and re.fullmatch(r"bwrap: .*\n", output):
         return last
     module = _module(command)
     found = _NO_MODULE.search(last)
     if ended.exit_code == 1 and module and found and f"{module}.".startswith(f"{found[1]}."):
-        fix = "install it in the project's own environment, like .venv in the workspace"
+        fix = "install it in the project's own environment, such as .venv in the workspace"
         return f"{prepared.python or command.run[0]} has no module {found[1]!r}; {fix}"
     if ended.exit_code in _NOT_FOUND and not command.once:
         return f"it could not run a program that it needs (exit code {ended.exit_code}): {last}"
@@ -94,7 +94,7 @@ def why_not_started(
 
 
 def _module(command: Command) -> str | None:
-    """What `python -m` launches."""
+    """Return the module that `python -m` launches."""
     if "-m" not in command.run[1:-1]:
         return None
     return command.run[command.run.index("-m", 1) + 1]
@@ -106,18 +106,18 @@ def _python(command: Command, workspace: Workspace, cwd: Path) -> PythonInterpre
     found = project_interpreter(workspace.root, cwd, workspace.environment)
     if found is None:
         raise NotStarted(
-            "the project has no Python: no virtual environment (.venv) in the workspace, and none "
-            "on PATH but Coterie's own; make one with `python3 -m venv .venv`"
+            "the project has no Python: neither a virtual environment (.venv) in the workspace "
+            "nor a Python on PATH other than Coterie's own; create one with `python3 -m venv .venv`"
         )
     return found
 
 
 def _program(name: str, cwd: Path, environment: Mapping[str, str]) -> Path:
-    """The file of a program, as the system would find it."""
+    """Find a program's file as the system would."""
     where = str(cwd / name) if "/" in name else name
     found = shutil.which(where, path=environment["PATH"])
     if found is None:
-        raise NotStarted("No such file or directory, or it may not be executed")
+        raise NotStarted("the file does not exist or is not executable")
     return Path(found)
 
 
@@ -126,7 +126,8 @@ def _view(
 ) -> SandboxView:
     state = workspace.state_dir
     if state.is_relative_to(workspace.root):
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)  # so that no command makes one
+        # created here so that no command can create it
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
     secrets = (path for folder in {workspace.root, cwd} for path in folder.glob(".env*"))
     return SandboxView(
         root=workspace.root,

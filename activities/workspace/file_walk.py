@@ -1,4 +1,4 @@
-"""Walk over a project's files, in a fixed order, as git would see them."""
+"""Walk the project's files in a fixed order, as git sees them."""
 
 import os
 import stat
@@ -13,22 +13,22 @@ from activities.workspace.secret_files import holds_secrets
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file that is meant, or something in its place that cannot be taken."""
+    """A selected file, or an entry whose content is unavailable."""
 
     path: str
     """Relative to the root."""
     bytes: int = 0
     why_not: str = ""
-    """Why its content cannot be had; empty for a regular file."""
+    """Why its content is unavailable; empty for a regular file."""
     is_gap: bool = False
-    """It belongs to the project, and is missing nevertheless."""
+    """Whether it belongs to the project but is missing from the result."""
 
 
 def walk(root: Path, top: Path, globs: Globs, never: Path) -> Iterator[Entry]:
-    """Every file under `top` that is meant and not ignored, sorted by path.
+    """Yield every selected, unignored file under `top`, sorted by path.
 
-    Symlinks, devices and FIFOs are named and not opened; so are files that hold secrets by their
-    name, also where git ignores them. `.git` and `never` are as if they were not there.
+    Name symlinks, devices and FIFOs without opening them; likewise files whose names suggest
+    secrets, even if git ignores them. Omit `.git` and `never` completely.
     """
     ignores = Ignores()
     relative = top.relative_to(root)
@@ -65,7 +65,7 @@ def _ignores_at(handle: int) -> bytes | None:
 def _directory(
     root: Path, prefix: str, globs: Globs, ignores: Ignores, never: Path
 ) -> Iterator[Entry]:
-    """The files of a directory, which is opened by its path without following links."""
+    """Yield the files of a directory, opened by its path without following links."""
     here = prefix.rstrip("/") or "."
     try:
         with directory(root, here) as handle, os.scandir(handle) as scan:
@@ -92,15 +92,15 @@ def _entry(root: Path, path: str, found: os.stat_result) -> Entry:
     if not stat.S_ISREG(found.st_mode):
         return Entry(path, why_not="not a regular file")
     if holds_secrets(path):
-        return Entry(path, found.st_size, why_not="files of this name hold secrets")
+        return Entry(path, found.st_size, why_not="files of this name contain secrets")
     return Entry(path, found.st_size)
 
 
 def _target(root: Path, path: str) -> str:
     try:
-        real = os.path.realpath(root / path)  # raises, too, when a link goes while it is read
+        real = os.path.realpath(root / path)  # also raises if a link disappears meanwhile
         if not real.startswith(f"{root}{os.sep}"):
             return "a place outside the project"
         return os.readlink(root / path)
     except OSError:
-        return "somewhere else by now"
+        return "another place by now"

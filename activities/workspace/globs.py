@@ -1,4 +1,4 @@
-"""Which files are meant: globs of a call, and the project's .gitignore files."""
+"""Select files: by the globs of a call, and the project's .gitignore files."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ GENERATED = frozenset(
         "target",
     )
 )
-"""Folders of environments, caches and build output: skipped, unless `include` names them."""
+"""Folders of environments, caches and build output: skipped unless `include` names them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Globs:
-    """What a call includes and excludes; globs mean what they mean in a .gitignore."""
+    """The includes and excludes of a call; globs work as in a .gitignore."""
 
     include: GitIgnoreSpec | None
     """None for everything."""
@@ -40,10 +40,10 @@ class Globs:
 
     @classmethod
     def of(cls, include: tuple[str, ...], exclude: tuple[str, ...]) -> "Globs":
-        """Compile.
+        """Compile the globs.
 
         Raises:
-            SkillRefusal: a glob is malformed.
+            SkillRefusal: A glob is malformed.
         """
         return cls(
             include=_compiled("include", include) if include else None,
@@ -52,13 +52,13 @@ class Globs:
         )
 
     def want(self, path: str) -> bool:
-        """Is this file meant? The path is relative to the root."""
+        """Return whether this file is selected; the path is relative to the root."""
         if self.exclude.match_file(path):
             return False
         return self.include is None or self.include.match_file(path)
 
     def enter(self, directory: str) -> bool:
-        """Can anything in this directory be meant?"""
+        """Return whether this directory can contain selected files."""
         if directory.rpartition("/")[2] in self.generated:
             return False
         return not self.exclude.match_file(f"{directory}/")
@@ -66,20 +66,20 @@ class Globs:
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """The .gitignore files that count in a directory: the deepest that says anything decides."""
+    """The .gitignore files for a directory; the deepest one with a matching rule decides."""
 
     specs: tuple[tuple[str, GitIgnoreSpec], ...] = ()
-    """Directory (`""` for the root, else ending in `/`) and what its file says, root first."""
+    """Directory (`""` for the root, else ending in `/`) and its file's rules, root first."""
 
     def within(self, directory: str, content: bytes | None) -> "Ignores":
-        """The same with the .gitignore of a deeper directory, if it has one."""
+        """Return the ignores for a deeper directory, with its .gitignore if it has one."""
         if content is None:
             return self
         lines = content.decode(errors="replace").splitlines()
         return Ignores((*self.specs, (directory, _lenient(lines))))
 
     def ignore(self, path: str) -> bool:
-        """Is this path ignored? A directory's ends in `/`."""
+        """Return whether this path is ignored; a directory's path ends in `/`."""
         for directory, spec in reversed(self.specs):
             said = spec.check_file(path.removeprefix(directory)).include
             if said is not None:
@@ -97,7 +97,7 @@ def _compiled(field: str, globs: tuple[str, ...]) -> GitIgnoreSpec:
 
 
 def _lenient(lines: Iterable[str]) -> GitIgnoreSpec:
-    """As git does, a malformed line is passed over."""
+    """Compile the valid lines and skip malformed ones, as git does."""
     good: list[str] = []
     for line in lines:
         try:

@@ -1,8 +1,8 @@
-"""Files below one folder, reached by handles of directories: no link leads anywhere else.
+"""Access files below one folder through directory handles, so that no link leads outside.
 
-A path is checked before it is used, and whoever may write in the folder may put a symlink in its
-place in between. So every directory on the way is opened without following links, and the file
-itself as well: a swapped link is an error of the system, never a read or a write outside.
+Between the check of a path and its use, anyone with write access could replace it by a symlink. So
+every directory on the path, and the file itself, is opened without following links: a swapped link
+causes a system error, never a read or write outside.
 """
 
 import os
@@ -18,20 +18,20 @@ _NEW_FILE = 0o666
 
 
 class NotRegular(OSError):
-    """A device, a FIFO, a socket or a directory where a file was meant."""
+    """A device, a FIFO, a socket or a directory in place of a file."""
 
 
 @contextmanager
 def directory(root: Path, relative: str = ".", *, make: bool = False) -> Generator[int]:
-    """Hold a directory below the root open.
+    """Open a directory below the root.
 
     Args:
-        root: the folder, as it is really called.
-        relative: path below it, with forward slashes.
-        make: make what is missing on the way.
+        root: The resolved path of the folder.
+        relative: Path below it, with forward slashes.
+        make: Create missing directories.
 
     Raises:
-        OSError: it is not there, or a link lies on the way.
+        OSError: It does not exist, or a link is on the path.
     """
     handle = os.open(root, _DIRECTORY)
     try:
@@ -49,7 +49,7 @@ def directory(root: Path, relative: str = ".", *, make: bool = False) -> Generat
 
 @contextmanager
 def parent_of(root: Path, relative: str, *, make: bool = False) -> Generator[tuple[int, str]]:
-    """Hold the directory of a file open; with the file's name in it."""
+    """Open the directory of a file; yield it with the file's name."""
     path = PurePosixPath(relative)
     with directory(root, str(path.parent), make=make) as handle:
         yield handle, path.name
@@ -59,20 +59,20 @@ def read_file(root: Path, relative: str, most: int | None = None) -> bytes:
     """Return the content of a regular file.
 
     Args:
-        root: the folder.
-        relative: the file's path below it.
-        most: bytes to read; the whole file by default.
+        root: The folder.
+        relative: The file's path below it.
+        most: Bytes to read; default: the whole file.
 
     Raises:
-        NotRegular: it is no regular file.
-        OSError: it cannot be read, or a link lies on the way.
+        NotRegular: It is not a regular file.
+        OSError: It cannot be read, or a link is on the path.
     """
     with parent_of(root, relative) as (handle, name):
         return read_at(handle, name, most)
 
 
 def read_at(handle: int, name: str, most: int | None = None) -> bytes:
-    """Return the content of a regular file of an open directory; fails as `read_file`."""
+    """Return the content of a regular file in an open directory; fails like `read_file`."""
     file = os.open(name, _READ, dir_fd=handle)
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -84,10 +84,10 @@ def read_at(handle: int, name: str, most: int | None = None) -> bytes:
 
 
 def status_of(root: Path, relative: str) -> os.stat_result | None:
-    """Return what lies there, not what a link leads to; None where there is nothing.
+    """Return the status of the entry itself, without following links; None if it does not exist.
 
     Raises:
-        OSError: a link lies on the way.
+        OSError: A link is on the path.
     """
     try:
         with parent_of(root, relative) as (handle, name):
@@ -105,18 +105,18 @@ def replace_file(
     mode: int | None = None,
     executable: bool | None = None,
 ) -> None:
-    """Put a file in its place at once, and wait until the disk has it.
+    """Replace a file atomically, and sync it to disk.
 
     Args:
-        root: the folder.
-        relative: the file's path below it; directories are made.
-        content: of the file.
-        draft: name of the copy beside it that takes its place.
-        mode: permission bits; None for those that a new file gets.
-        executable: set or clear the executable bits; None leaves them.
+        root: The folder.
+        relative: The file's path below it; directories are created.
+        content: New content.
+        draft: Name of the temporary copy beside it.
+        mode: Permission bits; None for those of a new file.
+        executable: Set or clear the executable bits; None leaves them.
 
     Raises:
-        OSError: it cannot be written, or a link lies on the way.
+        OSError: It cannot be written, or a link is on the path.
     """
     with parent_of(root, relative, make=True) as (handle, name):
         with suppress(FileNotFoundError):
@@ -137,18 +137,18 @@ def replace_file(
 
 
 def _bits(file: int, mode: int | None, executable: bool | None) -> int:
-    """The permission bits that a file is to have."""
+    """Return the permission bits for a file."""
     bits = stat.S_IMODE(os.fstat(file).st_mode) if mode is None else mode
     if executable is True:
-        return bits | (bits & 0o444) >> 2  # whoever may read it may run it
+        return bits | (bits & 0o444) >> 2  # readers may also execute it
     return bits & ~0o111 if executable is False else bits
 
 
 def remove_file(root: Path, relative: str) -> None:
-    """Delete a file, if it is there, and wait until the disk knows.
+    """Delete a file if it exists, and sync its directory.
 
     Raises:
-        OSError: it cannot be deleted, or a link lies on the way.
+        OSError: It cannot be deleted, or a link is on the path.
     """
     try:
         with parent_of(root, relative) as (handle, name):
@@ -163,23 +163,23 @@ def remove_directory(root: Path, relative: str) -> None:
     """Delete an empty directory.
 
     Raises:
-        OSError: it is not there, not empty, or a link lies on the way.
+        OSError: It does not exist, is not empty, or a link is on the path.
     """
     with parent_of(root, relative) as (handle, name):
         os.rmdir(name, dir_fd=handle)
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that nobody else may look into."""
+    """Create a folder that only this user may access."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else may read, whole or not at all.
+    """Write a file atomically that only this user may read.
 
     Raises:
-        OSError: it cannot be written; its `filename` is the path, also when the disk is full.
+        OSError: It cannot be written; its `filename` is the path, also when the disk is full.
     """
     draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
     try:
@@ -193,5 +193,5 @@ def write_private(path: Path, text: str) -> None:
 
 
 def private_opener(path: str, flags: int) -> int:
-    """Open a file that, if it is new, nobody else may read: `open(..., opener=private_opener)`."""
+    """Create files that only this user may read: `open(..., opener=private_opener)`."""
     return os.open(path, flags | os.O_CLOEXEC, 0o600)

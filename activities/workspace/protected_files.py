@@ -1,8 +1,8 @@
-"""What skills never change: the files that the worker, or whoever starts it, believes.
+"""Files that skills never change, because the worker or the person who starts it trusts them.
 
-A plan that rewrites the worker's configuration decides at the next start which commands run and
-which packages are imported. So these files are refused by their name, wherever they lie, and by
-their place; spelling, links and hard links make no difference.
+A plan that rewrites the worker's configuration would decide at the next start which commands run
+and which packages are imported. So these files are refused by name, wherever they are, and by path;
+spelling, links and hard links make no difference.
 """
 
 import os
@@ -11,18 +11,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _NAMES = {
-    ".git": "which no skill touches",
-    ".coterie": "which is the worker's own",
+    ".git": "which no skill may touch",
+    ".coterie": "which belongs to the worker",
     "coterie.yml": "which the worker trusts",
     "system_config.yml": "which the worker trusts",
-    ".env": "which holds secrets",
+    ".env": "which contains secrets",
 }
 _EXAMPLES = (".env.example", ".env.sample", ".env.template", ".env.dist")
-"""Beside `.env`; they hold no secret and are meant to be edited."""
+"""Variants of `.env` without secrets, meant to be edited."""
 
 
 def why_protected(parts: Iterable[str]) -> str | None:
-    """Why no skill changes a file with one of these names on its path; None when it may."""
+    """Explain why skills may not change a path with one of these names; None if they may."""
     for part in parts:
         name = _plain(part)
         if name.startswith(".env.") and name not in _EXAMPLES:
@@ -33,11 +33,11 @@ def why_protected(parts: Iterable[str]) -> str | None:
 
 
 def protected_place(path: Path, places: Iterable[Path]) -> Path | None:
-    """The place that a real path lies at or below, or is another name of.
+    """Return the protected place that a path is at, below, or a hard link of.
 
     Args:
-        path: resolved; it need not exist.
-        places: files and folders, absolute; they need not exist.
+        path: Resolved; it need not exist.
+        places: Absolute files and folders; they need not exist.
     """
     parts = _plain_parts(path)
     for place in places:
@@ -49,7 +49,7 @@ def protected_place(path: Path, places: Iterable[Path]) -> Path | None:
 
 
 def _is_same(path: Path, place: Path) -> bool:
-    """One file under two names: a hard link."""
+    """Return whether two paths are the same file: a hard link."""
     try:
         return os.path.samefile(path, place)
     except OSError:
@@ -61,6 +61,6 @@ def _plain_parts(path: Path) -> tuple[str, ...]:
 
 
 def _plain(name: str) -> str:
-    """A name as the most lenient file system compares it: no case, no invisible characters."""
+    """Normalise a name as the most lenient file system does: no case, no invisible characters."""
     visible = "".join(one for one in name if unicodedata.category(one) != "Cf")
     return unicodedata.normalize("NFKC", visible).casefold().rstrip(". ")

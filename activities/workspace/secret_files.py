@@ -1,4 +1,4 @@
-"""Files that hold secrets by their name: no skill shows them to a model."""
+"""Files whose names suggest secrets: no skill shows them to a model."""
 
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -43,7 +43,7 @@ _FOLDERS = (".ssh", ".gnupg", ".aws", ".kube", ".docker")
 
 
 def holds_secrets(path: str) -> bool:
-    """Whether a file with this path, relative to the project, is left to its owner."""
+    """Return whether a file with this path, relative to the project, may contain secrets."""
     parts = [part.casefold() for part in PurePosixPath(path).parts]
     if any(part in _FOLDERS for part in parts[:-1]):
         return True

@@ -1,6 +1,6 @@
-"""What a skill is, and the one project that skills may touch.
+"""Define skills, and the project that they may touch.
 
-A skill is a typed operation that agents' plans call by `Name.method`. They live in
+A skill is a typed operation that agents' plans call by `Name.method`. Skills are in
 `activities.skills`: `skill_registry.py` lists them, `skill_activity.py` runs them for Temporal.
 """
 
@@ -25,21 +25,21 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class SkillRefusal(Exception):
-    """The call is not allowed or not understood; the same call is refused for ever.
+    """The call is forbidden or invalid; the same call is always refused.
 
     The message is one sentence for people: what is wrong, what is allowed.
     """
 
 
 class OutcomeLost(Exception):
-    """What may happen only once was begun, and whether it was done is not known."""
+    """A `once` skill started, and whether it finished is unknown."""
 
 
 class SkillFailure(Exception):
-    """The skill ran and could not do it.
+    """The skill ran and failed.
 
     Attributes:
-        may_pass: The same call may succeed later, so it is worth trying again.
+        may_pass: The same call may succeed later, so a retry is worthwhile.
     """
 
     def __init__(self, message: str, *, may_pass: bool = False) -> None:
@@ -49,52 +49,52 @@ class SkillFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of the worker's configuration; documents name it and cannot change it."""
+    """A command from the worker's configuration; documents name it and cannot change it."""
 
     name: str
     run: tuple[str, ...]
-    """The program and its arguments; no shell. `{python}` is the project's own interpreter."""
+    """Program and arguments; no shell. `{python}` is the project's own interpreter."""
     timeout: float = 300.0
-    """Seconds."""
+    """Timeout in seconds."""
     cwd: str = "."
     """Working directory, relative to the project's root."""
     env: tuple[str, ...] = ()
-    """Names of further environment variables that are passed on to it."""
+    """Names of further environment variables to pass on."""
     once: bool = False
-    """It may happen only once: never by a skill that is tried again."""
+    """Whether it may run only once: never through a skill that is retried."""
     network: bool = False
-    """It may use the network; outside of a sandbox every command may."""
+    """Whether it may use the network; outside a sandbox every command may."""
 
     def __post_init__(self) -> None:
         if not self.run or not self.run[0]:
             raise ValueError(f"command {self.name!r} has no program to run")
         if not 0 < self.timeout <= MAX_COMMAND_TIMEOUT:
             raise ValueError(
-                f"command {self.name!r} has a timeout of {self.timeout:g} s; "
-                f"allowed is more than 0 and at most {MAX_COMMAND_TIMEOUT:g} s"
+                f"command {self.name!r} has a timeout of {self.timeout:g} s; it must be "
+                f"more than 0 and at most {MAX_COMMAND_TIMEOUT:g} s"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The project that skills work on: one directory, and nothing outside of it."""
+    """The project that skills work on: one directory, and nothing outside it."""
 
     root: Path
     commands: Mapping[str, Command] = field(default_factory=dict[str, Command])
     state_dir: Path = Path(".coterie")
-    """Backups and journals; a relative one lies under the root."""
+    """Backups and journals; a relative path is below the root."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    """The worker's own environment variables; a command sees few of them (`Command.env`)."""
+    """The worker's environment variables; a command sees few of them (`Command.env`)."""
     protected: tuple[Path, ...] = ()
-    """Files and folders that no skill changes, absolute: what the worker trusts."""
+    """Absolute files and folders that skills never change, because the worker trusts them."""
     sandbox: Bubblewrap | None = None
-    """Commands run in it; as the worker itself when None."""
+    """The sandbox for commands; None runs them like the worker itself."""
     readable: tuple[Path, ...] = ()
-    """Files and folders that commands see in the sandbox, absolute."""
+    """Absolute files and folders that commands can read in the sandbox."""
     hidden: tuple[Path, ...] = ()
-    """Files and folders of the workspace that they do not see there, besides the state."""
+    """Files and folders of the workspace that the sandbox hides, besides the state."""
     limits: ProcessLimits = field(default_factory=ProcessLimits)
-    """What each command may use."""
+    """Resource limits of each command."""
 
     def __post_init__(self) -> None:
         root = self.root.resolve()
@@ -102,13 +102,13 @@ class Workspace:
         object.__setattr__(self, "state_dir", (root / self.state_dir).resolve())
 
     def inside(self, relative: str) -> Path:
-        """The real path of a file or directory of the project; it need not exist.
+        """Resolve the path of a file or directory of the project, which need not exist.
 
         Args:
             relative: Path relative to the root, with forward slashes; `.` is the root itself.
 
         Raises:
-            SkillRefusal: the path is none, leads out of the root (also by a symlink), or into
+            SkillRefusal: The path is malformed, leads outside the root (also by a symlink), or into
                 `.git` or the state directory.
         """
         self._check_form(relative)
@@ -117,32 +117,32 @@ class Workspace:
         except (OSError, RuntimeError):
             raise SkillRefusal(f"the path {relative!r} cannot be resolved") from None
         if not path.is_relative_to(self.root):
-            raise SkillRefusal(f"the path {relative!r} leads out of the project by a symlink")
+            raise SkillRefusal(f"the path {relative!r} leads outside the project by a symlink")
         parts = (*PurePosixPath(relative).parts, *path.relative_to(self.root).parts)
         if any(part.casefold() == ".git" for part in parts):
-            raise SkillRefusal(f"the path {relative!r} lies in .git, which no skill touches")
+            raise SkillRefusal(f"the path {relative!r} is in .git, which no skill may touch")
         if path.is_relative_to(self.state_dir):
             raise SkillRefusal(
-                f"the path {relative!r} lies in {self.state_dir.name}, which is the worker's own"
+                f"the path {relative!r} is in {self.state_dir.name}, which belongs to the worker"
             )
         return path
 
     def changeable(self, relative: str) -> Path:
-        """The real path of a file that a skill may create, modify or delete.
+        """Resolve the path of a file that a skill may create, modify or delete.
 
         Raises:
-            SkillRefusal: as `inside`, or the worker trusts what is there.
+            SkillRefusal: As for `inside`, or the worker trusts the file.
         """
         path = self.inside(relative)
         parts = (*PurePosixPath(relative).parts, *path.relative_to(self.root).parts)
         why = why_protected(parts)
         if why is not None:
-            raise SkillRefusal(f"the path {relative!r} names {why}; a person changes it")
+            raise SkillRefusal(f"the path {relative!r} names {why}; only a person may change it")
         place = protected_place(path, self.protected)
         if place is not None:
             raise SkillRefusal(
                 f"the path {relative!r} leads to {place.name!r}, which the worker trusts; "
-                "a person changes it"
+                "only a person may change it"
             )
         return path
 
@@ -150,33 +150,33 @@ class Workspace:
         if not relative.strip():
             raise SkillRefusal("a path is empty; name a file relative to the project's root")
         if "\0" in relative:
-            raise SkillRefusal(f"the path {relative!r} holds a NUL character")
+            raise SkillRefusal(f"the path {relative!r} contains a NUL character")
         if relative.startswith("/") or _DRIVE.match(relative):
             raise SkillRefusal(
                 f"the path {relative!r} is absolute; paths are relative to the project's root"
             )
         if "\\" in relative:
-            raise SkillRefusal(f"the path {relative!r} has a backslash; separate with '/'")
+            raise SkillRefusal(f"the path {relative!r} has a backslash; use '/'")
         if ".." in PurePosixPath(relative).parts:
-            raise SkillRefusal(f"the path {relative!r} has '..', which could lead out of the root")
+            raise SkillRefusal(f"the path {relative!r} has '..', which could lead outside the root")
 
 
 @dataclass(frozen=True, slots=True)
 class SkillContext:
-    """What a skill is handed besides its input."""
+    """What a skill gets besides its input."""
 
     workspace: Workspace
     key: str
-    """Names this call for ever, also when it is tried again."""
+    """Identifies this call permanently, also across retries."""
     run: str = ""
-    """The id of the run that calls."""
+    """The id of the calling run."""
 
 
 class _WithAliases(GenerateJsonSchema):
-    """Says of each property by which further names it is taken."""
+    """Lists the aliases of each property in its schema."""
 
     def model_field_schema(self, schema: core_schema.ModelField) -> JsonSchemaValue:
-        """The field, and its further names."""
+        """Return the schema of the field, with its aliases."""
         made = super().model_field_schema(schema)
         paths = schema.get("validation_alias")
         names = [path[0] for path in paths if isinstance(path, list)] if paths else []
@@ -189,7 +189,7 @@ Out = TypeVar("Out")
 
 @dataclass(frozen=True)
 class Skill(Generic[In, Out]):
-    """A typed operation: its contract, and the function that keeps it."""
+    """A typed operation: its contract, and the function that implements it."""
 
     name: str
     """`Name.method`."""
@@ -199,14 +199,14 @@ class Skill(Generic[In, Out]):
     output: TypeAdapter[Out]
     run: Callable[[In, SkillContext], Awaitable[Out]]
     timeout: float = 60.0
-    """Seconds for one attempt."""
+    """Timeout of one attempt, in seconds."""
     retries: int = 2
     """Additional attempts after the first."""
     errors: Mapping[str, str] = field(default_factory=dict[str, str])
     """`{failure type: when the skill fails with it}`."""
 
     def contract(self) -> SkillContract:
-        """The promise as data, for documents, compilers and people."""
+        """Return the contract as data, for documents, compilers and people."""
         return SkillContract(
             name=self.name,
             description=self.description,
@@ -219,10 +219,10 @@ class Skill(Generic[In, Out]):
         )
 
     def _typed(self, value: JsonValue) -> In:
-        """The input; a null for what takes none counts as left out, as templates leave things out.
+        """Parse the input; a null counts as absent in a field that does not allow it.
 
         Raises:
-            ValidationError: it does not fit, or what it leaves out is needed.
+            ValidationError: It does not match, or a required field is absent.
         """
         try:
             return self.input.validate_python(value)
@@ -245,25 +245,25 @@ class Skill(Generic[In, Out]):
         """Check the input, run, check the output.
 
         Raises:
-            SkillRefusal: the input does not fit the contract, or asks for what is not allowed.
-            SkillFailure: it could not be done, or the skill broke its own contract.
+            SkillRefusal: The input violates the contract, or requests something forbidden.
+            SkillFailure: The skill failed, or violated its own contract.
         """
         try:
             typed = self._typed(value)
         except ValidationError as error:
-            raise SkillRefusal(f"{self.name} cannot take this input: {faults(error)}") from None
+            raise SkillRefusal(f"invalid input for {self.name}: {faults(error)}") from None
         result = await self.run(typed, context)
         try:
             checked = self.output.validate_python(result)
             return self.output.dump_python(checked, mode="json")
         except ValidationError as error:
             raise SkillFailure(
-                f"{self.name} returned what its contract does not promise: {faults(error)}"
+                f"{self.name} returned a result that violates its contract: {faults(error)}"
             ) from None
 
 
 def faults(error: ValidationError) -> str:
-    """What a value has wrong, each with its place; never the value itself, which may be huge."""
+    """List the errors of a value with their places; never the value itself, which may be huge."""
     found: list[str] = []
     for fault in error.errors(include_url=False, include_input=False, include_context=False):
         what = fault["msg"]

@@ -1,4 +1,4 @@
-"""Blocking work beside the event loop."""
+"""Run blocking work beside the event loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,10 +12,10 @@ Result = TypeVar("Result")
 async def finished_in_thread(
     work: Callable[Args, Result], *args: Args.args, **kwargs: Args.kwargs
 ) -> Result:
-    """Run blocking work in a thread; a cancelled caller goes on only when it has finished.
+    """Run blocking work in a thread; a cancelled caller continues only when it has finished.
 
-    A thread cannot be stopped: to leave it behind would let it write files after its call was
-    reported as cancelled.
+    A thread cannot be stopped: left behind, it would write files after its call was reported as
+    cancelled.
     """
     task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
     try:
@@ -25,5 +25,5 @@ async def finished_in_thread(
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # seen: the caller wants to know of its own cancellation only
+            task.exception()  # retrieved, because the caller only wants its own cancellation
         raise

@@ -93,7 +93,7 @@ async def test_a_server_that_is_away_for_a_while_decides_when_it_is_back(after: 
 
 @pytest.mark.parametrize(
     ("says", "why"),
-    [(Standing.STALE, "gave the call to another attempt"), (Standing.UNKNOWN, "does not say")],
+    [(Standing.STALE, "gave the call to another attempt"), (Standing.UNKNOWN, "does not answer")],
 )
 async def test_work_does_not_go_on_when_the_worker_was_frozen_past_the_deadline(
     says: Standing, why: str

@@ -101,7 +101,7 @@ async def test_what_a_receiver_answers_decides_whether_it_is_told_again(
     with receiver(status) as there:
         there.headers = {"retry-after": "7", "location": "http://127.0.0.1:1/"}
         error = await not_told(Webhook(there.url), tmp_path)
-    assert error.message == f"the webhook of 'ops' answered {status}"
+    assert error.message == f"the webhook of channel 'ops' answered {status}"
     assert error.non_retryable is not again
     assert error.next_retry_delay is not None
     assert error.next_retry_delay.total_seconds() == 7
@@ -113,7 +113,7 @@ async def test_what_a_receiver_answers_decides_whether_it_is_told_again(
 )
 async def test_an_address_that_cannot_be_reached_is_not_told(tmp_path: Path, url: str) -> None:
     error = await not_told(Webhook(url, "s3cret"), tmp_path)
-    assert "the webhook of 'ops' cannot be reached" in error.message
+    assert "could not reach the webhook of channel 'ops'" in error.message
     assert "s3cret" not in str(error)
     assert error.__cause__ is None
     assert "s3cret" not in repr(Webhook(url, "s3cret"))
@@ -122,7 +122,7 @@ async def test_an_address_that_cannot_be_reached_is_not_told(tmp_path: Path, url
 async def test_what_does_not_answer_is_given_up_in_time(tmp_path: Path) -> None:
     with receiver(0) as there:
         error = await not_told(Webhook(there.url, timeout=0.2), tmp_path)
-    assert error.message == "the webhook of 'ops' cannot be reached: ReadTimeout"
+    assert error.message == "could not reach the webhook of channel 'ops': ReadTimeout"
     assert not error.non_retryable
 
 
@@ -150,9 +150,9 @@ async def test_a_command_reads_the_notice_and_sees_little_else(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("run", "seconds", "message", "again"),
     [
-        ((sys.executable, "-c", "raise SystemExit(3)"), 10.0, "ended with code 3", True),
+        ((sys.executable, "-c", "raise SystemExit(3)"), 10.0, "ended with exit code 3", True),
         ((sys.executable, "-c", "import time; time.sleep(60)"), 0.3, "within 0.3 s", True),
-        (("no-such-program",), 10.0, "cannot be started", False),
+        (("no-such-program",), 10.0, "could not start the command", False),
     ],
 )
 async def test_a_command_that_fails_says_how(

@@ -109,7 +109,7 @@ def test_a_missing_api_key(tmp_path: Path) -> None:
 def test_an_unreachable_model_server(shop: Project) -> None:
     code, said = run(shop, asking("asked"), "--model", "nowhere/stand-in")
     assert code == 1
-    assert "cannot be reached" in said
+    assert "could not reach nowhere" in said
     assert "127.0.0.1:9" in said
 
 

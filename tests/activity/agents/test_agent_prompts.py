@@ -73,7 +73,7 @@ async def test_older_prompts_with_single_braces_take_inputs_and_context() -> Non
     [
         ("{{ context.missing }}", "context.missing has no value"),
         ("{{ 1 +", "unexpected"),
-        ("{{ input }}", "prompt 'user' is blank once it is filled"),
+        ("{{ input }}", "prompt 'user' is blank after rendering"),
     ],
 )
 async def test_a_prompt_that_cannot_be_filled_is_a_failure_without_a_call(
@@ -93,7 +93,7 @@ async def test_a_prompt_that_cannot_be_filled_is_a_failure_without_a_call(
     ("fields", "told"),
     [
         ({"prompts": {"a": "1", "b": "2"}}, r"has several prompts \(a, b\)"),
-        ({"prompt": "usr"}, "asks prompt 'usr', which its persona does not have; it has: user"),
+        ({"prompt": "usr"}, "uses prompt 'usr', which its persona does not have; it has: user"),
         ({"prompts": {"system": "s"}}, "has nothing to ask"),
     ],
 )

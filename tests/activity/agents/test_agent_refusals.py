@@ -28,7 +28,7 @@ PLAN = persona(execution_plan=[SetStep(name="one", kind="set", values={"a": 1})]
         ),
         (
             request(who=PLAN, changes={"agent_type": "generic_orchestrating"}),
-            "has an execution plan and nobody to interpret it",
+            "has an execution plan but no plan runner",
         ),
     ],
 )
@@ -74,7 +74,7 @@ async def test_an_agent_type_that_answers_with_no_response_is_a_failure_of_the_a
     assert response.error is not None
     assert response.error.type == FailureType.AGENT_FAILED
     assert response.error.message == (
-        "task 'design': its agent answered with a str, not an AgentResponse"
+        "task 'design': its agent returned a str, not an AgentResponse"
     )
 
 

@@ -52,7 +52,7 @@ async def test_a_skill_call_carries_the_agents_lineage_also_when_it_is_tried_aga
 
 async def test_an_agent_without_skills_says_so() -> None:
     activities = AgentActivities(RecordingModel(), agent_types={"skilled": Skilled})
-    with pytest.raises(ApplicationError, match="'design' was given no skills to call") as caught:
+    with pytest.raises(ApplicationError, match="'design' has no skills to call") as caught:
         await turn(activities, request({"input": [1]}, changes={"agent_type": "skilled"}))
     assert caught.value.type == FailureType.AGENT_REFUSED
 
@@ -87,7 +87,7 @@ async def test_an_orchestrating_agent_hands_its_plan_to_the_runner() -> None:
 
 
 async def test_a_plan_without_a_runner_is_refused() -> None:
-    with pytest.raises(AgentRefused, match="'code' has an execution plan and nobody to interpret"):
+    with pytest.raises(AgentRefused, match="'code' has an execution plan but no plan runner"):
         await orchestrating(PLAN).process({})
 
 
@@ -97,12 +97,12 @@ async def test_a_plan_that_was_not_compiled_is_refused_by_its_step() -> None:
 
     raw: Json = {**PLAN, "execution_plan": [{"name": "read", "skill": "Files.read"}]}
     agent = orchestrating(raw, AgentServices(run_plan=run_plan))
-    with pytest.raises(AgentRefused, match="plan of agent 'code' is not a compiled one, at step 0"):
+    with pytest.raises(AgentRefused, match="plan of agent 'code' is not compiled, at step 0"):
         await agent.process({})
 
 
 async def test_an_agent_without_model_providers_says_so() -> None:
     config: Json = {"llm_config": {"personas": {"p": {"provider": "x", "model": "m"}}}}
     task: Json = {"name": "ask", "agent_type": "generic_single_shot", "persona_key": "p"}
-    with pytest.raises(AgentRefused, match="'ask' was given no model providers"):
+    with pytest.raises(AgentRefused, match="'ask' has no model providers"):
         await AgentFactory(config).create_agent(task).process({"input": "Go."})

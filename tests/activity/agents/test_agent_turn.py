@@ -92,7 +92,7 @@ async def test_a_cut_answer_is_a_failure_that_names_task_model_and_limit() -> No
         success=False,
         error=AgentError(
             type=FailureType.ANSWER_TRUNCATED,
-            message="task 'design': the answer of model-2026 was cut at max_tokens (64); raise "
+            message="task 'design': the answer of model-2026 was cut off at max_tokens (64); raise "
             "max_tokens in the persona or ask for less",
         ),
         usage=USAGE,
@@ -116,9 +116,9 @@ async def test_an_answer_against_the_schema_is_kept_for_a_reask() -> None:
         success=False,
         error=AgentError(
             type=FailureType.ANSWER_UNUSABLE,
-            message="the answer does not meet the output schema: "
+            message="the answer does not match the output schema: "
             "$.verdict: 'maybe' is not one of ['yes', 'no']"
-            '; the answer begins: \'{"verdict": "maybe"}\'',
+            '; the answer starts with: \'{"verdict": "maybe"}\'',
         ),
         usage=USAGE,
         model="model-2026",

@@ -76,8 +76,8 @@ async def pids_in(file: Path) -> list[int]:
         ("sys_exit", "raised SystemExit: enough"),
         ("base_exception", "raised KeyboardInterrupt"),
         ("wordless", "raised Wordless"),
-        ("large", "answered with more than 8,000,000 bytes"),
-        ("pickle", "answered with data that is not JSON: data is a Hostile"),
+        ("large", "replied with more than 8,000,000 bytes"),
+        ("pickle", "returned data that is not JSON: data is a Hostile"),
         ("close", "its process ended"),
     ],
 )

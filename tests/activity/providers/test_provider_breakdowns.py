@@ -26,14 +26,16 @@ async def test_a_429_waits_as_long_as_the_server_asks(kind: str, model_server: M
     assert failed.kind == FailureType.RATE_LIMITED
     assert (failed.retryable, failed.retry_after) == (True, 17.0)
     assert failed.message == (
-        f"{kind} limits the rate of calls (429: slow down), asking to wait 17 s; "
-        "run less at once, allow more retries, or choose another model"
+        f"{kind} reported that the rate limit is exceeded (429: slow down), asking to wait 17 s; "
+        "run fewer calls concurrently, allow more retries, or choose another model"
     )
     assert len(model_server.requests()) == 1, "the SDK must leave trying again to Temporal"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("status", "told"), [(529, "is overloaded"), (500, "failed on its side")])
+@pytest.mark.parametrize(
+    ("status", "told"), [(529, "is overloaded"), (500, "had an internal error")]
+)
 async def test_an_error_of_the_server_is_tried_again(
     kind: str, status: int, told: str, model_server: ModelServer
 ) -> None:
@@ -94,7 +96,7 @@ async def test_a_malformed_body_is_tried_again(kind: str, model_server: ModelSer
     model_server.chaos(malformedRate=1)
     failed = await failure(kind, url_of(kind, model_server))
     assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_UNAVAILABLE, True)
-    assert "sent an answer that its API does not know" in failed.message
+    assert "sent an answer that does not match its API" in failed.message
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ async def test_an_answer_of_another_shape_is_a_failure_not_a_crash(
     async with raw_server(http(body, kind=content_type)) as server:
         failed = await failure(kind, server.url)
     assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_UNAVAILABLE, True)
-    assert "sent an answer that its API does not know" in failed.message
+    assert "sent an answer that does not match its API" in failed.message
     assert "\n" not in failed.message
 
 
@@ -181,21 +183,21 @@ async def test_a_silent_server_is_left_when_the_time_is_up(
     failed = await failure(kind, url_of(kind, model_server), request(timeout=0.2))
     assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_UNAVAILABLE, True)
     assert failed.message == (
-        f"{kind} gave no complete answer within 0.2 s; allow a longer `timeout`, or ask for less"
+        f"{kind} did not complete its answer within 0.2 s; raise `timeout`, or ask for less"
     )
 
 
 async def test_a_stream_that_stops_in_the_middle_is_left_when_the_time_is_up() -> None:
     async with raw_server(OPEN_ENDED + events(START, TEXT).encode(), hang=True) as server:
         failed = await failure("anthropic", server.url, request(timeout=0.2))
-    assert "no complete answer within 0.2 s" in failed.message
+    assert "did not complete its answer within 0.2 s" in failed.message
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_server_that_never_ends_cannot_stretch_the_time(kind: str) -> None:
     async with raw_server(OPEN_ENDED, drip=b"\n") as server:
         failed = await failure(kind, server.url, request(timeout=0.3))
-    assert "no complete answer within 0.3 s" in failed.message
+    assert "did not complete its answer within 0.3 s" in failed.message
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -204,7 +206,7 @@ async def test_an_unreachable_server_is_named_without_the_password_in_its_url(ki
         port = server.url.rpartition(":")[2]  # free again below
     failed = await failure(kind, f"http://user:hush@127.0.0.1:{port}/api")
     assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_UNAVAILABLE, True)
-    assert failed.message.startswith(f"{kind} cannot be reached at http://127.0.0.1:{port}/api (")
+    assert failed.message.startswith(f"could not reach {kind} at http://127.0.0.1:{port}/api (")
     assert "hush" not in failed.message
 
 

@@ -59,7 +59,7 @@ def test_an_unknown_provider_names_the_known_ones_and_the_nearest() -> None:
     failed = refused(providers, "antropic")
     assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_REFUSED, False)
     assert failed.message == (
-        "provider 'antropic' is not known to this worker; known are anthropic, openai: "
+        "this worker has no provider 'antropic'; allowed: anthropic, openai: "
         "did you mean 'anthropic'?"
     )
 
@@ -67,7 +67,7 @@ def test_an_unknown_provider_names_the_known_ones_and_the_nearest() -> None:
 def test_an_unknown_kind_names_the_known_ones() -> None:
     failed = refused(Providers({"x": ProviderSettings("x", "gemini", api_key=KEY)}), "x")
     assert failed.message == (
-        "provider 'x' is of the unknown kind 'gemini'; known are anthropic, openai, scripted"
+        "provider 'x' has the unknown kind 'gemini'; allowed: anthropic, openai, scripted"
     )
 
 
@@ -113,7 +113,7 @@ async def test_blanks_around_a_key_do_not_matter(kind: str) -> None:
 def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> None:
     failed = refused(Providers({"a": ProviderSettings("a", "anthropic", api_key=key)}), "a")
     assert failed.kind == FailureType.MISSING_SECRET
-    assert "ANTHROPIC_API_KEY on the worker does not hold an API key" in failed.message
+    assert "ANTHROPIC_API_KEY on the worker is not an API key" in failed.message
     assert "sk-" not in failed.message
 
 
@@ -148,7 +148,7 @@ async def test_a_key_in_an_answer_that_cannot_be_read_is_not_passed_on(
     stream = f"event: message_start\ndata: {json.dumps(body)}\n\n"
     async with raw_server(http(stream if kind == "anthropic" else json.dumps(body))) as server:
         failed = await failure(kind, server.url)
-    assert "sent an answer that its API does not know" in failed.message
+    assert "sent an answer that does not match its API" in failed.message
     assert KEY not in "".join(traceback.format_exception(failed))
 
 

@@ -68,7 +68,7 @@ def test_header_names_are_read_in_any_case() -> None:
 def test_a_429_that_means_no_money_is_final() -> None:
     body = {"message": "You exceeded your quota", "code": "insufficient_quota"}
     assert failed(429, body).message == (
-        "claude wants to be paid first (402: You exceeded your quota); "
+        "claude requires payment first (402: You exceeded your quota); "
         "check the account's plan and billing"
     )
     assert not failed(429, body).retryable
@@ -81,11 +81,11 @@ def test_a_429_that_means_no_money_is_final() -> None:
         (400, {"message": "no", "code": "context_length_exceeded"}, "prompt too long"),
         (400, {"message": "This model's maximum context length is 4096"}, "prompt too long"),
         (400, {"error": {"message": "no", "type": "exceed_context_size_error"}}, "prompt too long"),
-        (413, {"error": {"message": "no", "type": "request_too_large"}}, "request too large"),
+        (413, {"error": {"message": "no", "type": "request_too_large"}}, "as too large"),
         (
             400,
             {"error": {"message": "`temperature` is not supported by this model"}},
-            "does not take this `temperature` or `top_p` with 'm-1'",
+            "does not accept this `temperature` or `top_p` with 'm-1'",
         ),
         (
             400,
@@ -95,16 +95,16 @@ def test_a_429_that_means_no_money_is_final() -> None:
         (
             400,
             {"error": {"message": "output_config.format.schema: bad"}},
-            "does not take this output schema with 'm-1'",
+            "does not accept this output schema with 'm-1'",
         ),
         (401, {"error": {"message": "invalid x-api-key"}}, "set a valid CLAUDE_KEY on the worker"),
-        (403, {}, "check what the key in CLAUDE_KEY may use"),
+        (403, {}, "check the permissions of the key in CLAUDE_KEY"),
         (404, {"detail": "Not Found"}, "does not know the model 'm-1'"),
         (418, {"error": "teapot"}, "refused the request (418: teapot)"),
         (400, "plain words", "(400: plain words)"),
         (502, "<html><body>Bad gateway</body></html>", "(502: an HTML page)"),
-        (500, None, "failed on its side (500)"),
-        (500, ["odd"], "failed on its side (500)"),
+        (500, None, "had an internal error (500)"),
+        (500, ["odd"], "had an internal error (500)"),
     ],
 )
 def test_the_message_says_what_it_means_and_what_to_do(

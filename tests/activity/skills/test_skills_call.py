@@ -114,7 +114,7 @@ async def test_input_against_the_contract_is_refused_with_its_place(workspace: W
     )
     assert error.type == FailureType.SKILL_REFUSED
     assert error.non_retryable
-    assert "Discovery.collect cannot take this input" in error.message
+    assert "invalid input for Discovery.collect" in error.message
     assert "max_bytes: Input should be greater than or equal to 1" in error.message
     assert "inclood: Extra inputs are not permitted" in error.message
 
@@ -138,13 +138,13 @@ async def test_an_error_of_the_system_becomes_a_sentence_without_the_machines_pa
 ) -> None:
     error = await failure(workspace, _break, 1)
     assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, False)
-    assert error.message == "Shelf.use met an error of the system: Permission denied: 'list.txt'"
+    assert error.message == "Shelf.use hit a system error: Permission denied: 'list.txt'"
 
 
 async def test_a_result_against_the_contract_is_a_failure(workspace: Workspace) -> None:
     error = await failure(workspace, _lie, 1)
     assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, True)
-    assert "returned what its contract does not promise" in error.message
+    assert "returned a result that violates its contract" in error.message
 
 
 async def test_a_result_too_big_for_a_history_says_its_size(workspace: Workspace) -> None:
@@ -155,7 +155,7 @@ async def test_a_result_too_big_for_a_history_says_its_size(workspace: Workspace
     assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, True)
     assert "has 1600" in error.message
     assert "at most 1500000 fit" in error.message
-    assert "narrow the input" in error.message
+    assert "Narrow the input" in error.message
 
 
 async def test_what_may_happen_once_runs_in_the_first_attempt_only(workspace: Workspace) -> None:
@@ -170,7 +170,7 @@ async def test_what_may_happen_once_and_breaks_off_has_an_unknown_outcome(
 ) -> None:
     error = await failure(workspace, _break, 1, effect="once")
     assert (error.type, error.non_retryable) == (FailureType.OUTCOME_UNKNOWN, True)
-    assert "it met an error of the system: Permission denied: 'list.txt'" in error.message
+    assert "it hit a system error: Permission denied: 'list.txt'" in error.message
 
 
 async def test_what_may_happen_once_and_could_not_be_done_has_a_known_outcome(
@@ -199,7 +199,7 @@ async def test_what_may_happen_once_and_is_cut_by_the_end_of_its_worker_has_an_u
     with pytest.raises(ApplicationError) as caught:
         await running
     assert caught.value.type == FailureType.OUTCOME_UNKNOWN
-    assert "its worker was stopped meanwhile" in caught.value.message
+    assert "its worker stopped while it ran" in caught.value.message
 
 
 @pytest.mark.parametrize("effect", ["read", "idempotent"])

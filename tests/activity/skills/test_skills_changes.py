@@ -128,7 +128,7 @@ async def test_one_change_that_does_not_fit_keeps_all_from_being_applied(
     error = await refusal(workspace, APPLY, {"changes": [MODIFY, CREATE, BAD]})
     assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, True)
     assert error.message == (
-        "nothing was changed, for c.txt: hunk 1 does not fit: the file has no line 'nowhere'"
+        "nothing was changed: c.txt: hunk 1 does not fit: the file has no line 'nowhere'"
     )
     assert files(workspace.root) == before
     assert not (workspace.root / "new").exists()
@@ -157,7 +157,7 @@ async def test_two_names_of_one_file_are_refused(workspace: Workspace) -> None:
     (workspace.root / "link.txt").symlink_to(workspace.root / "a.txt")
     other: JsonValue = {"file_path": "link.txt", "type": "modify", "content": "x\n"}
     error = await refusal(workspace, APPLY, [MODIFY, other])
-    assert "link.txt: a.txt is a change of the same file" in error.message
+    assert "link.txt: a.txt already changes the same file" in error.message
 
 
 async def test_a_file_changed_through_a_symlink_stays_one(workspace: Workspace) -> None:
@@ -261,8 +261,8 @@ async def test_without_a_place_for_the_originals_nothing_is_changed(workspace: W
     error = await refusal(workspace, APPLY, [MODIFY])
     assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, False)
     assert error.message == (
-        "nothing was changed, for the backup of the originals cannot be written: "
-        "a part of the path is no folder (Not a directory)"
+        "nothing was changed: the backup of the originals cannot be written: "
+        "part of the path is not a directory (Not a directory)"
     )
     assert files(workspace.root) == before
 

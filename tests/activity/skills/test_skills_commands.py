@@ -95,7 +95,7 @@ async def test_a_command_that_cannot_be_started_is_a_failure(tmp_path: Path) -> 
     workspace = workspace_at(tmp_path, Command("it", ("no-such-program",)))
     error = await refusal(workspace, "CommandRunner.run", {"command": "it"})
     assert error.type == FailureType.SKILL_FAILED
-    assert "'it' cannot be started: no-such-program: No such file" in error.message
+    assert "could not start command 'it': no-such-program: No such file" in error.message
 
 
 async def test_a_command_runs_in_its_directory_of_the_project(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ async def test_a_command_runs_in_its_directory_of_the_project(tmp_path: Path) ->
     )
     assert (await run(workspace)).output == f"{tmp_path / 'web'}\n"
     error = await refusal(workspace, "CommandRunner.run", {"command": "no"})
-    assert "which is no directory" in error.message
+    assert "is not a directory" in error.message
     error = await refusal(workspace, "CommandRunner.run", {"command": "out"})
     assert error.type == FailureType.SKILL_REFUSED
 

@@ -96,7 +96,7 @@ def test_a_file_that_somebody_changed_since_is_never_written_over(
             continue
         (root / "a.txt").write_text("mine\n")
         for changes in (SET, OTHER):
-            with pytest.raises(SkillFailure, match=r"a\.txt was changed since; put it right by"):
+            with pytest.raises(SkillFailure, match=r"a\.txt was changed since. Restore it from"):
                 apply(root, changes)
         assert (root / "a.txt").read_text() == "mine\n"
         refused += 1
@@ -128,7 +128,7 @@ async def test_originals_that_cannot_be_put_back_are_named_and_the_next_call_goe
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", broken)
-        with pytest.raises(SkillFailure, match="originals cannot be put back") as caught:
+        with pytest.raises(SkillFailure, match="originals could not be restored") as caught:
             apply(root, SET)
     assert caught.value.may_pass
     assert '"writing"' in journals(root)
@@ -156,7 +156,7 @@ async def test_a_file_that_cannot_be_written_leaves_all_as_it_was(
     assert caught.value.type == FailureType.SKILL_FAILED
     assert not caught.value.non_retryable, "the disk may have space later"
     assert caught.value.message == (
-        f"nothing was changed, for {victim} cannot be written: "
+        f"nothing was changed: {victim} cannot be written: "
         "the disk is full (No space left on device)"
     )
     assert files(root) == BEFORE

@@ -85,7 +85,7 @@ async def test_the_budget_leaves_nothing_out_silently(workspace: Workspace) -> N
     assert paths(result) == ["README.md", "src/a-b/x.py", "src/a/y.py", "src/money.py"]
     assert result.included_bytes == 11
     [gap] = result.left_out
-    assert (gap.path, gap.bytes, gap.why) == ("src/cart.py", 11, "bigger than max_file_bytes (9)")
+    assert (gap.path, gap.bytes, gap.why) == ("src/cart.py", 11, "larger than max_file_bytes (9)")
     assert not result.complete
 
 
@@ -160,7 +160,7 @@ async def test_nothing_outside_the_project_is_collected(workspace: Workspace, pa
 async def test_a_path_that_is_not_there_is_named(workspace: Workspace) -> None:
     error = await refusal(workspace, "Discovery.collect", {"path": "source"})
     assert error.type == FailureType.SKILL_FAILED
-    assert error.message == "the project has nothing at 'source'"
+    assert error.message == "nothing exists at 'source' in the project"
 
 
 async def test_a_malformed_glob_is_refused(workspace: Workspace) -> None:

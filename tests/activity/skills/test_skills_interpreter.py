@@ -115,7 +115,7 @@ async def test_a_command_whose_launcher_finds_nothing_is_no_result(
     workspace = workspace_at(tmp_path, Command("it", words), PATH=os.defpath)
     error = await refusal(workspace, "CommandRunner.run", {"command": "it"})
     assert error.type == FailureType.SKILL_FAILED
-    assert "command 'it' cannot be started" in error.message
+    assert "could not start command 'it'" in error.message
     assert reason in error.message
 
 

@@ -80,7 +80,9 @@ def test_a_full_folder_of_backups_is_an_error_and_overwrites_none(
 ) -> None:
     monkeypatch.setattr(journal, "MAX_BACKUPS", 2)
     kept = [begun(tmp_path), begun(tmp_path)]
-    with pytest.raises(FileExistsError, match=f"is full of backups named {kept[0].directory.name}"):
+    with pytest.raises(
+        FileExistsError, match=f"has no free name for a backup {kept[0].directory.name}"
+    ):
         begun(tmp_path)
     assert backups(Workspace(tmp_path)) == kept
 

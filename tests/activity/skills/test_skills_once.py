@@ -37,8 +37,8 @@ async def test_run_refuses_what_may_happen_only_once_and_run_once_runs_it(tmp_pa
     error = await refusal(workspace, "CommandRunner.run", {"command": "it"})
     assert error.type == FailureType.SKILL_REFUSED
     assert error.message == (
-        "command 'it' may happen only once, and CommandRunner.run is tried again when its worker "
-        "is lost; use CommandRunner.run_once"
+        "command 'it' may run only once, and CommandRunner.run is retried when its worker is lost; "
+        "use CommandRunner.run_once"
     )
     done = await call(workspace, "CommandRunner.run_once", {"command": "it"})
     assert isinstance(done, dict)

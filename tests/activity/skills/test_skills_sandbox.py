@@ -269,8 +269,8 @@ async def test_a_program_that_is_not_there_is_a_failure(root: Path) -> None:
     workspace = workspace_at(root, Command("it", ("no-such-program",)), Command("b", ("./broken",)))
     for name in ("it", "b"):
         error = await refusal(workspace, "CommandRunner.run", {"command": name})
-        assert "cannot be started" in error.message
-        assert "No such file or directory" in error.message
+        assert "could not start" in error.message
+        assert "does not exist" in error.message
 
 
 async def test_a_killed_worker_leaves_nothing_running_in_the_sandbox(root: Path) -> None:

@@ -80,7 +80,7 @@ async def test_a_file_that_does_not_fit_is_named_with_its_folder(disk: Path) -> 
     state = disk.parent / "state"  # of another disk, which has room
     fill(disk, PAGE)
     told = await refusal(Workspace(root, state_dir=state), "AssetManager.apply_changes", SET[1:2])
-    assert told.message == f"nothing was changed, for src/b.txt cannot be written: {NAMED}"
+    assert told.message == f"nothing was changed: src/b.txt cannot be written: {NAMED}"
 
 
 def test_a_draft_that_does_not_fit_is_taken_away_again(disk: Path) -> None:
@@ -94,9 +94,7 @@ async def test_the_workers_own_folder_is_named_when_it_takes_no_file(disk: Path)
     root = project(disk)
     fill_with_files(disk)
     told = await refusal(Workspace(root), "AssetManager.apply_changes", SET)
-    assert told.message == (
-        f"AssetManager.apply_changes met an error of the system: {NAMED}: '.coterie'"
-    )
+    assert told.message == (f"AssetManager.apply_changes hit a system error: {NAMED}: '.coterie'")
     assert not told.non_retryable
 
 
@@ -108,7 +106,7 @@ async def test_a_command_that_cannot_be_kept_alone_may_be_tried_again(disk: Path
     workspace = Workspace(root, commands={"ship": once})
     told = await refusal(workspace, "CommandRunner.run_once", {"command": "ship"})
     assert told.message == (
-        f"the lock by which a command runs alone cannot be written in 'calls': {NAMED}"
+        f"could not write the lock that serialises commands, in 'calls': {NAMED}"
     )
     assert (told.type, told.non_retryable) == (FailureType.SKILL_FAILED, False)
 
@@ -163,7 +161,7 @@ async def test_a_conversation_that_cannot_be_kept_is_a_failure_that_tells_what_w
     assert response.error is not None
     assert response.error.type == FailureType.STORAGE_UNUSABLE
     assert response.error.message == (
-        "task 'talk': its answer came, and cannot be kept: "
+        "task 'talk': could not store the model's answer: "
         f"the storage folder 'blobs' cannot be written: {NAMED}"
     )
     assert response.usage is not None
@@ -188,7 +186,7 @@ async def test_a_log_of_scripted_answers_has_whole_lines_only(disk: Path, tmp_pa
     with pytest.raises(ProviderFailure) as failed:
         await provider.complete(question())
     assert failed.value.message == (
-        f"the log 'model/calls.jsonl' of scripted answers cannot be written: {NAMED}"
+        f"could not write the log 'model/calls.jsonl' of scripted answers: {NAMED}"
     )
     assert failed.value.retryable
     assert log.read_text() == before

@@ -160,7 +160,7 @@ async def test_files_that_hold_secrets_are_named_and_not_shown(places: tuple[Pat
     context = SkillContext(Workspace(root), key="call")
     for path in (".", *SECRET):
         found = await collect(DiscoveryInput(path=path), context)
-        left = {one.path for one in found.left_out if "hold secrets" in one.why}
+        left = {one.path for one in found.left_out if "contain secrets" in one.why}
         assert left == (set(SECRET) if path == "." else {path})
         assert not left & {file.path for file in found.files}
     assert not any(holds_secrets(name) for name in HARMLESS)

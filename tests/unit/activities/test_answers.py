@@ -58,12 +58,12 @@ def test_the_outermost_value_is_taken_whole(text: str, data: JsonValue) -> None:
     [
         ("", "the answer is empty"),
         (" \n", "the answer is empty"),
-        ("Yes, I think so.", "holds no JSON value"),
-        ("The answer is 42.", "holds no JSON value"),
-        ("```\n1\n```\n```\n2\n```", "holds no JSON value"),
-        ('{"a": 1}{"a": 2}', "holds 2 JSON values; it must hold exactly one"),
-        ('First {"verdict": "no"}, no: {"verdict": "yes"}', "holds 2 JSON values"),
-        ('As in [1]: {"verdict": "yes"}', "holds 2 JSON values"),
+        ("Yes, I think so.", "contains no JSON value"),
+        ("The answer is 42.", "contains no JSON value"),
+        ("```\n1\n```\n```\n2\n```", "contains no JSON value"),
+        ('{"a": 1}{"a": 2}', "contains 2 JSON values; it must contain exactly one"),
+        ('First {"verdict": "no"}, no: {"verdict": "yes"}', "contains 2 JSON values"),
+        ('As in [1]: {"verdict": "yes"}', "contains 2 JSON values"),
     ],
 )
 def test_none_and_several_values_are_told_and_not_guessed(text: str, told: str) -> None:
@@ -96,17 +96,17 @@ def test_a_broken_value_is_told_with_its_place() -> None:
 
 def test_a_bracket_too_many_is_told_with_its_place() -> None:
     assert problem('Done: {"a": 1}}').startswith(
-        "the answer is not JSON: A bracket closes nothing at line 1 column 15"
+        "the answer is not JSON: Unmatched closing bracket at line 1 column 15"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"a": 1, "b": {"a": 2, "a": 3}}', "gives the key 'a' twice in one object"),
-        ('{"a": NaN}', "holds NaN, which is not a JSON number"),
-        ("[-Infinity]", "holds -Infinity, which is not a JSON number"),
-        ("So: [1e999]", "holds 1e999, which is not a JSON number"),
+        ('{"a": 1, "b": {"a": 2, "a": 3}}', "has the key 'a' twice in one object"),
+        ('{"a": NaN}', "contains NaN, which is not a JSON number"),
+        ("[-Infinity]", "contains -Infinity, which is not a JSON number"),
+        ("So: [1e999]", "contains 1e999, which is not a JSON number"),
         ('{"a": "\\ud800"}', "half of a surrogate pair"),
         ('{"\\udfff": 1}', "half of a surrogate pair"),
         ("[" * 101 + "]" * 101, "nested deeper than 100 levels"),

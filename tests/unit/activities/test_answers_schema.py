@@ -33,7 +33,7 @@ def test_an_answer_that_meets_the_schema_has_no_errors() -> None:
 def test_all_errors_are_told_with_their_paths() -> None:
     result = parse_answer('{"verdict": "maybe", "findings": [{"line": 0}], "more": 1}', REVIEW)
     assert result == AnswerProblem(
-        "the answer does not meet the output schema: "
+        "the answer does not match the output schema: "
         "$: Additional properties are not allowed ('more' was unexpected); "
         "$.findings[0]: 'file' is a required property; "
         "$.findings[0].line: 0 is less than the minimum of 1; "
@@ -122,8 +122,8 @@ def test_a_pattern_that_backtracks_for_ever_elsewhere_ends_at_once_here(schema: 
 @pytest.mark.parametrize(
     ("schema", "told"),
     [
-        ({"type": "sting"}, r"no JSON Schema, at \$.type: 'sting' is not valid"),
-        ({"properties": []}, r"no JSON Schema, at \$.properties"),
+        ({"type": "sting"}, r"not a valid JSON Schema, at \$.type: 'sting' is not valid"),
+        ({"properties": []}, r"not a valid JSON Schema, at \$.properties"),
         ({"$ref": "http://127.0.0.1:9/internal"}, "refers to 'http://127.0.0.1:9/internal'"),
         ({"$ref": "file:///etc/passwd"}, "refers to 'file:///etc/passwd'"),
         ({"items": {"$dynamicRef": "other.json"}}, "refers to 'other.json'"),
@@ -142,8 +142,8 @@ def test_a_schema_that_cannot_be_used_is_refused_beforehand(schema: Json, told: 
 @pytest.mark.parametrize(
     ("schema", "told"),
     [
-        ({"$ref": "#/$defs/none"}, "refers to '#/.defs/none', which is not in it"),
-        ({"$ref": "#nowhere"}, "refers to '#nowhere', which is not in it"),
+        ({"$ref": "#/$defs/none"}, "refers to '#/.defs/none', which it does not define"),
+        ({"$ref": "#nowhere"}, "refers to '#nowhere', which it does not define"),
         ({"$ref": "#"}, "refers to itself without end"),
     ],
 )

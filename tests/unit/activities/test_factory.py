@@ -124,7 +124,7 @@ def test_an_unknown_agent_type_is_told_with_what_there_is_and_the_nearest() -> N
     with pytest.raises(UnknownAgentType) as caught:
         recording_factory().create_agent({**TASK, "agent_type": "generic_singel_shot"})
     assert str(caught.value) == (
-        "unknown agent_type 'generic_singel_shot'; known are generic_orchestrating, "
+        "unknown agent_type 'generic_singel_shot'; allowed: generic_orchestrating, "
         "generic_single_shot, recorder: did you mean 'generic_single_shot'?"
     )
 
@@ -132,7 +132,7 @@ def test_an_unknown_agent_type_is_told_with_what_there_is_and_the_nearest() -> N
 @pytest.mark.parametrize("name", ["AssetManager.process_action", "AssetManager"])
 def test_a_skill_as_agent_type_is_refused_and_the_difference_explained(name: str) -> None:
     factory = recording_factory(skills=["AssetManager.process_action"])
-    with pytest.raises(UnknownAgentType, match=f"'{name}' is a skill, not an agent type: "):
+    with pytest.raises(UnknownAgentType, match=f"'{name}' is a skill, not an agent type. "):
         factory.create_agent({**TASK, "agent_type": name})
 
 
@@ -226,7 +226,7 @@ def test_a_task_says_which_prompt_is_asked() -> None:
     ("agent_type", "persona_key", "told"),
     [
         ("generic_orchestrating", "solution_designer_v1", "has no `execution_plan`"),
-        ("generic_single_shot", "standard_coder_persona", "would never follow the execution_plan"),
+        ("generic_single_shot", "standard_coder_persona", "would ignore the execution_plan"),
     ],
 )
 def test_an_agent_type_and_a_persona_that_do_not_fit_are_refused(

@@ -34,9 +34,9 @@ def test_a_class_outside_the_allowed_packages_is_refused_and_never_imported(
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("Discovery", "must read like package.module.Class"),
-        ("tests..Discovery", "must read like package.module.Class"),
-        ("tests.support/x.Discovery", "must read like package.module.Class"),
+        ("Discovery", "must have the form package.module.Class"),
+        ("tests..Discovery", "must have the form package.module.Class"),
+        ("tests.support/x.Discovery", "must have the form package.module.Class"),
     ],
 )
 def test_a_path_that_is_none_is_refused_in_one_sentence(path: str, told: str) -> None:

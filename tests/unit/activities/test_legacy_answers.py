@@ -31,8 +31,8 @@ def test_mappings_lists_and_tuples_arrive_as_json_and_share_nothing() -> None:
         ({"a": b"x"}, "data.a is a bytes"),
         ([float("nan")], "data[0] is nan"),
         ([Colour.RED], "data[0] is a Colour"),
-        ({"a": "\ud800"}, "data.a holds half of a surrogate pair"),
-        ({"\ud800": 1}, "data holds half of a surrogate pair"),
+        ({"a": "\ud800"}, "data.a contains half of a surrogate pair"),
+        ({"\ud800": 1}, "data contains half of a surrogate pair"),
     ],
 )
 def test_what_json_has_not_is_named_with_its_place(value: object, told: str) -> None:

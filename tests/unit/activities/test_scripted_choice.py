@@ -98,7 +98,7 @@ async def test_an_entry_for_later_visits_does_not_answer_earlier_ones(tmp_path: 
 
 @pytest.mark.parametrize("label", ["", "design", "team/design", "team/design#1", "team/x#a.b"])
 async def test_a_call_without_a_full_label_is_refused(script: Path, label: str) -> None:
-    with pytest.raises(ProviderFailure, match=r"chosen by a label like team/task#1\.0"):
+    with pytest.raises(ProviderFailure, match=r"need a label like team/task#1\.0"):
         await said(script, label)
 
 

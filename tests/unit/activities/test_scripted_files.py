@@ -24,22 +24,22 @@ ENTRY = "answers:\n  - task: a\n    answer: 1\n"
         ("{}", 1, "a script needs `answers`, a list of entries"),
         ("answers: []\nanswer: []\n", 2, "unknown key 'answer'; a script has `answers`"),
         (ENTRY + "    task: b\n", 4, "the key 'task' stands here twice"),
-        (ENTRY + "  - text\n", 4, "wrong entry, "),
+        (ENTRY + "  - text\n", 4, "invalid entry, "),
         (
             "answers:\n  - task: a\n",
             2,
-            "wrong entry, an entry has either an `answer` or an `error`",
+            "invalid entry, an entry has either an `answer` or an `error`",
         ),
         (
             ENTRY + "    error: {message: no}\n",
             2,
-            "wrong entry, an entry has either an `answer` or",
+            "invalid entry, an entry has either an `answer` or",
         ),
-        ("answers:\n  - {task: a, error: {type: X}}\n", 2, "wrong entry, error: Field required"),
-        (ENTRY + "    visits: 2\n", 4, "wrong entry, visits: Extra inputs"),
-        (ENTRY + "    visit: 0\n", 4, "wrong entry, visit: "),
-        (ENTRY + "    stop_reason: stop\n", 4, "wrong entry, stop_reason: "),
-        (ENTRY + "    seconds: fast\n", 4, "wrong entry, seconds: "),
+        ("answers:\n  - {task: a, error: {type: X}}\n", 2, "invalid entry, error: Field required"),
+        (ENTRY + "    visits: 2\n", 4, "invalid entry, visits: Extra inputs"),
+        (ENTRY + "    visit: 0\n", 4, "invalid entry, visit: "),
+        (ENTRY + "    stop_reason: stop\n", 4, "invalid entry, stop_reason: "),
+        (ENTRY + "    seconds: fast\n", 4, "invalid entry, seconds: "),
     ],
 )
 def test_a_mistake_is_one_sentence_with_file_and_line(
@@ -59,7 +59,7 @@ def test_a_script_that_is_not_there_is_told(tmp_path: Path) -> None:
     script = tmp_path / "none.yml"
     with pytest.raises(ProviderFailure) as caught:
         ScriptedProvider(script)
-    assert caught.value.message == f"the script {script} cannot be read: No such file or directory"
+    assert caught.value.message == f"could not read the script {script}: No such file or directory"
 
 
 def lines(log: Path) -> list[tuple[str, str]]:

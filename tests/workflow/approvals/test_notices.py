@@ -88,8 +88,8 @@ async def test_a_channel_that_cannot_be_reached_holds_up_nothing_and_is_told_in_
         assert failed == [
             "nobody was told by 'none' of the request of review/sign#1: this worker has no channel "
             "'none'; it has: ops",
-            "nobody was told by 'ops' of the request of review/sign#1: the webhook of 'ops' "
-            "answered 500",
+            "nobody was told by 'ops' of the request of review/sign#1: the webhook of channel "
+            "'ops' answered 500",
         ]
 
 

@@ -185,7 +185,7 @@ async def test_a_run_is_told_the_queue_at_its_first_call_and_keeps_to_it(
         if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED
     ]
     assert [one.message for one in failed] == [
-        f"scripted has a rate limit, so it is called through the queue {own}"
+        f"scripted has a rate limit: calls must go through its queue {own}"
     ]
     assert (await replay(WorkflowHistory(run.id, history.events))).differences == ()
 

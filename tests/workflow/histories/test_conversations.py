@@ -199,7 +199,7 @@ async def test_an_answer_that_cannot_be_kept_is_a_failure_that_tells_what_was_us
     response = await AgentActivities(Model(), blobs=Away()).run_agent(request(None))
     assert response.error is not None
     assert response.error.type == FailureType.STORAGE_UNUSABLE
-    assert "its answer came, and cannot be kept: the disk is full" in response.error.message
+    assert "could not store the model's answer: the disk is full" in response.error.message
     assert response.usage is not None
 
 

@@ -52,7 +52,7 @@ def test_a_binary_diff_is_refused() -> None:
 def test_an_insertion_that_stands_already_and_would_fit_again_is_refused(diff: str) -> None:
     hunks = parse_diff(diff, "f").hunks
     once = patch("a\nz\n", hunks).text
-    with pytest.raises(DiffProblem, match="already stand near line"):
+    with pytest.raises(DiffProblem, match="are already near line"):
         patch(once, hunks)
 
 

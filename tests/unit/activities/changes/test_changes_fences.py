@@ -40,7 +40,7 @@ def test_fence_around_the_whole_content_is_taken_off(text: str, inner: str) -> N
 
 def test_content_with_a_fence_that_nothing_closes_is_refused() -> None:
     text = "```python\nx = 1\n"
-    with pytest.raises(DiffProblem, match="code fence that nothing closes"):
+    with pytest.raises(DiffProblem, match="code fence that is never closed"):
         parse_new_file(text, "f")
     block = f"===CHANGE_BEGIN===\nFILE: f\nTYPE: create\nCONTENT:\n{text}===CHANGE_END===\n"
-    assert "code fence that nothing closes" in parse_blocks(block).problems[0]
+    assert "code fence that is never closed" in parse_blocks(block).problems[0]

@@ -25,7 +25,7 @@ FOR_G = " def h():\n     x = 1\n-    return a\n+    return B\n"
 
 def test_hunk_whose_result_stands_elsewhere_is_refused() -> None:
     told = refusal(TWO, f"@@ -5,3 +5,3 @@\n{FOR_G.replace(' def h():', ' def f():')}")
-    assert "its result stands at line 1, but nothing says that this is its place" in told
+    assert "its result is at line 1, but nothing confirms this place" in told
 
 
 def test_hunk_whose_result_stands_at_its_number_is_present_already() -> None:
@@ -47,18 +47,18 @@ def test_hunk_that_is_present_already_may_have_moved_with_the_others() -> None:
     diff = "@@ -1,2 +1,2 @@\n-a\n+A\n b\n@@ -5,2 +5,2 @@\n e\n-f\n+F\n"
     found = patched("new\n\na\nb\nc\nd\ne\nF\n", diff)
     assert (found.hunks_applied, found.hunks_present) == (1, 1)
-    assert "its result stands at line 7" in refusal("new\n\nA\nb\nc\nd\ne\nF\n", diff)
+    assert "its result is at line 7" in refusal("new\n\nA\nb\nc\nd\ne\nF\n", diff)
 
 
 def test_hunk_without_a_number_is_not_present_where_its_lines_stand_elsewhere_too() -> None:
     told = refusal("a\nB\nc\n\nb\nc\n", "@@\n a\n-b\n+B\n c\n")
-    assert "its result stands at line 1" in told
+    assert "its result is at line 1" in told
 
 
 def test_hunk_that_fits_elsewhere_while_its_result_stands_at_its_place_is_refused() -> None:
     text = "one\nB\nend\n\n\none\nb\nend\n"
     told = refusal(text, "@@ -1,3 +1,3 @@\n one\n-b\n+B\n end\n")
-    assert "fits at line 6, but its result already stands at line 1" in told
+    assert "fits at line 6, but its result is already at line 1" in told
 
 
 def test_refusal_counts_the_hunks_that_fit_are_present_and_are_refused() -> None:
@@ -196,5 +196,5 @@ def test_lines_that_look_like_a_header_belong_to_their_hunk_unless_an_at_line_fo
     diff = "@@ -1,3 +1,3 @@\n a\n--- old\n+++ new\n z\n@@ -9 +9 @@\n-q\n+Q\n"
     text = "a\n-- old\nz\n" + "\n" * 5 + "q\n"
     assert patched(text, diff).text == text.replace("-- old", "++ new").replace("q", "Q")
-    with pytest.raises(DiffProblem, match=r"goes on with a second file \(b/other.py\)"):
+    with pytest.raises(DiffProblem, match=r"continues with a second file \(b/other.py\)"):
         parse_diff("@@\n-a\n+b\n--- a/f\n+++ b/other.py\n@@\n-a\n+b\n", "f")

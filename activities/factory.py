@@ -11,14 +11,15 @@ from activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPe
 from activities.agents.single_shot import GenericSingleShotAgent
 from dsl.errors import listed, nearest
 from dsl.model.merge import deep_merge
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
 from dsl.values import Json
 
 AgentTypes = Mapping[str, type[BaseAgent]]
 
 BUILT_IN: AgentTypes = MappingProxyType(
     {
-        "generic_single_shot": GenericSingleShotAgent,
-        "generic_orchestrating": GenericOrchestratingAgent,
+        SINGLE_SHOT: GenericSingleShotAgent,
+        ORCHESTRATING: GenericOrchestratingAgent,
     }
 )
 """Agent types that Coterie provides; a worker may add its own."""

@@ -7,7 +7,7 @@ from dsl.errors import LimitExceeded, TemplateFailed, ValueTooLarge
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.retryability import can_pass, holds_steps
-from dsl.model.steps import AgentStep, Retry, SkillStep, Step, ToolStep
+from dsl.model.steps import ORCHESTRATING, AgentStep, Retry, SkillStep, Step, ToolStep
 from dsl.values import MAX_DURATION
 from workflows.agents.collected_files import found_by
 from workflows.approvals.failed_steps import accepted
@@ -18,7 +18,6 @@ from workflows.core.scope import Interrupted, Scope
 from workflows.core.trail_causes import Failed, StepStated, TrailCause, WhenAsked
 from workflows.skipped_steps import skip_within
 from workflows.steps import execute
-from workflows.steps.agent import ORCHESTRATING
 
 _EARLIER = StepStated("earlier_step_failed")
 _SKIPPED = StepStated("skipped_by_person")

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from dsl.model.outcomes import Outcome
-from dsl.model.step_walk import blocks, walk
+from dsl.model.step_lists import step_lists
+from dsl.model.step_walk import walk
 from dsl.model.steps import Step
 from workflows.core.location import Location
 from workflows.core.scope import Scope
@@ -18,5 +19,5 @@ def skip_steps(steps: Sequence[Step], place: Location, scope: Scope) -> None:
 
 def skip_within(step: Step, place: Location, scope: Scope) -> None:
     """Let all that a step holds read as skipped."""
-    for steps, _ in blocks(step, ()):
-        skip_steps(steps, place, scope)
+    for inner in step_lists(step):
+        skip_steps(inner.steps, place, scope)

@@ -21,6 +21,7 @@ from activities.providers.provider import ModelProvider
 from activities.storage.conversations import OpenConversation
 from activities.user_code.child_pool import UserCode
 from dsl.model.merge import deep_merge
+from dsl.model.model_defaults import read_defaults
 from dsl.model.plan import Persona
 from dsl.model.steps import Step
 from dsl.values import Json
@@ -161,7 +162,7 @@ class BaseAgent(ABC):
         return "\n\n".join((asked, *self.services.notices))
 
     def _resolve_model(self) -> str:
-        """Return the persona's model, else the configuration's `default_model`."""
+        """Return the persona's model, else the default of its provider or of the configuration."""
         return self.persona.model
 
     @cached_property
@@ -175,8 +176,9 @@ class BaseAgent(ABC):
         checked = self.services.checked
         if checked is not None and checked.config == given:
             return checked.persona
-        settings = self._defaults() | {k: value for k, value in given.items() if value is not None}
+        settings: Json = {key: value for key, value in given.items() if value is not None}
         settings.pop("execution_plan", None)
+        settings |= self._model(settings)
         try:
             return Persona.model_validate(settings)
         except ValidationError as error:
@@ -188,13 +190,11 @@ class BaseAgent(ABC):
                 f"the persona of agent {self.unique_name!r} is invalid: {faults}"
             ) from None
 
-    def _defaults(self) -> Json:
-        llm_config = self.full_config.get("llm_config")
-        if not isinstance(llm_config, dict):
-            return {}
-        names = ("provider", "model")
-        return {
-            name: llm_config[f"default_{name}"]
-            for name in names
-            if llm_config.get(f"default_{name}") is not None
-        }
+    def _model(self, settings: Json) -> Json:
+        """The provider and the model to ask, as far as somebody names them."""
+        provider, model = settings.get("provider"), settings.get("model")
+        if not (isinstance(provider, str | None) and isinstance(model, str | None)):
+            return {}  # the persona's own check says what is wrong
+        chosen = read_defaults(self.full_config).choose(provider, model)
+        found: Json = {"provider": chosen.provider, "model": chosen.model}
+        return {key: value for key, value in found.items() if value is not None}

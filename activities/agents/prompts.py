@@ -4,13 +4,18 @@ import json
 
 from activities.agents.refusals import AgentRefused
 from dsl.errors import TemplateFailed, listed
+from dsl.evaluate.prompt_choice import (
+    SYSTEM,
+    AmbiguousPrompt,
+    ChosenPrompt,
+    NoPrompt,
+    UnknownPrompt,
+    choose_prompt,
+)
 from dsl.model.evaluation_budget import Names, meter_of
 from dsl.model.plan import Persona
 from dsl.templates.template import braces_to_template, fill_text
 from dsl.values import Json
-
-SYSTEM = "system"
-USER = "user"
 
 
 def system_message(persona: Persona, inputs: Json) -> str | None:
@@ -41,7 +46,7 @@ def user_message(persona: Persona, inputs: Json, agent: str) -> str:
 
 
 def prompt_name(persona: Persona, agent: str) -> str | None:
-    """Choose the prompt: `prompt`, else `user`, else the only one beside `system`.
+    """Return the name of the prompt to ask.
 
     Returns:
         None when the persona has no such prompt: its input is the message.
@@ -49,22 +54,21 @@ def prompt_name(persona: Persona, agent: str) -> str | None:
     Raises:
         AgentRefused: The named prompt does not exist, or there are several and none is named.
     """
-    askable = [name for name in persona.prompts if name != SYSTEM]
-    if persona.prompt is not None:
-        if persona.prompt in persona.prompts:
-            return persona.prompt
-        raise AgentRefused(
-            f"agent {agent!r} uses prompt {persona.prompt!r}, which its persona does not have; "
-            f"it has: {listed(askable)}"
-        )
-    if USER in askable:
-        return USER
-    if len(askable) > 1:
-        raise AgentRefused(
-            f"the persona of agent {agent!r} has several prompts ({listed(askable)}); "
-            "select one with `prompt: <name>`"
-        )
-    return askable[0] if askable else None
+    match choose_prompt(persona.prompts, persona.prompt):
+        case ChosenPrompt(name):
+            return name
+        case NoPrompt():
+            return None
+        case UnknownPrompt(name, known):
+            raise AgentRefused(
+                f"agent {agent!r} uses prompt {name!r}, which its persona does not have; "
+                f"it has: {listed(known)}"
+            )
+        case AmbiguousPrompt(names):
+            raise AgentRefused(
+                f"the persona of agent {agent!r} has several prompts ({listed(names)}); "
+                "select one with `prompt: <name>`"
+            )
 
 
 def _filled(text: str, persona: Persona, inputs: Json) -> str:

@@ -6,10 +6,11 @@ from activities.skills.skill_contracts import known_contracts
 from coterie.documents.sound_schemas import certainly_sound
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import CommandSection, ProviderSection
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
 from dsl.values import Json
 
-AGENT_TYPES = ("generic_single_shot", "generic_orchestrating")
-"""The names that the agent factory knows; kept here because loading it takes half a second."""
+AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING)
+"""The types that the agent factory knows; loading it takes half a second."""
 
 KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """Where each vendor's own tools look for the key."""

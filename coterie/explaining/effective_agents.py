@@ -56,21 +56,21 @@ class AgentSources:
 
     def _chosen(self, key: str, persona: Persona) -> Origin | None:
         """Who chose provider and model, when it was not the persona; None for other fields."""
-        if key not in ("provider", "model"):
+        if key != "provider" and key != "model":  # narrows the type
             return None
-        if self.model is not None:
-            return CALL
-        own = self.merged.child(key)
-        if own is not None and own.value:
-            return None
-        places: list[NodePath] = [("llm_config", f"default_{key}")]
-        if key == "model":
-            places.insert(0, ("llm_config", "providers", persona.provider, "default_model"))
-        for place in places:
-            node = self.tree.find(place)
-            if node is not self.tree.find(place[:-1]) and node.value is not None:
-                return from_node(node, ".".join(map(str, place)))
-        return DEFAULT
+        chosen = self.llm.defaults.choose(self._own("provider"), self._own("model"), self.model)
+        place = chosen.default_path(key)
+        if place is None:
+            return None if self.model is None else CALL
+        node = self.tree.find(place)
+        if node is self.tree.find(place[:-1]):
+            return DEFAULT
+        return from_node(node, ".".join(map(str, place)))
+
+    def _own(self, key: str) -> str | None:
+        """The persona's word, with the task's over it."""
+        node = self.merged.child(key)
+        return node.value if node is not None and isinstance(node.value, str) else None
 
     def _leaves(
         self, path: NodePath, value: JsonValue, node: Node

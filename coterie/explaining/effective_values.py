@@ -17,13 +17,13 @@ from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
 from coterie.explaining.effective_agents import AgentSources
 from coterie.explaining.origins import BUILT_IN, DEFAULT, Effective, Origin, from_node
 from dsl.compile.compiler import Compiled
-from dsl.compile.personas import ORCHESTRATING
 from dsl.compile.shapes import shaped
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
 from dsl.model.document import LlmConfig, SystemDocument, TeamDocument
 from dsl.model.plan import Team
 from dsl.model.steps import (
+    ORCHESTRATING,
     AgentStep,
     LoopStep,
     PersonaDocument,

@@ -13,8 +13,8 @@ from coterie.explaining.origins import Effective
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
 from dsl.compile.compiler import SourceText
-from dsl.compile.personas import ORCHESTRATING
 from dsl.model.plan import Plan
+from dsl.model.steps import ORCHESTRATING
 from dsl.source.yaml_reader import dotted
 from dsl.values import NodePath
 

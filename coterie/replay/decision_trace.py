@@ -291,7 +291,6 @@ def _step(plan: Plan, entry: TrailEntry) -> Step | None:
 
 
 def _steps(plan: Plan, team: str) -> Iterator[Step]:
-    lists = [plan.teams[team].steps] if team in plan.teams else []
-    lists += [persona.execution_plan or () for persona in plan.personas.values()]
-    for steps in lists:
+    own = [plan.teams[team].steps] if team in plan.teams else []
+    for steps in (*own, *(persona.execution_plan or () for persona in plan.personas.values())):
         yield from (step for step, _ in walk(steps, ()))

@@ -33,9 +33,9 @@ def summary(problems: Sequence[Problem]) -> str:
     return ", ".join(parts) or "no problems"
 
 
-def counted(count: int, word: str) -> str:
+def counted(count: int, word: str, plural: str | None = None) -> str:
     """`1 problem`, `2 problems`."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {plural or f'{word}s'}"
 
 
 def lines_of_file(folder: Path) -> ReadLines:

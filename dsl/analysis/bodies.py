@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dsl.compile.compiler import CONCENTRATOR_NAMES, Compiled
-from dsl.compile.personas import ORCHESTRATING
 from dsl.model.plan import Plan, Team
 from dsl.model.step_walk import walk
-from dsl.model.steps import AgentStep, Step
+from dsl.model.steps import ORCHESTRATING, AgentStep, Step
 from dsl.source.nodes import Node
 from dsl.values import NodePath
 

@@ -98,8 +98,7 @@ class Choices:
     def _clauses(self, step: TryStep, path: NodePath) -> None:
         caught: dict[str, int] = {}
         for number, clause in enumerate(step.catch):
-            errors = (clause.error,) if isinstance(clause.error, str) else clause.error
-            earlier = [caught.get(error, caught.get("*")) for error in errors]
+            earlier = [caught.get(error, caught.get("*")) for error in clause.errors]
             numbers = sorted({other for other in earlier if other is not None})
             if numbers and None not in earlier:
                 place = (*path, "catch", number)
@@ -111,7 +110,7 @@ class Choices:
                     f"{'takes' if len(numbers) == 1 else 'take'} every failure that it names",
                     fix="put the special clauses before the general one",
                 )
-            for error in errors:
+            for error in clause.errors:
                 caught.setdefault(error, number)
 
     def _ways(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from dsl.analysis.bodies import Bodies, Body
 from dsl.model.plan import Plan
 from dsl.model.price import Price
-from dsl.model.step_walk import blocks
+from dsl.model.step_lists import step_lists
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -85,7 +85,7 @@ class Loads:
         return times(once, 1 + step.retry.retries)
 
     def _once(self, step: Step, path: NodePath) -> Load:
-        inside = [self._all(inner, place) for inner, place in blocks(step, path)]
+        inside = [self._all(inner.steps, inner.path) for inner in step_lists(step, path)]
         match step:
             case AgentStep():
                 asked: Load = {APPROVALS: 1} if step.requires_approval else {}

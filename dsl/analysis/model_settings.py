@@ -1,8 +1,8 @@
 """Settings of model calls on personas that only ever follow a plan: no call is made with them."""
 
 from dsl.analysis.bodies import Bodies, is_there
-from dsl.compile.personas import ORCHESTRATING
-from dsl.model.steps import AgentStep
+from dsl.model.model_defaults import read_defaults
+from dsl.model.steps import ORCHESTRATING, AgentStep
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
 
@@ -53,13 +53,6 @@ def _note(
 
 def _has_defaults(tree: Node) -> bool:
     """Whether a persona that names no provider and no model has both."""
-    provider = _said(tree, "default_provider")
-    return provider is not None and (
-        _said(tree, "default_model") is not None
-        or _said(tree, "providers", str(provider), "default_model") is not None
-    )
-
-
-def _said(tree: Node, *keys: str) -> object:
-    path = ("llm_config", *keys)
-    return tree.find(path).value if is_there(tree, path) else None
+    section = tree.child("llm_config")
+    defaults = read_defaults({} if section is None else {"llm_config": section.plain()})
+    return defaults.choose(None, None).is_complete

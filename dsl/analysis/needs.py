@@ -13,7 +13,8 @@ from dsl.analysis.reader import Reader
 from dsl.analysis.reads import Read, condition_reads, value_reads
 from dsl.analysis.teams import Teams
 from dsl.model.plan import Team
-from dsl.model.step_walk import blocks, walk
+from dsl.model.step_lists import step_lists
+from dsl.model.step_walk import walk
 from dsl.model.steps import (
     AgentStep,
     BranchStep,
@@ -134,8 +135,7 @@ class Needs:
 
     def _inside(self, step: Step, path: NodePath, depth: int) -> Certain:
         """What is certain of the steps within a step."""
-        below = [place for _, place in blocks(step, path)]
-        lists = [inner for inner, _ in blocks(step, path)]
+        lists = list(step_lists(step, path))
         match step:
             case AgentStep():
                 plan = self._bodies.plan(step)
@@ -147,18 +147,14 @@ class Needs:
             case LoopStep(iterate_on=over, while_=None) if over is None or (
                 isinstance(over, list) and over
             ):
-                return self._steps(lists[0], below[0], depth)
+                return self._steps(lists[0].steps, lists[0].path, depth)
             case ParallelStep(join="all"):
-                ways = (
-                    self._steps(inner, place, depth)
-                    for inner, place in zip(lists, below, strict=True)
-                )
-                return sum_of(ways)
+                return sum_of(self._steps(one.steps, one.path, depth) for one in lists)
             case TryStep(catch=clauses):
-                last = self._steps(lists[-1], below[-1], depth)
+                tried, last = lists[0], self._steps(lists[-1].steps, lists[-1].path, depth)
                 if clauses:
                     return last._replace(goes_on=not _ends(step))
-                return self._steps(lists[0], below[0], depth).then(last)
+                return self._steps(tried.steps, tried.path, depth).then(last)
             case _:
                 return Certain(goes_on=not _ends(step))
 

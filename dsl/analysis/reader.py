@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body, is_there, written_at
 from dsl.analysis.reads import Read, condition_reads, value_reads
-from dsl.evaluate.slices import asked_prompt
+from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from dsl.model.plan import Plan, Team
-from dsl.model.step_walk import blocks, conditions, templated
+from dsl.model.step_lists import step_lists
+from dsl.model.step_walk import conditions, templated
 from dsl.model.steps import AgentStep, LoopStep, Step
 from dsl.paths import Path
 from dsl.source.nodes import Node
@@ -65,7 +66,7 @@ class Reader:
             return
         asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
         inputs = tuple(step.input) if isinstance(step.input, dict) else ()
-        for key in dict.fromkeys(("system", asked)):
+        for key in dict.fromkeys((SYSTEM, asked)):
             text = persona.prompts.get(key) if key is not None else None
             if text is None or key is None:
                 continue
@@ -85,8 +86,8 @@ class Reader:
             yield from own
             rounds = self.between(step, here)
             yield from guarded(rounds, own)
-            for inner, place in blocks(step, here):
-                yield from guarded(self.all_of(inner, place), (*own, *rounds))
+            for inner in step_lists(step, here):
+                yield from guarded(self.all_of(inner.steps, inner.path), (*own, *rounds))
 
     def body(self, body: Body) -> Iterator[Read]:
         """Everything that a body reads, without the plans that its agents follow."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dsl.model.plan import Plan, Team
+from dsl.model.step_lists import followed_plan
 from dsl.model.step_walk import asks, walk
 from dsl.model.steps import AgentStep, Step, ToolStep
 from dsl.model.terms import DecisionTerms, consent
@@ -32,10 +33,10 @@ def _of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[TimeoutRo
         for terms in _terms(step, plan):
             if terms.deadline is not None and terms.on_timeout in plan.teams:
                 yield TimeoutRoute(step.name, terms.deadline, terms.on_timeout)
-        key = step.persona_key if isinstance(step, AgentStep) else None
-        if key is not None and key not in seen and key in plan.personas:
-            seen.add(key)
-            yield from _of(plan.personas[key].execution_plan or (), plan, seen)
+        followed = followed_plan(step, plan.personas)
+        if isinstance(step, AgentStep) and followed and step.persona_key not in seen:
+            seen.add(step.persona_key or "")
+            yield from _of(followed, plan, seen)
 
 
 def _terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:

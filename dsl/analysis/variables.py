@@ -7,7 +7,8 @@ from dsl.analysis.bodies import TEAMS, Bodies, Body
 from dsl.analysis.reader import Reader, guarded
 from dsl.analysis.reads import Read
 from dsl.model.facts import ROOTS
-from dsl.model.step_walk import blocks, walk
+from dsl.model.step_lists import step_lists
+from dsl.model.step_walk import walk
 from dsl.model.steps import BranchStep, LoopStep, ParallelStep, SetStep, Step, TryStep
 from dsl.paths import Path
 from dsl.source.nodes import Node, Problems
@@ -78,8 +79,8 @@ class _Check:
             case BranchStep() | ParallelStep():
                 return known.union(
                     *(
-                        self.steps(inner, place, known, guards)
-                        for inner, place in blocks(step, path)
+                        self.steps(inner.steps, inner.path, known, guards)
+                        for inner in step_lists(step, path)
                     )
                 )
             case TryStep():
@@ -101,13 +102,13 @@ class _Check:
         return stays if step.timeout is not None or item <= known else stays - item
 
     def _try(self, step: TryStep, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
-        (tried, place), *clauses, (last, end) = blocks(step, path)
-        known = known | self.steps(tried, place, known, guards)
+        tried, *clauses, last = step_lists(step, path)
+        known = known | self.steps(tried.steps, tried.path, known, guards)
         if clauses:
             known |= {("error",)}
-        for inner, place in clauses:
-            known |= self.steps(inner, place, known, guards)
-        return self.steps(last, end, known, guards)
+        for clause in clauses:
+            known |= self.steps(clause.steps, clause.path, known, guards)
+        return self.steps(last.steps, last.path, known, guards)
 
     def _note(self, read: Read, key: Path) -> None:
         setter, order = self.setters[key]

@@ -1,11 +1,9 @@
 """Legacy agent classes: whether a worker would import them, and whose sections nobody reads."""
 
-from collections.abc import Iterator
-
+from dsl.checks.document_steps import every_step
 from dsl.errors import listed
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
-from dsl.model.step_walk import walk
 from dsl.model.steps import AgentStep
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
@@ -21,8 +19,8 @@ def check_agent_classes(
     if capabilities.agent_packages is None and own is None:
         return  # nobody knows what the worker allows
     allowed = (*(capabilities.agent_packages or ()), *(own or ()))
-    for step, path in _steps(document):
-        name = step.agent_class
+    for step, path in every_step(document):
+        name = step.agent_class if isinstance(step, AgentStep) else None
         if name is None or any(f"{name}.".startswith(f"{package}.") for package in allowed):
             continue
         place = (*path, "agent_class")
@@ -50,16 +48,3 @@ def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
                 key,
                 document.llm_config.personas,
             )
-
-
-def _steps(document: SystemDocument) -> Iterator[tuple[AgentStep, NodePath]]:
-    teams = {} if document.orchestration is None else document.orchestration.teams
-    lists = [(team.tasks, ("orchestration", "teams", key, "tasks")) for key, team in teams.items()]
-    lists += [
-        (persona.execution_plan or (), ("llm_config", "personas", key, "execution_plan"))
-        for key, persona in document.llm_config.personas.items()
-    ]
-    for steps, place in lists:
-        for step, path in walk(steps, place):
-            if isinstance(step, AgentStep):
-                yield step, path

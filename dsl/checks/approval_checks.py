@@ -1,16 +1,16 @@
 """What the terms of a question refer to, and whether they can come about."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 from dsl.checks.budget_checks import sections
+from dsl.checks.document_steps import every_step
 from dsl.checks.format_checks import warn_of_formats
 from dsl.errors import Code, listed, nearest
 from dsl.json_schema.schema_checker import beyond
 from dsl.model.budgets import written
 from dsl.model.document import Orchestration, SystemDocument
-from dsl.model.step_walk import walk
-from dsl.model.steps import AgentStep, ApprovalStep, SkillStep, Step
+from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
 from dsl.model.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms, channels
 from dsl.person_names import each_once
 from dsl.source.nodes import Node, Problems
@@ -71,15 +71,7 @@ def _questions(document: SystemDocument, orchestration: Orchestration) -> Iterat
                 tool.requires_approval,
                 ("tools", name, "requires_approval"),
             )
-    for team_id, team in orchestration.teams.items():
-        yield from _of_steps(team.tasks, ("orchestration", "teams", team_id, "tasks"))
-    for key, persona in document.llm_config.personas.items():
-        path = ("llm_config", "personas", key, "execution_plan")
-        yield from _of_steps(persona.execution_plan or (), path)
-
-
-def _of_steps(steps: Sequence[Step], path: NodePath) -> Iterator[_Asked]:
-    for step, place in walk(steps, path):
+    for step, place in every_step(document):
         match step:
             case ApprovalStep():
                 yield _Asked(called(step.name, "the approval"), step, place)
@@ -95,9 +87,6 @@ def _of_steps(steps: Sequence[Step], path: NodePath) -> Iterator[_Asked]:
                 )
             case _:
                 pass
-        if isinstance(step, AgentStep) and step.config is not None:
-            below = (*place, "config", "execution_plan")
-            yield from _of_steps(step.config.execution_plan or (), below)
 
 
 class _Checks:

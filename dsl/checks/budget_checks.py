@@ -1,12 +1,13 @@
 """Whether the budgets of a document can be held, and lead somewhere; and the plan's own of them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
+from dsl.checks.document_steps import every_step
 from dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.plan import Persona, Team
 from dsl.model.step_walk import walk
-from dsl.model.steps import AgentStep, Step
+from dsl.model.steps import AgentStep
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
@@ -147,19 +148,12 @@ def sections(
     document: SystemDocument, orchestration: Orchestration
 ) -> Iterator[tuple[Budgets, NodePath]]:
     """Every section of budgets that is written anywhere, with its place."""
-    lists: list[tuple[Sequence[Step], NodePath]] = [
-        (team.tasks, ("orchestration", "teams", name, "tasks"))
-        for name, team in orchestration.teams.items()
-    ]
-    for name, persona in document.llm_config.personas.items():
-        lists.append((persona.execution_plan or (), (*_PERSONAS, name, "execution_plan")))
     for _, _, budgets, path in _owned(document, orchestration):
         if budgets is not None:
             yield budgets, path
-    for steps, path in lists:
-        for step, place in walk(steps, path):
-            if isinstance(step, AgentStep) and step.config and step.config.budgets:
-                yield step.config.budgets, (*place, "config", "budgets")
+    for step, path in every_step(document):
+        if isinstance(step, AgentStep) and step.config and step.config.budgets:
+            yield step.config.budgets, (*path, "config", "budgets")
 
 
 def _owned(

@@ -1,14 +1,11 @@
 """Keys that nothing would read where they stand, like prompts of an agent that asks no model."""
 
-from collections.abc import Iterator, Sequence
-
+from dsl.checks.document_steps import every_step
 from dsl.model.document import SystemDocument
-from dsl.model.step_walk import walk
-from dsl.model.steps import AgentStep, PersonaDocument, Step
+from dsl.model.steps import ORCHESTRATING, AgentStep, PersonaDocument
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
 
-ORCHESTRATING = "generic_orchestrating"
 _PERSONAS: NodePath = ("llm_config", "personas")
 
 OF_ANSWERS = ("prompts", "prompt", "prompt_syntax", "output_schema", "max_reasks", "flags")
@@ -43,7 +40,7 @@ def _steps(document: SystemDocument, tree: Node, problems: Problems) -> None:
                     "a legacy agent has no persona's prompts",
                     "give it with the task's `input`",
                 )
-            case AgentStep(agent_type="generic_orchestrating"):
+            case AgentStep(agent_type=agent_type) if agent_type == ORCHESTRATING:
                 _refuse(problems, tree, (*path, "prompt"), step.prompt, _WHY, _MOVE)
                 if step.config is not None:
                     _persona(problems, tree, step.config, (*path, "config"))
@@ -74,22 +71,3 @@ def _asked_personas(document: SystemDocument) -> set[str | None]:
         for step, _ in every_step(document)
         if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING
     }
-
-
-def every_step(document: SystemDocument) -> Iterator[tuple[Step, NodePath]]:
-    """Every step of teams and plans, and those of plans within a task's `config`."""
-    teams = {} if document.orchestration is None else document.orchestration.teams
-    lists: list[tuple[Sequence[Step], NodePath]] = [
-        (team.tasks, ("orchestration", "teams", key, "tasks")) for key, team in teams.items()
-    ]
-    lists += [
-        (persona.execution_plan or (), (*_PERSONAS, key, "execution_plan"))
-        for key, persona in document.llm_config.personas.items()
-    ]
-    while lists:
-        steps, path = lists.pop(0)
-        for step, place in walk(steps, path):
-            yield step, place
-            if isinstance(step, AgentStep) and step.config is not None:
-                below = (*place, "config", "execution_plan")
-                lists.append((step.config.execution_plan or (), below))

@@ -15,6 +15,8 @@ from dsl.model.document import SystemDocument
 from dsl.model.merge import deep_merge
 from dsl.model.step_walk import variables, walk
 from dsl.model.steps import (
+    ORCHESTRATING,
+    SINGLE_SHOT,
     AgentStep,
     LoopStep,
     PersonaDocument,
@@ -136,12 +138,12 @@ class DeclaredOutputs:
         persona = self._personas.get(step.persona_key or "")
         if persona is None:
             return None
-        if step.agent_type == "generic_single_shot":
+        if step.agent_type == SINGLE_SHOT:
             return _output_schema(step, persona)
         plan = persona.execution_plan
         if step.config is not None and "execution_plan" in step.config.model_fields_set:
             plan = step.config.execution_plan
-        if step.agent_type != "generic_orchestrating" or not plan or depth >= _MAX_PLANS:
+        if step.agent_type != ORCHESTRATING or not plan or depth >= _MAX_PLANS:
             return None
         return self._plan(plan, depth + 1)
 

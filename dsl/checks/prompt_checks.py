@@ -5,6 +5,14 @@ from collections.abc import Callable, Mapping
 from dsl.checks.prompt_placeholders import check_placeholders
 from dsl.checks.reference_checks import Checker, parsed
 from dsl.errors import listed
+from dsl.evaluate.prompt_choice import (
+    SYSTEM,
+    AmbiguousPrompt,
+    ChosenPrompt,
+    NoPrompt,
+    UnknownPrompt,
+    choose_prompt,
+)
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
 from dsl.source.unknown_names import unknown
@@ -61,7 +69,7 @@ class PromptChecks:
             outputs=checker.outputs,
             flags=tuple(persona.flags or ()),
         )
-        for key in dict.fromkeys(("system", asked)):
+        for key in dict.fromkeys((SYSTEM, asked)):
             text = persona.prompts.get(key) if key is not None else None
             if text is not None:
                 if persona.prompt_syntax == "braces":
@@ -77,34 +85,33 @@ class PromptChecks:
         self.reads.update(prompts.reads)
 
     def _asked(self, step: AgentStep, persona: Persona, path: NodePath) -> str | None:
-        """Which prompt is asked; the same rule as the agent's own."""
-        choice = step.prompt or persona.prompt
-        others = [key for key in persona.prompts if key != "system"]
-        if choice is not None:
-            if choice not in persona.prompts:
+        """The prompt to ask; a problem when there is none, or several."""
+        match choose_prompt(persona.prompts, step.prompt or persona.prompt):
+            case ChosenPrompt(name):
+                return name
+            case UnknownPrompt(name, known):
                 where = (*path, "prompt") if step.prompt else path
                 mark = self.tree.find(where).mark
-                unknown(self.problems, mark, where, "E502", "prompt", choice, others)
-            return choice
-        if "user" in others:
-            return "user"
-        if len(others) > 1:
-            self.problems.add(
-                "E502",
-                self.tree.find(path).at,
-                path,
-                f"it is open which prompt of persona {step.persona_key!r} the task asks",
-                allowed=listed(others),
-                fix=f"add `prompt: {others[0]}`",
-            )
-            return None
-        if not others and step.input is None:
-            self.problems.add(
-                "E502",
-                self.tree.find(path).at,
-                path,
-                f"the model would be asked nothing: persona {step.persona_key!r} has no prompt "
-                "beside `system`, and the task no `input`",
-                fix="add a prompt to the persona, or `input:` to the task",
-            )
-        return others[0] if others else None
+                unknown(self.problems, mark, where, "E502", "prompt", name, known)
+            case AmbiguousPrompt(names):
+                self.problems.add(
+                    "E502",
+                    self.tree.find(path).at,
+                    path,
+                    f"the persona {step.persona_key!r} has several prompts, and the task names "
+                    "none of them",
+                    allowed=listed(names),
+                    fix=f"add `prompt: {names[0]}`",
+                )
+            case NoPrompt() if step.input is None:
+                self.problems.add(
+                    "E502",
+                    self.tree.find(path).at,
+                    path,
+                    f"the model would be asked nothing: persona {step.persona_key!r} has no prompt "
+                    "beside `system`, and the task no `input`",
+                    fix="add a prompt to the persona, or `input:` to the task",
+                )
+            case NoPrompt():
+                pass
+        return None

@@ -15,7 +15,8 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
 from dsl.model.document import ToolSection
 from dsl.model.facts import RESERVED, ROOTS
-from dsl.model.step_walk import blocks, conditions, leaves, sets_as_well, templated, variables, walk
+from dsl.model.step_lists import step_lists
+from dsl.model.step_walk import conditions, leaves, sets_as_well, templated, variables, walk
 from dsl.model.steps import LoopStep, Step
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
@@ -174,8 +175,8 @@ class Checker:
                         fix="give the inner item a name of its own",
                     )
                 inner[step.loop_variable] = step.name
-            for below, place in blocks(step, here):
-                self._loop_variables(below, place, inner)
+            for below in step_lists(step, here):
+                self._loop_variables(below.steps, below.path, inner)
 
     def condition(self, condition: Condition, path: NodePath) -> None:
         """Check a condition: its tasks, operator values, regular expressions, templates."""

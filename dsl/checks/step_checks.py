@@ -13,6 +13,7 @@ from dsl.model.document import ToolSection
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.step_walk import variables
 from dsl.model.steps import (
+    ORCHESTRATING,
     AgentStep,
     ApprovalStep,
     LoopStep,
@@ -124,7 +125,7 @@ def _agent(here: Surroundings, step: AgentStep, path: NodePath) -> None:
                 f"{called(step.name)} says how much of a conversation is sent, and is in none",
                 fix="add `conversation: <name>`, or remove `conversation_turns`",
             )
-    elif step.agent_class is not None or step.agent_type == "generic_orchestrating":
+    elif step.agent_class is not None or step.agent_type == ORCHESTRATING:
         what = "a legacy agent" if step.agent_class is not None else "an agent that follows a plan"
         _note(
             here,

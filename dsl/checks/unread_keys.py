@@ -1,6 +1,6 @@
 """Keys that are well formed, and that nothing reads as the rest of the document stands."""
 
-from dsl.checks.keys_without_effect import every_step
+from dsl.checks.document_steps import every_step
 from dsl.model.document import SystemDocument
 from dsl.model.steps import AgentStep, ParallelStep
 from dsl.source.nodes import Node, Problems

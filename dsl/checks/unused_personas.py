@@ -33,7 +33,7 @@ def check_written_model(
         mark = tree.find(where).mark
         unknown(problems, mark, where, "E205", "provider", written, providers)
         return
-    section = llm.providers.get(str(written or llm.default_provider))
+    section = llm.providers.get(str(llm.defaults.choose(written, persona.model).provider))
     valid = section.valid_models if section is not None else ()
     if persona.model is not None and valid and persona.model not in valid:
         where = (*place, "model")

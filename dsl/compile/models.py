@@ -1,4 +1,6 @@
-"""Which provider and model a persona asks: its own, or the defaults, or the one of the call."""
+"""The provider and the model of each persona: known to the worker, and allowed."""
+
+from typing import cast
 
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import LlmConfig
@@ -8,7 +10,7 @@ from dsl.source.yaml_reader import Node, Problems
 from dsl.values import Json, NodePath
 
 
-class ModelChoice:
+class PersonaModels:
     """Fills in what personas leave to the defaults."""
 
     def __init__(
@@ -36,10 +38,12 @@ class ModelChoice:
             key: the persona's.
         """
         place = origins[1]
-        provider = merged.get("provider") or self.llm.default_provider
-        model = merged.get("model")
-        if self.model is not None:
-            provider, _, model = self.model.partition("/")
+        chosen = self.llm.defaults.choose(
+            cast("str | None", merged.get("provider")),
+            cast("str | None", merged.get("model")),
+            self.model,
+        )
+        provider, model = chosen.provider, chosen.model
         section = self.llm.providers.get(str(provider))
         known = self.capabilities.providers
         if provider is None:
@@ -54,13 +58,8 @@ class ModelChoice:
         if provider not in known:
             where = self._where(origins, "provider")
             mark = self.tree.find(where).mark
-            unknown(
-                self.problems, mark, where, "E205", f"provider{self._of_whom}", str(provider), known
-            )
+            unknown(self.problems, mark, where, "E205", f"provider{self._of_whom}", provider, known)
             return None
-        default = section.default_model if section else None
-        same_provider = provider == self.llm.default_provider
-        model = model or default or (self.llm.default_model if same_provider else None)
         if not model:
             self.problems.add(
                 "E102",
@@ -79,7 +78,7 @@ class ModelChoice:
                 spot,
                 "E105",
                 f"model{self._of_whom}",
-                str(model),
+                model,
                 section.valid_models,
             )
         return Persona.model_validate({**merged, "provider": provider, "model": model})

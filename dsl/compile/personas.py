@@ -13,15 +13,17 @@ from dsl.checks.outputs import DeclaredOutputs
 from dsl.checks.prompt_checks import PromptChecks, check_syntax
 from dsl.checks.reference_checks import Checker
 from dsl.checks.unused_personas import check_written_model
-from dsl.compile.models import ModelChoice
+from dsl.compile.models import PersonaModels
 from dsl.errors import listed
 from dsl.model.budgets import Budgets
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
 from dsl.model.merge import deep_merge
 from dsl.model.plan import Persona
-from dsl.model.step_walk import rebuilt
+from dsl.model.step_lists import rebuilt
 from dsl.model.steps import (
+    ORCHESTRATING,
+    SINGLE_SHOT,
     AgentStep,
     LoopStep,
     PersonaDocument,
@@ -37,7 +39,6 @@ from dsl.source.unknown_names import called, unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import Json, NodePath
 
-ORCHESTRATING = "generic_orchestrating"
 _PERSONAS: NodePath = ("llm_config", "personas")
 
 SchemaProblem = Callable[[Json], str | None]
@@ -70,7 +71,7 @@ class AgentResolver:
         self.uses_legacy = False
         self.budgets: dict[str, tuple[Budgets, NodePath]] = {}
         """`{plan key: the task's own budgets and their place}`."""
-        self._models = ModelChoice(document.llm_config, tree, problems, capabilities, model)
+        self._models = PersonaModels(document.llm_config, tree, problems, capabilities, model)
         self._open: list[str] = []
         self._used: set[str] = set()
 
@@ -248,7 +249,7 @@ class AgentResolver:
             check_syntax(self.tree, self.problems, persona.prompts, persona.prompt_syntax,
                          lambda key: self._origin(step, origin, "prompts", key))  # fmt: skip
             return self._with_plan(step, persona, path, origin, plan_key, reads)
-        if persona.execution_plan and step.agent_type == "generic_single_shot":
+        if persona.execution_plan and step.agent_type == SINGLE_SHOT:
             where = (*path, "agent_type")
             self.problems.add(
                 "E503", self.tree.find(where).mark, where,

@@ -10,6 +10,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
@@ -20,21 +21,11 @@ from dsl.templates.template import BadTemplate, braces_to_template, fill, is_tem
 from dsl.values import Json
 
 
-def asked_prompt(prompts: Mapping[str, str], choice: str | None) -> str | None:
-    """The key of the prompt that is asked: the choice, else `user`, else the only one."""
-    if choice is not None:
-        return choice if choice in prompts else None
-    others = [key for key in prompts if key != "system"]
-    if "user" in others:
-        return "user"
-    return others[0] if len(others) == 1 else None
-
-
 def snapshot(persona: Persona, step: AgentStep) -> Persona:
     """The persona as one agent needs it: its system prompt, and the one prompt it asks."""
     asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
-    used = {key: text for key, text in persona.prompts.items() if key in ("system", asked)}
-    named = asked if asked == "system" else None  # the only other prompt needs no naming
+    used = {key: text for key, text in persona.prompts.items() if key in (SYSTEM, asked)}
+    named = asked if asked == SYSTEM else None  # the only other prompt needs no naming
     return persona.model_copy(update={"prompts": used, "prompt": named, "execution_plan": None})
 
 

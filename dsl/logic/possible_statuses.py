@@ -5,10 +5,10 @@ from typing import cast
 
 from dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Statuses
 from dsl.model.conditions import Expression
-from dsl.model.step_walk import blocks, conditions, leaves, templated, walk
+from dsl.model.step_lists import step_lists
+from dsl.model.step_walk import conditions, leaves, templated, walk
 from dsl.model.steps import (
     BranchStep,
-    Catch,
     FailStep,
     LoopStep,
     ParallelStep,
@@ -133,7 +133,7 @@ def can_fail(step: Step) -> bool:
         return True
     match step:
         case SetStep() | ReturnStep() | BranchStep() | ParallelStep():
-            return _filled(step) or any(_fails(inner) for inner, _ in blocks(step, ()))
+            return _filled(step) or any(_fails(inner.steps) for inner in step_lists(step))
         case LoopStep(iterate_on=items, body=body):
             return not isinstance(items, list | None) or _filled(step) or _fails(body)
         case WaitStep(duration=duration, signal=signal, deadline=deadline):
@@ -141,7 +141,7 @@ def can_fail(step: Step) -> bool:
                 return deadline is not None
             return duration is None or _filled(step)
         case TryStep(steps=steps, catch=clauses, finally_=last):
-            caught = any(map(_catches_all, clauses))
+            caught = any(clause.takes_all for clause in clauses)
             in_clause = any(_fails(clause.steps) for clause in clauses)
             return _fails(last) or (_fails(steps) and (not caught or in_clause))
         case _:
@@ -150,10 +150,6 @@ def can_fail(step: Step) -> bool:
 
 def _fails(steps: Sequence[Step]) -> bool:
     return any(map(stops, steps))
-
-
-def _catches_all(clause: Catch) -> bool:
-    return "*" in ((clause.error,) if isinstance(clause.error, str) else clause.error)
 
 
 def _asks_expressions(step: Step) -> bool:

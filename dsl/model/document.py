@@ -20,6 +20,7 @@ from pydantic import (
 
 from dsl.model.budgets import Budgets
 from dsl.model.conditions import Condition
+from dsl.model.model_defaults import ModelDefaults
 from dsl.model.plan import DEFAULT_CONCURRENT_BRANCHES, MAX_CONCURRENT_BRANCHES, Collect
 from dsl.model.price import Price
 from dsl.model.steps import MergePolicy, PersonaDocument, Step
@@ -98,6 +99,13 @@ class LlmConfig(Frozen):
     personas: dict[str, PersonaDocument] = Field(default_factory=dict[str, PersonaDocument])
     agents: Json = Field(default_factory=dict[str, JsonValue])
     """Legacy: read by the legacy agent classes themselves, in whatever shape they know."""
+
+    @property
+    def defaults(self) -> ModelDefaults:
+        """The provider and the models of personas that name none."""
+        named = {name: one.default_model for name, one in self.providers.items()}
+        own = {name: model for name, model in named.items() if model is not None}
+        return ModelDefaults(self.default_provider, self.default_model, own)
 
 
 class RuleDocument(Frozen):

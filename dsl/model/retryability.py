@@ -7,7 +7,16 @@ a `fail` step says.
 from collections.abc import Mapping
 from typing import Literal
 
-from dsl.model.steps import AgentStep, BranchStep, LoopStep, ParallelStep, Step, TeamStep, TryStep
+from dsl.model.steps import (
+    ORCHESTRATING,
+    AgentStep,
+    BranchStep,
+    LoopStep,
+    ParallelStep,
+    Step,
+    TeamStep,
+    TryStep,
+)
 
 Retryability = Literal["never", "with_other_input"]
 
@@ -43,7 +52,7 @@ def holds_steps(step: Step) -> bool:
     """Whether the step is made of others, which can give it other data at the next attempt."""
     match step:
         case AgentStep(agent_type=agent_type):
-            return agent_type == "generic_orchestrating"
+            return agent_type == ORCHESTRATING
         case LoopStep() | BranchStep() | ParallelStep() | TryStep() | TeamStep():
             return True
         case _:

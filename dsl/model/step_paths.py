@@ -4,15 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dsl.model.plan import Plan
+from dsl.model.step_lists import Concurrent, followed_plan, step_lists
 from dsl.model.step_walk import walk
-from dsl.model.steps import (
-    AgentStep,
-    BranchStep,
-    LoopStep,
-    ParallelStep,
-    Step,
-    TryStep,
-)
+from dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step
 
 _ROUND = re.compile(r"/\d+(?=/)")
 _VISIT = re.compile(r"#(\d+)$")
@@ -96,32 +90,16 @@ def _paths(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[str]:
 
 
 def inside(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
-    """The lists of steps within a step, each with what stands before their names."""
-    match step:
-        case AgentStep():
-            yield "", _plan_of(step, plan)
-        case LoopStep(body=body):
-            yield "", body
-        case BranchStep(branches=ways, otherwise=otherwise):
-            yield from (("", way.steps) for way in ways)
-            yield "", otherwise
-        case ParallelStep(branches=named):
-            yield from ((f"{name}/", inner) for name, inner in named.items())
-        case TryStep(steps=tried, catch=clauses, finally_=last):
-            yield "", tried
-            yield from (("", clause.steps) for clause in clauses)
-            yield "", last
-        case _:
-            return
+    """Yield the lists of steps within a step, each with what stands before their names."""
+    followed = followed_plan(step, plan.personas)
+    if followed:
+        yield "", followed
+    for one in step_lists(step):
+        yield (f"{one.role.name}/" if isinstance(one.role, Concurrent) else ""), one.steps
 
 
 def _with_plans(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[Step]:
     for step, _ in walk(steps, ()):
         yield step
         if isinstance(step, AgentStep) and deep < _PLANS_WITHIN_PLANS:
-            yield from _with_plans(_plan_of(step, plan), plan, deep + 1)
-
-
-def _plan_of(step: AgentStep, plan: Plan) -> Sequence[Step]:
-    persona = plan.personas.get(step.persona_key or "")
-    return () if persona is None else persona.execution_plan or ()
+            yield from _with_plans(followed_plan(step, plan.personas), plan, deep + 1)

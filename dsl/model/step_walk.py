@@ -1,10 +1,11 @@
 """Walking steps: every step of a team or plan, in written order, with its place."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dsl.model.conditions import AllOf, AnyOf, Condition, Not
 from dsl.model.plan import Plan
+from dsl.model.step_lists import lists_of_plan, step_lists
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -22,72 +23,12 @@ from dsl.values import NodePath
 
 
 def walk(steps: Sequence[Step], path: NodePath) -> Iterator[tuple[Step, NodePath]]:
-    """Each step and the place where it is written, blocks before what is in them."""
+    """Yield each step and the place where it is written, a step before those in it."""
     for index, step in enumerate(steps):
         here = (*path, index)
         yield step, here
-        for inner, place in blocks(step, here):
-            yield from walk(inner, place)
-
-
-def blocks(step: Step, path: NodePath) -> Iterator[tuple[Sequence[Step], NodePath]]:
-    """The lists of steps inside a step."""
-    match step:
-        case LoopStep(body=body):
-            yield body, (*path, "body")
-        case BranchStep(branches=ways, otherwise=otherwise):
-            for index, way in enumerate(ways):
-                yield way.steps, (*path, "branches", index, "steps")
-            yield otherwise, (*path, "otherwise")
-        case ParallelStep(branches=named):
-            for name, steps in named.items():
-                yield steps, (*path, "branches", name)
-        case TryStep(steps=steps, catch=clauses, finally_=last):
-            yield steps, (*path, "steps")
-            for index, clause in enumerate(clauses):
-                yield clause.steps, (*path, "catch", index, "steps")
-            yield last, (*path, "finally")
-        case _:
-            return
-
-
-Change = Callable[[Sequence[Step], NodePath], tuple[Step, ...]]
-
-
-def rebuilt(step: Step, path: NodePath, change: Change) -> Step:
-    """The step with each list of steps inside it changed."""
-    match step:
-        case LoopStep(body=body):
-            update: dict[str, object] = {"body": change(body, (*path, "body"))}
-        case BranchStep(branches=ways, otherwise=otherwise):
-            changed = tuple(
-                way.model_copy(
-                    update={"steps": change(way.steps, (*path, "branches", index, "steps"))}
-                )
-                for index, way in enumerate(ways)
-            )
-            update = {"branches": changed, "otherwise": change(otherwise, (*path, "otherwise"))}
-        case ParallelStep(branches=named):
-            update = {
-                "branches": {
-                    name: change(steps, (*path, "branches", name)) for name, steps in named.items()
-                }
-            }
-        case TryStep(steps=steps, catch=clauses, finally_=last):
-            caught = tuple(
-                clause.model_copy(
-                    update={"steps": change(clause.steps, (*path, "catch", index, "steps"))}
-                )
-                for index, clause in enumerate(clauses)
-            )
-            update = {
-                "steps": change(steps, (*path, "steps")),
-                "catch": caught,
-                "finally_": change(last, (*path, "finally")),
-            }
-        case _:
-            return step
-    return step.model_copy(update=update)
+        for inner in step_lists(step, here):
+            yield from walk(inner.steps, inner.path)
 
 
 def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:
@@ -208,7 +149,6 @@ def sets_as_well(step: Step, name: str) -> bool:
 def waited_for(plan: Plan) -> frozenset[str]:
     """The names of the signals that some step or concentrator of the plan waits for."""
     names = {team.collects.signal for team in plan.teams.values() if team.collects is not None}
-    plans = [persona.execution_plan or () for persona in plan.personas.values()]
-    for steps in (*(team.steps for team in plan.teams.values()), *plans):
+    for steps in lists_of_plan(plan):
         names |= {step.signal for step, _ in walk(steps, ()) if isinstance(step, WaitStep)}
     return frozenset(name for name in names if name is not None)

@@ -32,6 +32,11 @@ StepKind = Literal[
 ]
 STEP_KINDS: tuple[str, ...] = get_args(StepKind)
 
+SINGLE_SHOT = "generic_single_shot"
+"""The agent type that asks a model once."""
+ORCHESTRATING = "generic_orchestrating"
+"""The agent type that follows the execution plan of its persona."""
+
 
 class Retry(Frozen):
     """Further attempts of a whole step after it failed.
@@ -231,6 +236,16 @@ class Catch(Frozen):
     """Types of failure; `*` is any."""
     steps: tuple["Step", ...] = ()
     """They see the failure as `error`: type, message, step."""
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The types of failure that it names."""
+        return (self.error,) if isinstance(self.error, str) else self.error
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether it takes every failure."""
+        return "*" in self.errors
 
 
 class TryStep(StepBase):

@@ -4,12 +4,13 @@ A plan may come from a compiler of ours or from anyone who can start a workflow.
 compiler of ours makes and what would leave the interpreter without an end is refused here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from dsl.errors import InvalidPlan, RunRefused
 from dsl.evaluate.context import lacking_context
 from dsl.model.plan import Plan
-from dsl.model.step_walk import blocks, walk
+from dsl.model.step_lists import lists_of_plan, step_lists
+from dsl.model.step_walk import walk
 from dsl.model.steps import AgentStep, LoopStep, Step, TeamStep
 from workflows.core.state import RunState
 
@@ -30,7 +31,7 @@ def begin(plan: Plan, state: RunState) -> None:
     for team_id in (plan.entry_team, *_next_teams(plan)):
         if team_id not in plan.teams:
             raise InvalidPlan(f"the plan has no team {team_id!r}")
-    for steps in _step_lists(plan):
+    for steps in lists_of_plan(plan):
         if _depth(steps) > _MAX_DEPTH:
             raise InvalidPlan(f"the plan has blocks nested more than {_MAX_DEPTH} deep")
         for step, _ in walk(steps, ()):
@@ -64,12 +65,7 @@ def _refuse_cycle(key: str, plan: Plan, above: tuple[str, ...], ending: set[str]
 
 
 def _depth(steps: Sequence[Step]) -> int:
-    return 1 + max((_depth(inner) for step in steps for inner, _ in blocks(step, ())), default=0)
-
-
-def _step_lists(plan: Plan) -> Iterator[Sequence[Step]]:
-    yield from (team.steps for team in plan.teams.values())
-    yield from (persona.execution_plan or () for persona in plan.personas.values())
+    return 1 + max((_depth(one.steps) for step in steps for one in step_lists(step)), default=0)
 
 
 def _next_teams(plan: Plan) -> list[str]:

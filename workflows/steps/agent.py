@@ -14,7 +14,8 @@ from activities.contracts import (
 )
 from dsl.evaluate.slices import slice_for
 from dsl.model.outcomes import Outcome
-from dsl.model.steps import AgentStep
+from dsl.model.step_lists import followed_plan
+from dsl.model.steps import ORCHESTRATING, AgentStep
 from dsl.model.terms import consent
 from dsl.templates.template import fill
 from dsl.values import Json
@@ -26,7 +27,6 @@ from workflows.core.location import Interpreter, Location, Returned
 from workflows.core.scope import Call, CallFailed, Scope
 from workflows.core.usage import began, used
 
-ORCHESTRATING = "generic_orchestrating"
 _LEGACY_TIMEOUT = 600.0
 _LEGACY_RETRIES = 2
 
@@ -83,14 +83,14 @@ async def _plan(
     given: JsonValue = None,
 ) -> Outcome:
     """Interpret the persona's execution plan in a frame of its own; its variables are the data."""
-    persona = scope.plan.personas[step.persona_key or ""]
     if given is None:
         given = fill(step.input, place.facts(scope).names())
+    plan = followed_plan(step, scope.plan.personas)
     inner = place.own_frame(step.persona_key or "")
     frame = inner.frame(scope)
     frame.input = given
     try:
-        outcome = await interpreter.run_steps(persona.execution_plan or (), inner, part="plan")
+        outcome = await interpreter.run_steps(plan, inner, part="plan")
     except Returned as returned:
         scope.state.forget(inner.key)
         return Outcome.succeeded(returned.value)

@@ -5,7 +5,7 @@ from functools import partial
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Outcome
-from dsl.model.steps import Catch, TryStep
+from dsl.model.steps import TryStep
 from workflows.control.cancellation import at_last
 from workflows.core.location import Interpreter, Location
 from workflows.core.memory import StepProgress
@@ -90,11 +90,6 @@ def _clause(step: TryStep, outcome: Outcome) -> int | None:
     if outcome.status != "failure" or outcome.error is None:
         return None
     for number, clause in enumerate(step.catch):
-        if _catches(clause, outcome.error.type):
+        if clause.takes_all or outcome.error.type in clause.errors:
             return number
     return None
-
-
-def _catches(clause: Catch, error: str) -> bool:
-    wanted = (clause.error,) if isinstance(clause.error, str) else clause.error
-    return "*" in wanted or error in wanted

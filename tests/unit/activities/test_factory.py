@@ -210,6 +210,26 @@ def test_a_persona_without_model_takes_the_default_of_the_configuration() -> Non
     assert reach.persona.provider == "anthropic"
 
 
+def test_a_persona_without_model_takes_the_default_of_its_own_provider() -> None:
+    config: Json = {
+        "llm_config": {
+            "default_provider": "anthropic",
+            "default_model": "default-model",
+            "providers": {"openai": {"default_model": "of-openai"}},
+            "personas": {
+                "own": {"provider": "openai", "prompts": {"user": "Go."}},
+                "none": {"provider": "scripted", "prompts": {"user": "Go."}},
+            },
+        }
+    }
+    factory = AgentFactory(config)
+    reach: Any = factory.create_agent({**TASK, "persona_key": "own"})
+    assert reach._resolve_model() == "of-openai"
+    none: Any = factory.create_agent({**TASK, "persona_key": "none"})
+    with pytest.raises(AgentRefused, match=r"model: Field required"):
+        none._resolve_model()
+
+
 def test_a_persona_with_a_wrong_field_is_refused_by_the_name_of_the_field() -> None:
     reach: Any = AgentFactory(CONFIG).create_agent({**TASK, "config": {"temperature": "hot"}})
     with pytest.raises(AgentRefused, match=r"persona of agent 'design_solution'.*temperature: "):

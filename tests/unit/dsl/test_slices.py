@@ -8,7 +8,7 @@ from hypothesis import given
 from pydantic import JsonValue
 
 from dsl.errors import TemplateFailed
-from dsl.evaluate.slices import asked_prompt, slice_for, snapshot
+from dsl.evaluate.slices import slice_for, snapshot
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
@@ -124,24 +124,6 @@ def test_a_prompt_reads_the_same_from_its_slice_as_from_all_the_facts(
     scribbled: Any = inputs["context"]
     scribbled["a"]["scribbled"] = True
     assert json.dumps(context) == before, "what is sent shares nothing with the facts"
-
-
-@pytest.mark.parametrize(
-    ("prompts", "choice", "asked"),
-    [
-        ({"system": "s", "user": "u"}, None, "user"),
-        ({"system": "s", "solution": "x"}, None, "solution"),
-        ({"a": "x", "b": "y"}, None, None),
-        ({"a": "x", "b": "y", "user": "u"}, None, "user"),
-        ({"a": "x", "b": "y"}, "b", "b"),
-        ({"a": "x"}, "c", None),
-        ({"system": "s"}, None, None),
-    ],
-)
-def test_which_prompt_is_asked(
-    prompts: dict[str, str], choice: str | None, asked: str | None
-) -> None:
-    assert asked_prompt(prompts, choice) == asked
 
 
 def test_a_snapshot_has_the_system_prompt_and_the_one_that_is_asked() -> None:

@@ -14,7 +14,7 @@ from dsl.model.steps import STEP_KINDS, Step
 STEPS: dict[str, tuple[JsonValue, str]] = {
     "agent": (
         {"agent_type": "generic_single_shot", "persona_key": "p", "requires_approval": "after"},
-        "- x: agent p (scripted/demo), a person accepts its answer",
+        "- x: agent p, scripted/demo, a person accepts its answer",
     ),
     "skill": ({"skill": "Discovery.collect"}, "- x: skill Discovery.collect"),
     "tool": ({"tool": "search"}, "- x: tool search"),
@@ -36,26 +36,26 @@ STEPS: dict[str, tuple[JsonValue, str]] = {
             ],
             "otherwise": [{"kind": "set", "name": "z", "values": {"v": 1}}],
         },
-        "- x: branch\n    if {{ a }}\n      - y: return 1\n    otherwise\n      - z: set v",
+        "- x: branch\n    if {{ a }}\n      - y: return 1\n    otherwise\n      - z: sets v",
     ),
     "parallel": (
         {"branches": {"left": [{"kind": "team", "name": "y", "team": "t"}]}, "join": 1},
-        "- x: parallel, until 1 of them ended\n    way left\n      - y: team t",
+        "- x: parallel, 1 branch, until 1 succeeded\n    branch left\n      - y: runs t",
     ),
-    "set": ({"values": {"a": 1, "b": 2}}, "- x: set a, b"),
+    "set": ({"values": {"a": 1, "b": 2}}, "- x: sets a, b"),
     "approval": (
         {"prompt": "?", "approvers": ["ann"], "deadline": 7200},
-        "- x: approval by ann within 2 h, else reject",
+        "- x: approval by ann, within 2 h, else reject",
     ),
-    "wait": ({"signal": "go", "deadline": 60}, "- x: wait for the signal go within 1 min"),
-    "team": ({"team": "t"}, "- x: team t"),
+    "wait": ({"signal": "go", "deadline": 60}, "- x: wait for the signal go, within 1 min"),
+    "team": ({"team": "t"}, "- x: runs t"),
     "try": (
         {
             "steps": [{"kind": "set", "name": "y", "values": {"a": 1}}],
             "catch": [{"error": ["A", "B"], "steps": []}],
             "finally": [{"kind": "set", "name": "z", "values": {"b": 1}}],
         },
-        "- x: try\n    - y: set a\n    on A, B\n    finally\n      - z: set b",
+        "- x: try\n    - y: sets a\n    after A, B\n    finally\n      - z: sets b",
     ),
     "return": ({"value": {"a": 1}}, '- x: return {"a": 1}'),
     "fail": ({"error": "Bad", "message": "m"}, "- x: fail with Bad"),
@@ -114,7 +114,7 @@ def test_the_plan_of_an_orchestrating_agent_stands_below_it() -> None:
         }
     )
     assert list(step_lines([task], made, 1)) == [
-        "  - x: agent p, by its plan  when {{ a }}",
+        "  - x: agent p, plan of 1 step  when {{ a }}",
         "    - read: skill Discovery.collect",
     ]
 

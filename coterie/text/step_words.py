@@ -1,0 +1,191 @@
+"""What a reader is told of a step: who does it, its bounds, its approval, what leads to its steps.
+
+The pictures and the texts of plans say the same; they differ in how they word a condition.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from coterie.text.durations import duration
+from coterie.text.problems import counted
+from dsl.model.conditions import Condition
+from dsl.model.plan import Plan
+from dsl.model.step_lists import (
+    AtTheEnd,
+    Concurrent,
+    EachRound,
+    ListRole,
+    OnError,
+    Otherwise,
+    StepList,
+    Tried,
+    WhenHolds,
+    followed_plan,
+)
+from dsl.model.step_walk import walk
+from dsl.model.steps import (
+    ORCHESTRATING,
+    SINGLE_SHOT,
+    AgentStep,
+    ApprovalStep,
+    BranchStep,
+    FailStep,
+    LoopStep,
+    ParallelStep,
+    ReturnStep,
+    SetStep,
+    SkillStep,
+    Step,
+    TeamStep,
+    ToolStep,
+    TryStep,
+    WaitStep,
+)
+from dsl.model.terms import Consent, DecisionTerms, consent
+from dsl.templates.template import is_template
+
+
+@dataclass(frozen=True, slots=True)
+class StepWording:
+    """How the parts of a step are written."""
+
+    condition: Callable[[Condition], str]
+    value: Callable[[object], str]
+    agent_class: Callable[[str], str]
+
+
+def heading(role: ListRole, words: StepWording) -> str:
+    """Return what leads to a list of steps; empty where nothing has to be said."""
+    match role:
+        case EachRound() | Tried():
+            return ""
+        case WhenHolds(condition):
+            return f"if {words.condition(condition)}"
+        case Otherwise():
+            return "otherwise"
+        case Concurrent(name):
+            return f"branch {name}"
+        case OnError(errors):
+            return f"after {'any failure' if '*' in errors else ', '.join(errors)}"
+        case AtTheEnd():
+            return "finally"
+        case _:
+            assert_never(role)
+
+
+def is_left_out(part: StepList) -> bool:
+    """Whether nothing has to be said of a part: `otherwise` and `finally` may be empty."""
+    return not part.steps and isinstance(part.role, Otherwise | AtTheEnd)
+
+
+def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # noqa: C901  # kinds
+    """Return what to know of a step, most important first."""
+    match step:
+        case AgentStep():
+            return tuple(_agent(step, plan, words))
+        case SkillStep(skill=skill, terms=terms):
+            return (skill if terms is None else f"{skill} ({terms.effect})",)
+        case ToolStep(tool=tool):
+            return (_text(tool, words),)
+        case LoopStep():
+            return tuple(_loop(step, words))
+        case BranchStep() | TryStep():
+            return ()
+        case ParallelStep(branches=branches, join=join):
+            until = {"all": "all ended", "any": "any succeeded"}.get(str(join), f"{join} succeeded")
+            return (counted(len(branches), "branch", "branches"), f"until {until}")
+        case SetStep(values=values):
+            return (f"sets {', '.join(values)}",)
+        case ApprovalStep():
+            return _asking(step)
+        case WaitStep():
+            return tuple(_waiting(step, words))
+        case TeamStep(team=team):
+            return (f"runs {team}",)
+        case ReturnStep(value=value):
+            return (words.value(value),)
+        case FailStep(error=error):
+            return (error,)
+        case _:
+            assert_never(step)
+
+
+def bounds(step: Step) -> Iterator[str]:
+    """Yield the bounds of a step: its time, its attempts, and whether it may fail."""
+    if step.timeout is not None:
+        yield f"within {duration(step.timeout)}"
+    if step.retry is not None and step.retry.retries:
+        yield counted(step.retry.retries, "more attempt")
+    if step.on_failure == "continue":
+        yield "may fail"
+
+
+def approval(step: Step) -> str:
+    """Return which approval stands before or after a step; who decides, when its terms say so."""
+    if not isinstance(step, AgentStep | SkillStep):
+        return ""
+    terms = consent(step.requires_approval)
+    if terms is None:
+        return ""
+    what = "answer" if isinstance(step, AgentStep) else "result"
+    told = f"a person accepts its {what}" if terms.when == "after" else "a person allows it first"
+    said = isinstance(step.requires_approval, Consent)
+    return ", ".join((told, *_asking(terms))) if said else told
+
+
+def _agent(step: AgentStep, plan: Plan, words: StepWording) -> Iterator[str]:
+    if step.agent_class is not None:
+        yield words.agent_class(step.agent_class)
+        yield "legacy class"
+    else:
+        key = step.persona_key or ""
+        persona = plan.personas[key]
+        yield key.partition("@")[0]
+        if step.agent_type == ORCHESTRATING:
+            steps = followed_plan(step, plan.personas)
+            yield f"plan of {counted(sum(1 for _ in walk(steps, ())), 'step')}"
+        else:
+            yield f"{persona.provider}/{persona.model}"
+            if step.agent_type not in (None, SINGLE_SHOT):
+                yield step.agent_type
+    if step.conversation is not None:
+        yield f"in the conversation {step.conversation}"
+
+
+def _loop(step: LoopStep, words: StepWording) -> Iterator[str]:
+    if step.iterate_on is not None:
+        yield f"over {words.value(step.iterate_on)}"
+    asked = (("while", step.while_), ("until", step.until), ("leaves when", step.break_when))
+    for word, condition in asked:
+        if condition is not None:
+            yield f"{word} {words.condition(condition)}"
+    if step.max_iterations is not None:
+        yield f"at most {counted(step.max_iterations, 'round')}"
+    if step.concurrency > 1:
+        yield f"{step.concurrency} at once"
+
+
+def _asking(terms: DecisionTerms) -> tuple[str, ...]:
+    who = f"by {', '.join(terms.approvers)}" if terms.approvers else "by anyone"
+    if terms.deadline is None:
+        return who, "no deadline"
+    return who, f"within {duration(terms.deadline)}, else {terms.on_timeout}"
+
+
+def _waiting(step: WaitStep, words: StepWording) -> Iterator[str]:
+    if step.signal is not None:
+        yield f"for the signal {step.signal}"
+        if step.deadline is not None:
+            yield f"within {duration(step.deadline)}"
+    elif step.time is not None:
+        yield f"until {_text(step.time, words)}"
+    elif isinstance(step.duration, str):
+        yield f"for {_text(step.duration, words)}"
+    else:
+        yield f"for {duration(step.duration or 0)}"
+
+
+def _text(written: str, words: StepWording) -> str:
+    """A text that may be a template."""
+    return words.value(written) if is_template(written) else written

@@ -1,0 +1,67 @@
+"""Which of a persona's prompts an agent asks.
+
+The one that is named with `prompt`, else `user`, else the only one beside `system`.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+SYSTEM = "system"
+USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPrompt:
+    """The prompt to ask."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownPrompt:
+    """The named prompt does not exist."""
+
+    name: str
+    known: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AmbiguousPrompt:
+    """There are several prompts and none is named."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoPrompt:
+    """There is none beside `system`: the agent's input is the message."""
+
+
+PromptChoice = ChosenPrompt | UnknownPrompt | AmbiguousPrompt | NoPrompt
+
+
+def choose_prompt(prompts: Collection[str], named: str | None) -> PromptChoice:
+    """Choose the prompt to ask.
+
+    Args:
+        prompts: The names of the persona's prompts.
+        named: `prompt` of the task, else of the persona.
+    """
+    askable = tuple(name for name in prompts if name != SYSTEM)
+    if named is not None:
+        return ChosenPrompt(named) if named in prompts else UnknownPrompt(named, askable)
+    if USER in askable:
+        return ChosenPrompt(USER)
+    match askable:
+        case ():
+            return NoPrompt()
+        case (only,):
+            return ChosenPrompt(only)
+        case _:
+            return AmbiguousPrompt(askable)
+
+
+def asked_prompt(prompts: Collection[str], named: str | None) -> str | None:
+    """Return the name of the prompt to ask, or None when the choice is not clear."""
+    choice = choose_prompt(prompts, named)
+    return choice.name if isinstance(choice, ChosenPrompt) else None

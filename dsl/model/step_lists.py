@@ -1,0 +1,135 @@
+"""The lists of steps that a step or a plan holds: what each is, and where it is written.
+
+The only place that knows which kinds of steps hold others.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dsl.model.conditions import Condition
+from dsl.model.plan import Persona, Plan
+from dsl.model.steps import (
+    ORCHESTRATING,
+    AgentStep,
+    BranchStep,
+    LoopStep,
+    ParallelStep,
+    Step,
+    TryStep,
+)
+from dsl.values import NodePath
+
+
+@dataclass(frozen=True, slots=True)
+class EachRound:
+    """The body of a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhenHolds:
+    """A branch that its condition chooses."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """The branch that no condition chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrent:
+    """A named branch of a parallel step."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The steps of a try."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnError:
+    """The steps of a catch clause."""
+
+    errors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AtTheEnd:
+    """The `finally` of a try."""
+
+
+ListRole = EachRound | WhenHolds | Otherwise | Concurrent | Tried | OnError | AtTheEnd
+
+
+class StepList(NamedTuple):
+    """Steps that run one after the other within a step."""
+
+    steps: Sequence[Step]
+    path: NodePath
+    """Where they are written."""
+    role: ListRole
+
+
+def step_lists(step: Step, path: NodePath = ()) -> Iterator[StepList]:
+    """Yield the lists of steps inside a step, empty ones too, in written order."""
+    match step:
+        case LoopStep(body=body):
+            yield StepList(body, (*path, "body"), EachRound())
+        case BranchStep(branches=branches, otherwise=otherwise):
+            for index, one in enumerate(branches):
+                place = (*path, "branches", index, "steps")
+                yield StepList(one.steps, place, WhenHolds(one.condition))
+            yield StepList(otherwise, (*path, "otherwise"), Otherwise())
+        case ParallelStep(branches=named):
+            for name, steps in named.items():
+                yield StepList(steps, (*path, "branches", name), Concurrent(name))
+        case TryStep(steps=steps, catch=clauses, finally_=last):
+            yield StepList(steps, (*path, "steps"), Tried())
+            for index, clause in enumerate(clauses):
+                place = (*path, "catch", index, "steps")
+                yield StepList(clause.steps, place, OnError(clause.errors))
+            yield StepList(last, (*path, "finally"), AtTheEnd())
+        case _:
+            return
+
+
+Change = Callable[[Sequence[Step], NodePath], tuple[Step, ...]]
+
+
+def rebuilt(step: Step, path: NodePath, change: Change) -> Step:
+    """Return the step with each list of steps inside it changed."""
+    changed = iter([change(one.steps, one.path) for one in step_lists(step, path)])
+    update: dict[str, object]
+    match step:
+        case LoopStep():
+            update = {"body": next(changed)}
+        case BranchStep(branches=branches):
+            cases = tuple(one.model_copy(update={"steps": next(changed)}) for one in branches)
+            update = {"branches": cases, "otherwise": next(changed)}
+        case ParallelStep(branches=named):
+            update = {"branches": {name: next(changed) for name in named}}
+        case TryStep(catch=clauses):
+            tried = next(changed)
+            caught = tuple(one.model_copy(update={"steps": next(changed)}) for one in clauses)
+            update = {"steps": tried, "catch": caught, "finally_": next(changed)}
+        case _:
+            return step
+    return step.model_copy(update=update)
+
+
+def followed_plan(step: Step, personas: Mapping[str, Persona]) -> tuple[Step, ...]:
+    """Return the execution plan that an agent follows; nothing for every other step."""
+    if not isinstance(step, AgentStep) or step.agent_type != ORCHESTRATING:
+        return ()
+    persona = personas.get(step.persona_key or "")
+    return () if persona is None else persona.execution_plan or ()
+
+
+def lists_of_plan(plan: Plan) -> Iterator[tuple[Step, ...]]:
+    """Yield the steps of every team, and of every execution plan."""
+    yield from (team.steps for team in plan.teams.values())
+    yield from (persona.execution_plan or () for persona in plan.personas.values())

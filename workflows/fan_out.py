@@ -21,6 +21,8 @@ from dsl.values import Json
 from workflows.core.location import Interpreter, Location, RunLeft
 from workflows.core.memory import Fork, Routed, Track
 from workflows.core.scope import Interrupted, Scope
+from workflows.core.state_keys import StateKey
+from workflows.core.trail import note_route, note_step
 from workflows.core.trail_causes import Failed, TrailCause
 
 
@@ -35,7 +37,7 @@ def fork(place: Location, track: Track, route: Route, scope: Scope) -> None:
         merge=rule.merge if rule else {},
     )
     for branch in branches:
-        scope.state.tracks[_child(place.track, branch)] = Track(
+        scope.state.tracks[place.track.fan_out_branch(branch)] = Track(
             context=track.context,
             team=branch,
             routed=track.routed,
@@ -44,17 +46,13 @@ def fork(place: Location, track: Track, route: Route, scope: Scope) -> None:
         )
 
 
-def _child(name: str, branch: str) -> str:
-    return f"{name}>{branch}"
-
-
 async def join(
-    name: str, track: Track, forked: Fork, scope: Scope, interpreter: Interpreter
+    name: StateKey, track: Track, forked: Fork, scope: Scope, interpreter: Interpreter
 ) -> None:
     """Wait for the branches as the concentrator says, and go on with what they came to."""
     collects = _collects(forked, scope)
     state = scope.state
-    children = {branch: state.tracks[_child(name, branch)] for branch in forked.branches}
+    children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in forked.branches}
 
     good = sum(child.end == "done" for child in children.values())
     ended = sum(child.end != "running" for child in children.values())
@@ -99,10 +97,10 @@ def _collects(forked: Fork, scope: Scope) -> Collect:
     return team.collects
 
 
-async def _follow(branch: str, parent: str, child: Track, interpreter: Interpreter) -> None:
+async def _follow(branch: str, parent: StateKey, child: Track, interpreter: Interpreter) -> None:
     """One branch to its end; its failure is its own, a limit is the run's."""
     try:
-        await interpreter.follow(_child(parent, branch))
+        await interpreter.follow(parent.fan_out_branch(branch))
     except LimitExceeded:
         raise
     except TeamError as error:
@@ -112,21 +110,23 @@ async def _follow(branch: str, parent: str, child: Track, interpreter: Interpret
         child.end = "done"
 
 
-def _meet(name: str, track: Track, forked: Fork, children: dict[str, Track], scope: Scope) -> None:
-    place = Location(name, track.routed.from_team or "", 0, "", "")
+def _meet(
+    name: StateKey, track: Track, forked: Fork, children: dict[str, Track], scope: Scope
+) -> None:
+    place = Location.of_visit(name, track.routed.from_team, 0)
     for branch, child in children.items():
         if child.end == "running":
             child.end = "cancelled"
         error, cause = child.error, child.routed.cause
         ended: TrailCause = cause if error is None else Failed("branch_failed", error)
-        place.at(branch).note(scope, "step", ended, status=child.end)
+        note_step(scope, place.at(branch), child.end, ended)
         if child.arrived not in (None, forked.concentrator):
             raise InvalidPlan(
                 f"the branch {branch!r} came to {child.arrived!r}, where nobody "
                 f"waits: its fan-out meets at {forked.concentrator!r}"
             )
-        del scope.state.tracks[_child(name, branch)]
-    _forget(name, children, scope)
+        del scope.state.tracks[name.fan_out_branch(branch)]
+    scope.state.forget_branches(name, children.keys())
     updates = _updates(forked, children)
     track.context = apply(track.context, updates)
     if track.branch:
@@ -144,34 +144,21 @@ def _meet(name: str, track: Track, forked: Fork, children: dict[str, Track], sco
     track.team = forked.concentrator
 
 
-def _forget(name: str, children: Mapping[str, Track], scope: Scope) -> None:
-    """What the branches were in the middle of, in one pass: there may be thousands."""
-    state, above = scope.state, f"{name}>"
-    for kept in (state.frames, state.blocks, state.tracks):
-        for place in [place for place in kept if place.startswith(above)]:
-            if place[len(above) :].partition(":")[0] in children:
-                del kept[place]
-
-
-def leave(name: str, track: Track, forked: Fork, away: RunLeft, scope: Scope) -> None:
+def leave(name: StateKey, track: Track, forked: Fork, away: RunLeft, scope: Scope) -> None:
     """Go on elsewhere, with what the branches that are done came to; the others are cancelled."""
     state = scope.state
-    children = {branch: state.tracks[_child(name, branch)] for branch in forked.branches}
+    children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in forked.branches}
     track.context = apply(track.context, _updates(forked, children))
     for child in children.values():
         if child.end == "done":
             track.latest.update(child.latest)
-    below = f"{name}>"
-    for kept in (state.frames, state.blocks, state.tracks):
-        for key in [key for key in kept if key.startswith(below)]:
-            del kept[key]
+    state.forget_branches(name, children.keys())
     left = track.routed.from_team
     track.fork = None
     track.team = away.team
     track.routed = Routed("redirected", away.cause, left)
-    Location(name, left or "", forked.visit, "", "").note(
-        scope, "route", away.cause, status="success", next_team=away.team
-    )
+    place = Location.of_visit(name, left, forked.visit)
+    note_route(scope, place, away.cause, "success", away.team)
 
 
 def _ended(children: dict[str, Track]) -> None:

@@ -3,7 +3,6 @@
 Deterministic by construction: it knows nothing but the plan, the state and the Scope.
 """
 
-import json
 from collections.abc import Sequence
 
 from dsl.errors import InvalidPlan, LimitExceeded, TeamError
@@ -18,13 +17,14 @@ from dsl.model.steps import AgentStep, Step
 from dsl.model.terms import AskTerms
 from dsl.sizes import check_size
 from workflows.approvals.approval_wait import ask
-from workflows.control.pause_and_amend import amend, give_up, note, sent_on
+from workflows.control.pause_and_amend import amend, give_up, sent_on
 from workflows.core.location import Location, Redirected, Returned, RunLeft
 from workflows.core.memory import Fork, Frame, Routed, Track
 from workflows.core.messages import RedirectInput
 from workflows.core.results import RunFailed, failed_result, result
 from workflows.core.scope import Scope
-from workflows.core.state import MAIN
+from workflows.core.state_keys import MAIN, StateKey
+from workflows.core.trail import note_control, note_route, note_visit
 from workflows.core.trail_causes import NotBegun, run_ended
 from workflows.core.views import TeamResult
 from workflows.fan_out import fork, gathered, join, leave
@@ -32,8 +32,6 @@ from workflows.sequence import run_steps
 
 _MAX_SEEN = 1000
 """Contexts of a team's visits that are held against the next: no cycle is longer."""
-
-_SORTED = json.JSONEncoder(sort_keys=True)
 
 
 async def run(scope: Scope) -> TeamResult:
@@ -47,8 +45,8 @@ async def run(scope: Scope) -> TeamResult:
         await TeamInterpreter(scope).follow(MAIN)
     except TeamError as error:
         give_up(scope.state, scope.now())
-        place = Location(MAIN, main.team or "", main.visit, "", "")
-        place.note(scope, "route", run_ended(error), status=type(error).__name__)
+        place = Location.of_visit(MAIN, main.team, main.visit)
+        note_route(scope, place, run_ended(error), type(error).__name__)
         raise RunFailed(failed_result(scope, error), error) from error
     give_up(scope.state, scope.now())
     return result(scope, "completed", main.routed.because)
@@ -79,7 +77,7 @@ class TeamInterpreter:
             made = self._personas[key] = snapshot(_persona(self.scope.plan, step), step)
         return made
 
-    async def follow(self, track: str) -> None:
+    async def follow(self, track: StateKey) -> None:
         """Follow a track from team to team until its end, or to where its branches meet."""
         here = self.scope.state.tracks[track]
         while here.team is not None or here.fork is not None:
@@ -92,7 +90,7 @@ class TeamInterpreter:
                 return
             await self._visit(team, track, here)
 
-    async def _join(self, name: str, track: Track, forked: Fork) -> None:
+    async def _join(self, name: StateKey, track: Track, forked: Fork) -> None:
         try:
             await join(name, track, forked, self.scope, self)
         except RunLeft as away:
@@ -100,7 +98,7 @@ class TeamInterpreter:
                 raise
             leave(name, track, forked, away, self.scope)
 
-    async def _visit(self, team: Team, name: str, track: Track) -> None:
+    async def _visit(self, team: Team, name: StateKey, track: Track) -> None:
         """One visit: limits, steps, route, context; nothing of it is done twice when resumed."""
         scope = self.scope
         fresh = track.visit == 0
@@ -115,7 +113,7 @@ class TeamInterpreter:
                     if self._sent_on(team, name, track):
                         return
             track.visit = _enter(team, name, track, scope)
-        place = Location(name, team.id, track.visit, f"{name}:{team.id}#{track.visit}", "")
+        place = Location.of_visit(name, team.id, track.visit)
         frame = place.frame(scope)
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
@@ -128,28 +126,21 @@ class TeamInterpreter:
         route = route or choose(team, place.facts(scope))
         failed = failed_task(team, frame.tasks)
         _leave(team, track, route, frame, failed)
-        place.note(
-            scope,
-            "route",
-            route.cause,
-            status="success" if failed is None else "failure",
-            next_team=_told(route.next_team),
-            updated=tuple(route.updates),
-            fingerprint=_SORTED.encode(route.updates) if route.updates else "",
-        )
-        scope.state.forget(place.frame_path)
+        status = "success" if failed is None else "failure"
+        note_route(scope, place, route.cause, status, route.next_team, route.updates)
+        scope.state.forget(place.frame_key)
         track.visit = 0
         if isinstance(route.next_team, tuple):
             fork(place, track, route, scope)
 
-    def _sent_on(self, team: Team, name: str, track: Track) -> bool:
+    def _sent_on(self, team: Team, name: StateKey, track: Track) -> bool:
         """Whether people sent the run elsewhere before this team began."""
         state = self.scope.state
         if state.redirect is None or name != MAIN:
             return False
         sent: SentOn = sent_on(state.redirect)
         if sent.team != team.id:
-            note(state, "control", NotBegun("not_begun", team.id, sent), self.scope.now())
+            note_control(state, self.scope.now(), NotBegun("not_begun", team.id, sent))
         track.team = sent.team
         track.routed = Routed("redirected", sent, track.routed.from_team)
         track.gathered = None
@@ -227,22 +218,18 @@ def _leave(
     track.gathered = None
 
 
-def _told(next_team: str | tuple[str, ...] | None) -> str | None:
-    return ", ".join(next_team) if isinstance(next_team, tuple) else next_team
-
-
-def _enter(team: Team, name: str, track: Track, scope: Scope) -> int:
+def _enter(team: Team, name: StateKey, track: Track, scope: Scope) -> int:
     """Count the start of a team whose limits were checked before it (checklist C-01, C-02)."""
     state = scope.state
     visit = state.visits.get(team.id, 0) + 1
     # Before it counts: whoever looks on has the state in which the visit can begin again.
-    Location(name, team.id, visit, "", "").note(scope, "team", track.routed.cause)
+    note_visit(scope, Location.of_visit(name, team.id, visit), track.routed.cause)
     state.teams_run += 1
     state.visits[team.id] = visit
     return visit
 
 
-async def _progress(team: Team, name: str, track: Track, scope: Scope) -> None:
+async def _progress(team: Team, name: StateKey, track: Track, scope: Scope) -> None:
     """Fail, or ask a person first, when the team would see what it has seen before."""
     state = scope.state
     mark = fingerprint(team, track.context, track.latest)
@@ -251,7 +238,7 @@ async def _progress(team: Team, name: str, track: Track, scope: Scope) -> None:
         problem: LimitExceeded = non_progressing(team)
         if scope.plan.limits.no_progress != "ask":
             raise problem
-        place = Location(name, team.id, state.visits[team.id], "", "no_progress")
+        place = Location.of_visit(name, team.id, state.visits[team.id]).at("no_progress")
         terms = scope.plan.limits.no_progress_terms or AskTerms()
         question = terms.prompt or f"{problem}. Shall it run all the same?"
         try:

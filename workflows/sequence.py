@@ -13,8 +13,9 @@ from workflows.agents.collected_files import found_by
 from workflows.approvals.failed_steps import accepted
 from workflows.control.cancellation import begin_to_stop
 from workflows.core.location import Interpreter, Location, Skipped
-from workflows.core.memory import StepProgress
-from workflows.core.scope import Interrupted, Scope
+from workflows.core.scope import Interrupted, Scope, on_abort
+from workflows.core.step_progress import RetryProgress, SequenceProgress, StartedStep
+from workflows.core.trail import note_step, note_step_end
 from workflows.core.trail_causes import Failed, StepStated, TrailCause, WhenAsked
 from workflows.skipped_steps import skip_within
 from workflows.steps import execute
@@ -41,21 +42,24 @@ async def run_steps(
     Returns:
         The first failure that is not passed over; else what the last step came to.
     """
-    block = place.block(scope, part)
+    sequences, key = scope.state.progress.sequences, place.key.part(part)
+    progress = sequences.get(key)
+    if progress is None:
+        progress = sequences[key] = SequenceProgress()
     frame = place.frame(scope)
     failed: Outcome | None = None
     outcome = Outcome.skipped()
-    for step in steps[: block.next]:
+    for step in steps[: progress.next]:
         outcome = frame.tasks.get(step.name, outcome)
         if _stops(step, outcome):
             failed = failed or outcome
-    for step in steps[block.next :]:
+    for step in steps[progress.next :]:
         if failed is not None and stop:
             outcome = Outcome.skipped()
-            place.at(step.name).note(scope, "step", _EARLIER, status="skipped")
+            note_step(scope, place.at(step.name), "skipped", _EARLIER)
         else:
-            outcome = await _run_step(step, place.at(step.name), scope, interpreter, block)
-        if block.began is None:  # it did not run, so nothing that it holds did
+            outcome = await _run_step(step, place.at(step.name), scope, interpreter, progress)
+        if progress.started is None:  # it did not run, so nothing that it holds did
             skip_within(step, place, scope)
         frame.tasks[step.name] = outcome
         if step.output_variable is not None and (
@@ -64,9 +68,9 @@ async def run_steps(
             frame.variables[step.output_variable] = outcome.data
         if _stops(step, outcome):
             failed = failed or outcome
-        block.next += 1
-        block.began = None
-    place.close_block(scope, part)
+        progress.next += 1
+        progress.started = None
+    sequences.pop(key, None)
     if failed is None and outcome.status == "failure":
         return Outcome.succeeded(outcome.data)  # passed over, so it fails nothing around it
     return failed or outcome
@@ -77,59 +81,61 @@ def _stops(step: Step, outcome: Outcome) -> bool:
 
 
 async def _run_step(
-    step: Step, place: Location, scope: Scope, interpreter: Interpreter, block: StepProgress
+    step: Step, place: Location, scope: Scope, interpreter: Interpreter, progress: SequenceProgress
 ) -> Outcome:
-    """One step with its condition and its attempts; the trail tells how it ended.
+    """Run one step with its condition and its attempts; the trail gets its end.
 
-    The block remembers that the step has begun: one that is resumed in the middle is not asked
-    again whether it may begin.
+    The progress remembers that the step has started: on resume, its condition is not asked again.
     """
     state = scope.state
-    key = f"{place.team}/{place.path}"
-    state.doing[key] = block.began or scope.time()
+    key = place.step
+    started = progress.started
+    state.doing[key] = scope.time() if started is None else started.at
     try:
-        if block.began is None:
-            await scope.checkpoint()
-            if state.skips and key in state.skips:
-                raise Skipped(state.skips.pop(key).value)
-            block.cause, refused = _condition(step, place, scope)
-            if refused is not None:
-                place.note(scope, "step", block.cause, status=refused.status)
-                return refused
-            block.began = scope.time()
-            block.tokens, block.of_others = state.tokens, 0
-        if step.on_failure == "ask":
-            outcome = await accepted(
-                step, place, scope, partial(_tried, step, place, scope, interpreter)
-            )
-        else:
-            outcome = await _tried(step, place, scope, interpreter)
+        async with on_abort(partial(_note_cancelled, scope, place), failures=False):
+            if started is None:
+                await scope.checkpoint()
+                if state.skips and key in state.skips:
+                    raise Skipped(state.skips.pop(key).value)
+                cause, refused = _condition(step, place, scope)
+                if refused is not None:
+                    note_step(scope, place, refused.status, cause)
+                    return refused
+                started = progress.started = StartedStep(scope.time(), cause, state.tokens)
+            outcome = await _decided(step, place, scope, interpreter)
         if state.skips and key in state.skips:  # it ended before it heard of that
             raise Skipped(state.skips.pop(key).value)
     except Skipped as skipped:
         state.forget(place.key)
-        place.note(scope, "step", _SKIPPED, status="skipped", since=block.began)
+        note_step_end(scope, place, "skipped", _SKIPPED, None if started is None else started.at)
         return Outcome("skipped", skipped.value)
-    except (Exception, Interrupted, GeneratorExit):
-        raise
-    except BaseException:
-        if scope.cancelled() is not None:
-            begin_to_stop(scope)
-            place.note(scope, "step", _CANCELLED, status="cancelled")
-        raise
     finally:
         state.doing.pop(key, None)
     error = outcome.error
-    place.note(
+    note_step_end(
         scope,
-        "step",
-        block.cause if error is None else Failed("failed", error),
-        status=outcome.status,
-        since=block.began,
-        tokens=state.tokens - block.tokens - block.of_others or None,
-        found=found_by(step, outcome, scope.plan),
+        place,
+        outcome.status,
+        started.cause if error is None else Failed("failed", error),
+        started.at,
+        state.tokens - started.tokens_before - started.tokens_of_others or None,
+        found_by(step, outcome, scope.plan),
     )
     return outcome
+
+
+def _note_cancelled(scope: Scope, place: Location) -> None:
+    """Note a step that stops because the run is cancelled, and not because others have ended."""
+    if scope.cancelled() is not None:
+        begin_to_stop(scope)
+        note_step(scope, place, "cancelled", _CANCELLED)
+
+
+async def _decided(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """The step with all its attempts, and a person's decision about its failure."""
+    if step.on_failure != "ask":
+        return await _tried(step, place, scope, interpreter)
+    return await accepted(step, place, scope, partial(_tried, step, place, scope, interpreter))
 
 
 def _condition(
@@ -160,44 +166,47 @@ async def _attempts(
     step: Step, retry: Retry, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """The step, again as its `retry` says, while a further attempt can end otherwise."""
-    block = place.block(scope, "attempts")
-    if block.left is not None:
-        await _until_again(block, block.left, place, scope)
+    retries, key = scope.state.progress.retries, place.key
+    progress = retries.setdefault(key, RetryProgress())
+    if progress.wait is not None:
+        await _until_again(progress, progress.wait, place, scope)
     holds_others = holds_steps(step)
     while True:
-        if block.calls_before is None:
-            block.calls_before = scope.state.calls
+        if progress.calls_before is None:
+            progress.calls_before = scope.state.calls
         outcome = await _attempt(step, place, scope, interpreter)
-        called = scope.state.calls > block.calls_before
-        block.calls_before = None
-        scope.state.blocks[place.block_key("attempts")] = block  # a failed attempt forgets much
+        called = scope.state.calls > progress.calls_before
+        progress.calls_before = None
+        retries[key] = progress  # a failed attempt forgets everything at its place
         error = outcome.error
         again = (
             error is not None
-            and block.next < retry.retries
+            and progress.retries < retry.retries
             and can_pass(error.type, data_can_differ=holds_others and called)
             and (not retry.errors or error.type in retry.errors)
         )
         if not again or error is None:
-            place.close_block(scope, "attempts")
+            del retries[key]
             return outcome
-        place.note(scope, "step", Failed("failed", error), status="retried")
-        seconds = min(retry.interval * retry.backoff**block.next, MAX_DURATION)
-        block.next += 1
+        note_step(scope, place, "retried", Failed("failed", error))
+        seconds = min(retry.interval * retry.backoff**progress.retries, MAX_DURATION)
+        progress.retries += 1
         if seconds > 0:
-            await _until_again(block, seconds, place, scope)
+            await _until_again(progress, seconds, place, scope)
 
 
-async def _until_again(block: StepProgress, seconds: float, place: Location, scope: Scope) -> None:
+async def _until_again(
+    progress: RetryProgress, seconds: float, place: Location, scope: Scope
+) -> None:
     """Wait for the next attempt; what is left of it is kept when the run continues as new."""
     try:
         await scope.wait_until(
-            lambda: False, seconds, f"attempt {block.next + 1} of {place.team}/{place.path}"
+            lambda: False, seconds, f"attempt {progress.retries + 1} of {place.step}"
         )
     except Interrupted as interrupted:
-        block.left = interrupted.left
+        progress.wait = interrupted.left
         raise
-    block.left = None
+    progress.wait = None
 
 
 async def _attempt(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
@@ -232,18 +241,19 @@ async def _within(
 ) -> Outcome:
     """The step as a whole, stopped when its time is up."""
     ended: list[Outcome] = []
-    block = place.block(scope, "within")
+    limits, key = scope.state.progress.time_limits, place.key
 
     async def job() -> None:
         ended.append(await execute(step, place, scope, interpreter))
 
-    left = seconds if block.left is None else block.left
+    left = limits.get(key, seconds)
     try:
         await scope.together({step.name: job}, enough=lambda done: bool(done), seconds=left)
     except Interrupted as interrupted:
-        block.left = interrupted.left
+        if interrupted.left is not None:
+            limits[key] = interrupted.left
         raise
-    place.close_block(scope, "within")
+    limits.pop(key, None)
     if ended:
         return ended[0]
     scope.state.forget(place.key)

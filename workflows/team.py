@@ -35,13 +35,13 @@ from dsl.values import Json
 from workflows import raw_plans
 from workflows.control.cancellation import stop
 from workflows.control.fork import fork_off
-from workflows.control.pause_and_amend import note
 from workflows.core.activation import SIGNALS_FOLLOW
 from workflows.core.encoding import decoded, encoded
 from workflows.core.messages import ForkInput, TeamInput
 from workflows.core.results import RunFailed, failed_result
 from workflows.core.scope import Interrupted
 from workflows.core.state import RunState
+from workflows.core.trail import note_refusal
 from workflows.core.views import TeamResult
 from workflows.handlers.board import LastBecause, board
 from workflows.handlers.early_messages import EarlySignals
@@ -193,7 +193,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         """
         await workflow.wait_condition(lambda: self._begun)
         for cause in self.early.overflow():
-            note(self.state, "refused", cause, workflow.now())
+            note_refusal(self.state, workflow.now(), cause)
         self.listens = True
 
     async def listening(self) -> None:

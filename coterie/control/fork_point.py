@@ -24,9 +24,10 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.model.plan import Plan
 from dsl.model.step_paths import within_rounds, without_rounds
 from dsl.values import Json
-from workflows.core.memory import Noted
+from workflows.core.memory import TrailRecord
 from workflows.core.messages import TeamInput
-from workflows.core.state import MAIN, RunState
+from workflows.core.state import RunState
+from workflows.core.state_keys import MAIN
 from workflows.core.trail_causes import Failed
 from workflows.team import TeamWorkflow
 
@@ -153,7 +154,7 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
 class _Failure:
     """A step that failed, with the state in which it can be tried again."""
 
-    entry: Noted
+    entry: TrailRecord
     carried: Json
 
     @property
@@ -176,14 +177,14 @@ class _Points:
     """The latest visit of the run's own way, and the state at its beginning."""
     failures: deque[_Failure] = field(default_factory=lambda: deque(maxlen=_MAX_FAILURES))
 
-    def pass_by(self, state: RunState, entry: Noted) -> None:
+    def pass_by(self, state: RunState, entry: TrailRecord) -> None:
         """An entry is about to be noted; nothing of what it tells is remembered yet."""
         if entry.kind == "team":
             self._visit(state, entry)
         elif entry.kind == "step" and entry.status == "failure" and self.wanted is None:
             self.failures.append(_Failure(entry, _carried(state)))
 
-    def _visit(self, state: RunState, entry: Noted) -> None:
+    def _visit(self, state: RunState, entry: TrailRecord) -> None:
         name = f"{entry.team}#{entry.visit}"
         self.visits.append(name)
         main = state.main
@@ -202,7 +203,7 @@ class _Points:
         team = plan.teams.get(state.main.team or "") if plan and state else None
         if state is None or plan is None or team is None:
             return None
-        frame = state.frames.get(f"{MAIN}:{team.id}#{state.main.visit}")
+        frame = state.open_frame(MAIN)
         tasks: dict[str, Outcome] = {} if frame is None else frame.tasks
         failed = failed_task(team, tasks)
         found: _Failure | None = None
@@ -251,7 +252,7 @@ class _PassedState(RunState):
 
     points: _Points = field(default_factory=lambda: _Points(None))
 
-    def note(self, entry: Noted, fingerprint: str = "") -> None:
+    def note(self, entry: TrailRecord, fingerprint: str = "") -> None:
         """Look first, then remember."""
         self.points.pass_by(self, entry)
         RunState.note(self, entry, fingerprint)

@@ -18,8 +18,9 @@ from dsl.model.plan import Plan, Team
 from dsl.model.step_walk import walk
 from dsl.model.steps import BranchStep, Step
 from dsl.values import Json
-from workflows.core.memory import Frame, Noted, Routed, Track
-from workflows.core.state import MAIN, RunState
+from workflows.core.memory import Frame, Routed, Track, TrailRecord
+from workflows.core.state import RunState
+from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.views import TrailEntry
 
 
@@ -94,7 +95,7 @@ class DecisionObserver:
     def see(self, state: RunState) -> None:
         """Remember where every track is."""
         for name, track in state.tracks.items():
-            frame = state.frames.get(f"{name}:{track.team}#{track.visit}")
+            frame = state.open_frame(name)
             self._before[name] = _Before(
                 track,
                 frame,
@@ -105,7 +106,7 @@ class DecisionObserver:
                 dict(track.latest),
             )
 
-    def note(self, state: RunState, noted: Noted) -> None:
+    def note(self, state: RunState, noted: TrailRecord) -> None:
         """Take down an entry, with what was looked at for it."""
         entry = noted.told()
         self.trail.append(entry)
@@ -220,7 +221,9 @@ class DecisionObserver:
         root = _frame_key(name, entry)
         place = f"{root}/{entry.step}"
         frames = [
-            (len(key), frame) for key, frame in state.frames.items() if _holds(root, key, place)
+            (len(key), frame)
+            for key, frame in state.frames.items()
+            if StateKey(key).frame_serves(place)
         ]
         _, frame = max(frames, key=lambda one: one[0])
         return _facts(self.run, plan, before, frame, entry.team, entry.visit, state)
@@ -240,20 +243,14 @@ class ObservedState(RunState):
         known = {one.name: getattr(state, one.name) for one in fields(RunState)}
         return cls(**known, witness=witness)
 
-    def note(self, entry: Noted, fingerprint: str = "") -> None:
+    def note(self, entry: TrailRecord, fingerprint: str = "") -> None:
         """Add to the trail, and have it taken down."""
         RunState.note(self, entry, fingerprint)
         self.witness.note(self, entry)
 
 
-def _frame_key(track: str, entry: TrailEntry) -> str:
-    return f"{track}:{entry.team}#{entry.visit}"
-
-
-def _holds(root: str, key: str, place: str) -> bool:
-    """Whether the step at the place writes to the frame of this key, or to one within it."""
-    at = key.rpartition("|")[0] or key
-    return at == root or place == at or place.startswith(f"{at}/")
+def _frame_key(track: str, entry: TrailEntry) -> StateKey:
+    return StateKey.visit(track, entry.team, entry.visit)
 
 
 def _facts(

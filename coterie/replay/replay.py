@@ -19,7 +19,7 @@ from coterie.replay.observer import ReplayObserver, is_the_last, observed
 from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay_differences import differences, first_other
 from coterie.replay.replayed_effects import asked
-from workflows.core.memory import Noted
+from workflows.core.memory import TrailRecord
 from workflows.core.views import TrailEntry
 
 _MAX_DIFFERENCES = 20
@@ -81,7 +81,7 @@ class _Watch(ReplayObserver):
         self.done: list[WorldEffect] = []
         self.places: list[str] = []
         self.digests: dict[int, str] = {}
-        self.trail: list[Noted] = []
+        self.trail: list[TrailRecord] = []
         self._going = False
 
     def before(self, act: WorkflowActivation) -> None:

@@ -36,6 +36,7 @@ from workflows.core.patches import Patch
 from workflows.core.requests import Decision
 from workflows.core.scope import Call, CallFailed, Job, Leaving
 from workflows.core.state import RunState
+from workflows.core.state_keys import MAIN
 from workflows.core.views import TeamResult
 from workflows.handlers.start_checks import begin
 from workflows.interpreter import TeamInterpreter, run
@@ -234,7 +235,7 @@ def plan_runner(plan: Plan, world: World) -> PlanRunner:
         context = call.inputs.get("context")
         state.main.context = context if isinstance(context, dict) else {}
         scope = LocalScope(plan, state, world, run_id=call.key)
-        place = Location("main", call.name, 1, "main:plan", "")
+        place = Location(MAIN, call.name, 1, MAIN.part("plan"))
         frame = place.frame(scope)
         frame.input = call.inputs.get("input")
         try:

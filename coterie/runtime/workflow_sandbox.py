@@ -31,6 +31,8 @@ DATA = (
     "workflows.core.messages",
     "workflows.core.requests",
     "workflows.core.state",
+    "workflows.core.state_keys",
+    "workflows.core.step_progress",
     "workflows.core.trail_because",
     "workflows.core.trail_causes",
     "workflows.core.views",

@@ -1,93 +1,76 @@
-"""Calls that repeat: the same arguments, the same result, again and again in one loop.
+"""Repeated calls: the same arguments, the same result, again and again in one loop.
 
-At the third time the agents of the loop are told; the fifth is not made. Another result is
-progress, and the count begins anew.
+The third time, the agents of the loop get a note; the fifth call is refused. Another result is
+progress, and the count starts anew.
 """
 
 import json
 from hashlib import sha256
-from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from dsl.model.outcomes import Outcome
 from workflows.core.location import Location
-from workflows.core.memory import StepProgress
 from workflows.core.scope import Scope
+from workflows.core.step_progress import RepeatedCall
+from workflows.core.trail import note_step
 from workflows.core.trail_because import trail_because
 from workflows.core.trail_causes import CallRepeated
 
 NUDGED_AT = 3
 STOPPED_AT = 5
 _MAX_KEPT = 200
-"""Different calls that a loop remembers; of the oldest it forgets."""
-
-
-class _Seen(NamedTuple):
-    """A call that was made before."""
-
-    result: str
-    times: int
-    """So often in a row with this result."""
-    what: str
+"""Different calls that a loop remembers; it forgets the oldest."""
 
 
 def refused(skill: str, given: JsonValue, place: Location, scope: Scope) -> Outcome | None:
-    """The failure of a call that has brought nothing new for too long; None when it may be made."""
-    seen = _seen(_loop(place, scope), _digest([skill, given]))
-    if seen is None or seen.times < STOPPED_AT - 1:
+    """The failure of a call that has brought nothing new for too long; None if it may be made."""
+    call = _calls(place, scope).get(_digest([skill, given]))
+    if call is None or call.times < STOPPED_AT - 1:
         return None
     because = (
-        f"{skill} was called {seen.times} times in this loop with the same arguments and gave the "
-        "same each time, so it is not called again; a loop that looks whether something has "
-        "changed says `repeated_calls: allow`"
+        f"{skill} was called {call.times} times in this loop with the same arguments and gave the "
+        "same result each time, so it is not called again; set `repeated_calls: allow` on a loop "
+        "that polls for a change"
     )
     return Outcome.failed("RepeatedCall", because)
 
 
-def noted(skill: str, given: JsonValue, outcome: Outcome, place: Location, scope: Scope) -> None:
-    """Remember a call and what came of it; the third time is told in the trail."""
-    block = _loop(place, scope)
-    digest = _digest([skill, given])
+def record_call(
+    skill: str, given: JsonValue, outcome: Outcome, place: Location, scope: Scope
+) -> None:
+    """Remember a call and its result; the third equal result in a row appears in the trail."""
+    calls = _calls(place, scope)
     error = outcome.error
     result = _digest(outcome.data if error is None else [error.type, error.message])
-    before = _seen(block, digest)
+    digest = _digest([skill, given])
+    before = calls.pop(digest, None)  # so that the latest stands last
     times = before.times + 1 if before is not None and before.result == result else 1
-    repeats = block.repeats if block.repeats is not None else {}
-    repeats.pop(digest, None)  # the latest last
-    repeats[digest] = [result, times, skill]
-    while len(repeats) > _MAX_KEPT:
-        del repeats[next(iter(repeats))]
-    block.repeats = repeats
+    calls[digest] = RepeatedCall(result, times, skill)
+    while len(calls) > _MAX_KEPT:
+        del calls[next(iter(calls))]
     if times == NUDGED_AT:
-        place.note(scope, "step", CallRepeated("call_repeated", skill, times), status="repeated")
+        note_step(scope, place, "repeated", CallRepeated("call_repeated", skill, times))
 
 
-def told(place: Location, scope: Scope) -> tuple[str, ...]:
-    """What an agent of the loop should know of the calls that repeat."""
-    block = _loop(place, scope)
-    found = (_seen(block, digest) for digest in block.repeats or ())
+def notes(place: Location, scope: Scope) -> tuple[str, ...]:
+    """What an agent of the loop should know about repeated calls."""
     return tuple(
-        f"[Note: {trail_because(_repeated(seen))}. Do something else.]"
-        for seen in found
-        if seen is not None and seen.times >= NUDGED_AT
+        f"[Note: {trail_because(_cause(call))}. Do something else.]"
+        for call in _calls(place, scope).values()
+        if call.times >= NUDGED_AT
     )
 
 
-def _repeated(seen: _Seen) -> CallRepeated:
-    return CallRepeated("call_repeated", seen.what, seen.times)
+def _cause(call: RepeatedCall) -> CallRepeated:
+    return CallRepeated("call_repeated", call.skill, call.times)
 
 
-def _loop(place: Location, scope: Scope) -> StepProgress:
-    return scope.state.blocks.setdefault(place.loop or "", StepProgress())
-
-
-def _seen(block: StepProgress, digest: str) -> _Seen | None:
-    match (block.repeats or {}).get(digest):
-        case [str() as result, int() as times, str() as what]:
-            return _Seen(result, times, what)
-        case _:
-            return None
+def _calls(place: Location, scope: Scope) -> dict[str, RepeatedCall]:
+    """The calls of the loop that watches this place, by digest."""
+    if place.loop is None:
+        return {}
+    return scope.state.progress.repeated_calls.setdefault(place.loop, {})
 
 
 def _digest(value: JsonValue) -> str:

@@ -5,7 +5,7 @@ from pydantic import JsonValue
 from activities.contracts import CallOptions, SkillRequest, SkillResult, Spent
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import SkillTerms
-from workflows.agents.repeated_calls import noted, refused
+from workflows.agents.repeated_calls import record_call, refused
 from workflows.budgets.balances import allowed, in_flight, paid
 from workflows.core.location import Location
 from workflows.core.scope import Call, CallFailed, Scope
@@ -30,7 +30,7 @@ async def call_skill(
     budgeted = bool(scope.plan.budgets)
     if budgeted:
         await allowed(scope, place, place.personas, "tool_calls")
-    path = f"{place.team}/{place.path}"
+    path = place.step
     count = state.executed(path)
     terms = terms or _UNKNOWN
     state.calls += 1
@@ -58,5 +58,5 @@ async def call_skill(
         if budgeted:
             paid(scope, place, place.personas, spent)
     if place.loop is not None:
-        noted(skill, given, outcome, place, scope)
+        record_call(skill, given, outcome, place, scope)
     return outcome

@@ -1,6 +1,7 @@
 """Asking: the one wait for a person, with its reminders, its escalations and its deadline."""
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
@@ -16,7 +17,9 @@ from workflows.approvals.notification_moments import tell
 from workflows.core.location import Location, Redirected, Skipped
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, Pending
-from workflows.core.scope import Interrupted, Scope
+from workflows.core.scope import Scope, on_abort
+from workflows.core.state import RunState
+from workflows.core.trail import note_request
 from workflows.core.trail_because import trail_because
 from workflows.core.trail_causes import (
     RequestDecided,
@@ -63,11 +66,11 @@ async def ask(
         Redirected: the deadline passed, and the file names a team to go on with.
     """
     state = scope.state
-    block = place.block(scope, "ask")
-    if not block.results:
+    requests, key = state.progress.requests, place.key
+    request_id = requests.get(key)
+    if request_id is None:
         check_size([prompt, show], f"what {place.name!r} shows to a person", MAX_SHOWN)
-        block.results.append(_request(scope, place, prompt, show, terms, choices))
-    request_id = str(block.results[0])
+        request_id = requests[key] = _request(scope, place, prompt, show, terms, choices)
     if boundary:
         await scope.checkpoint()
     waiting = state.pending.get(request_id)
@@ -76,25 +79,25 @@ async def ask(
         if told:  # else it stays as it is, which is what nearly all requests do
             state.pending[request_id] = waiting.model_copy(update={"told": True})
     began = scope.time() if waiting is None else _seconds(waiting.since)
-    try:
+    async with on_abort(partial(_withdraw, state, request_id)):
         await _decided(scope, place, request_id, terms, boundary=boundary)
-    except (Interrupted, GeneratorExit):
-        raise
-    except BaseException:  # cancelled: nobody is asked any more
-        state.pending.pop(request_id, None)
-        state.heard(request_id)
-        raise
-    place.close_block(scope, "ask")
+    requests.pop(key, None)
     if request_id in state.pending:
         return _undecided(scope, place, request_id, terms.on_timeout)
     decision = state.decided(request_id)
     cause = RequestDecided(
         "decided", decision.id, decision.verdict, decision.by, decision.comment, decision.changes
     )
-    place.note(scope, "approval", cause, status=decision.verdict, since=began)
+    note_request(scope, place, decision.verdict, cause, began)
     if decision.verdict == "skipped" and not choices:
         raise Skipped(None)
     return decision
+
+
+def _withdraw(state: RunState, request_id: str) -> None:
+    """Close a request that nobody waits for any more."""
+    state.pending.pop(request_id, None)
+    state.heard(request_id)
 
 
 def rejected(decision: Decision | None) -> Outcome:
@@ -156,7 +159,7 @@ def _while_nobody_decides(
             update["approvers"] = each_once((*request.approvers, *further))
         cause = RequestEscalated("escalated", request.id, further)
     changed = scope.state.pending[request.id] = request.model_copy(update=update)
-    place.note(scope, "approval", cause, status=cause.code)
+    note_request(scope, place, cause.code, cause)
     what = "reminder" if due.what == "remind" else "escalation"
     number = changed.reminders if due.what == "remind" else changed.escalations
     tell(scope, place, changed, terms, what, trail_because(cause), number)
@@ -172,8 +175,8 @@ def _request(
 ) -> str:
     """Open a request and give its id, bound to this visit; an equal approval may answer it."""
     state = scope.state
-    key = f"{place.team}/{place.path}"
-    request_id = f"{key}#{state.executed(f'?{key}')}"
+    key = place.step
+    request_id = key.request(state.executed(key.counter))
     digest = digest_of(prompt, show)
     kept_as = f"{key} {digest}"
     now = scope.now()
@@ -222,7 +225,7 @@ def _undecided(scope: Scope, place: Location, request_id: str, on_timeout: str) 
     """Silence that fails the step, or leads to another team."""
     del scope.state.pending[request_id]
     cause = NotDecided("timed_out", request_id)
-    place.note(scope, "approval", cause, status="failure")
+    note_request(scope, place, "failure", cause)
     if on_timeout not in ("fail", "approve"):
         raise Redirected(on_timeout, cause)
 

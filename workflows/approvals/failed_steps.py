@@ -6,9 +6,10 @@ from dsl.model.outcomes import Outcome
 from dsl.model.retryability import DECIDED
 from dsl.model.steps import Step
 from workflows.approvals.approval_wait import ask
-from workflows.control.retry_and_skip import CHOICES, FAILED
+from workflows.control.retry_and_skip import CHOICES
 from workflows.core.location import Location
 from workflows.core.scope import Scope
+from workflows.core.state_keys import FAILED
 
 _MAX_MESSAGE_LENGTH = 2000
 
@@ -20,15 +21,14 @@ async def accepted(
 
     The failure is remembered while somebody thinks: who is resumed then does not work again.
     """
-    block = place.block(scope, FAILED)
+    failures, key = scope.state.progress.failures_to_decide, place.key
     while True:
-        if block.outcome is None:
-            block.outcome = await work()
-        outcome = block.outcome
-        scope.state.blocks[place.block_key(FAILED)] = block  # a failed attempt forgets much
+        known = failures.get(key)
+        outcome = await work() if known is None else known
         error = outcome.error
         if error is None or error.type in DECIDED:
             break
+        failures[key] = outcome
         said = f"{error.type}: {error.message}"[:_MAX_MESSAGE_LENGTH]
         decision = await ask(
             scope, place.at(FAILED), f"{step.name!r} failed. {said}", choices=CHOICES
@@ -38,7 +38,7 @@ async def accepted(
         if decision.verdict == "skipped":
             outcome = Outcome("skipped", decision.payload)
             break
-        block.outcome = None
+        del failures[key]
         await scope.checkpoint()  # what was amended meanwhile counts
-    place.close_block(scope, FAILED)
+    failures.pop(key, None)
     return outcome

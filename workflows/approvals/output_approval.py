@@ -40,29 +40,27 @@ async def with_consent(
 
     Who is resumed in the middle is not asked again, and does finished work not again.
     """
-    block = place.block(scope, "consent")
+    progress, key = scope.state.progress, place.key
     if terms.when == "after":
-        if block.outcome is None:
-            block.outcome = await work(subject.given)
-        outcome = block.outcome
+        outcome = progress.outputs_to_approve.get(key)
+        if outcome is None:
+            outcome = progress.outputs_to_approve[key] = await work(subject.given)
         if outcome.success:
             decision = await _ask(terms, subject, place, scope, subject.accept, outcome.data)
             if decision is None or decision.verdict == "rejected":
                 outcome = rejected(decision)
             elif terms.editable:
                 outcome = Outcome.succeeded(decision.payload)
-        place.close_block(scope, "consent")
+        progress.outputs_to_approve.pop(key, None)
         return outcome
-    if block.outcome is None:
+    if key not in progress.approved_inputs:
         shown = subject.given if subject.given is not None else subject.shown
         decision = await _ask(terms, subject, place, scope, subject.allow, shown)
         if decision is None or decision.verdict == "rejected":
-            place.close_block(scope, "consent")
             return rejected(decision)
-        given = decision.payload if terms.editable else subject.given
-        block.outcome = Outcome.succeeded(given)
-    outcome = await work(block.outcome.data)
-    place.close_block(scope, "consent")
+        progress.approved_inputs[key] = decision.payload if terms.editable else subject.given
+    outcome = await work(progress.approved_inputs[key])
+    progress.approved_inputs.pop(key, None)
     return outcome
 
 

@@ -20,8 +20,9 @@ from workflows.approvals.approval_wait import ask
 from workflows.core.location import Location, Redirected, RunLeft
 from workflows.core.memory import BudgetBalance
 from workflows.core.requests import Decision
-from workflows.core.scope import Interrupted, Leaving, Scope
+from workflows.core.scope import Leaving, Scope, on_abort
 from workflows.core.state import RunState
+from workflows.core.trail import note_budget
 
 Paid = Literal["model_calls", "tool_calls"]
 Personas = tuple[str, ...]
@@ -108,7 +109,7 @@ def paid(
             pot = _pot(scope.state, budget)
             if not pot.unpriced:
                 pot.unpriced = model or "a model"
-                place.note(scope, "budget", _not_held(budget, pot), status="unpriced")
+                note_budget(scope, place, "unpriced", _not_held(budget, pot))
 
 
 def limit_of(budget: Budget, pot: BudgetBalance | None) -> float:
@@ -136,8 +137,9 @@ def _used_up(budget: Budget, pot: BudgetBalance, place: Location) -> bool:
         return False
     if pot.visit is None:
         return True
-    led_to = f":{budget.next_team}#{pot.visit}/"
-    return (place.team, place.visit) != (budget.next_team, pot.visit) and led_to not in place.track
+    if (place.team, place.visit) == (budget.next_team, pot.visit):
+        return False
+    return not place.track.led_through(f"{budget.next_team}#{pot.visit}")
 
 
 def _add(scope: Scope, place: Location, budget: Budget, value: float) -> None:
@@ -145,7 +147,7 @@ def _add(scope: Scope, place: Location, budget: Budget, value: float) -> None:
     pot.used = round(pot.used + value, _DIGITS)
     if not pot.warned and pot.used >= budget.warn_at * limit_of(budget, pot):
         pot.warned = True
-        place.note(scope, "budget", _so_far(budget, pot), status="warned")
+        note_budget(scope, place, "warned", _so_far(budget, pot))
 
 
 def _notices(state: RunState, paying: list[Budget]) -> Iterator[str]:
@@ -183,7 +185,7 @@ async def _decide(
             await _leave(scope, cause)
             if pot.visit is None:
                 pot.visit = scope.state.visits.get(team, 0) + 1
-                place.note(scope, "budget", cause, status="routed", next_team=team)
+                note_budget(scope, place, "routed", cause, team)
             _go(budget, team, cause)
         case _:
             await _stop(scope, budget, pot, cause)
@@ -256,16 +258,15 @@ async def _ask(
         f"{because[0].upper()}{because[1:]}. Approve to extend it by `extend_by` (0: end the run "
         "with what there is), reject to stop the run"
     )
-    try:
+
+    def stop_asking() -> None:
+        pot.asking = None
+
+    async with on_abort(stop_asking):
         decision = await ask(
             scope, at, prompt, show={EXTEND_BY: budget.limit}, terms=terms, boundary=boundary
         )
-    except (Interrupted, GeneratorExit):
-        raise  # the run comes back here, and goes on asking
-    except BaseException:
-        pot.asking = None
-        raise
-    pot.asking = None
+    stop_asking()
     await _decided(scope, place, budget, pot, decision, cause)
 
 
@@ -289,7 +290,7 @@ async def _decided(
         extended = BudgetReached(
             "budget_extended", budget.kind, budget.owner, extended=more, by=decision.by
         )
-        place.note(scope, "budget", extended, status="extended")
+        note_budget(scope, place, "extended", extended)
     else:
         ended = replace(cause, code="budget_ended", by=decision.by)
         if scope.state.stop_by is not None:

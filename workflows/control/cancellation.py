@@ -17,12 +17,11 @@ from workflows.core.location import Interpreter, Location, Redirected, Returned
 from workflows.core.memory import Routed, Track
 from workflows.core.results import result
 from workflows.core.scope import Scope
-from workflows.core.state import MAIN, RunState
+from workflows.core.state import RunState
+from workflows.core.state_keys import MAIN, StateKey
+from workflows.core.trail import note_cleanup_failure, note_control, note_step
 from workflows.core.trail_causes import Failed, TimeOver, failed_with
 from workflows.core.views import TeamResult
-
-_ON_CANCEL = "on_cancel "
-"""What the tracks that clean up are called, before the name of their team."""
 
 
 def begin_to_stop(scope: Scope) -> float:
@@ -34,9 +33,7 @@ def begin_to_stop(scope: Scope) -> float:
     if state.stop_by is None:
         state.stop_by = scope.time() + scope.plan.limits.cancel_timeout
         state.paused = None
-        main = state.main
-        place = Location(MAIN, main.team or "", main.visit, "", "")
-        place.note(scope, "control", _cancelled(scope), status="cancelled")
+        note_control(state, scope.now(), _cancelled(scope), status="cancelled")
         give_up(state, scope.now())
     return state.stop_by
 
@@ -58,6 +55,7 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
     there, and nothing fails the run.
     """
     seconds = begin_to_stop(scope) - scope.time()
+    place = Location.of_visit(MAIN, None, 0).at(name)
 
     async def job() -> None:
         try:
@@ -65,15 +63,14 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
         except Returned:
             pass  # that ends it, and fails nothing
         except (TeamError, Redirected) as left:
-            Location(MAIN, "", 0, "", name).note(scope, "step", _left(left), status="failed")
+            note_step(scope, place, "failed", _left(left))
 
     if seconds > 0:
         finished = await scope.together({name: job}, enough=bool, seconds=seconds)
         if finished:
             return
-    place = Location(MAIN, "", 0, "", name)
     limit = scope.plan.limits.cancel_timeout
-    place.note(scope, "step", TimeOver("cancel_timeout", limit), status="cancelled")
+    note_step(scope, place, "cancelled", TimeOver("cancel_timeout", limit))
 
 
 async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
@@ -107,11 +104,11 @@ async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) 
     """One team, on a track of its own that sees what the cancelled one saw, its tasks too."""
     state = scope.state
     left = state.tracks[of]
-    frame = state.frames.get(f"{of}:{left.team}#{left.visit}")
+    frame = state.open_frame(of)
     latest = dict(left.latest)
     if frame is not None and left.team is not None:
         latest[left.team] = frame.tasks
-    name = f"{_ON_CANCEL}{team}"
+    name = StateKey.cleanup(team)
     state.tracks[name] = Track(
         context=left.context,
         team=team,
@@ -122,5 +119,5 @@ async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) 
         await interpreter.follow(name)
     except TeamError as error:
         here = state.tracks[name]
-        place = Location(name, here.team or team, here.visit, "", "")
-        place.note(scope, "control", failed_with(error), status="failed")
+        place = Location.of_visit(name, here.team or team, here.visit)
+        note_cleanup_failure(scope, place, failed_with(error))

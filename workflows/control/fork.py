@@ -7,13 +7,11 @@ pauses and what it was to remember of approvals stay with it; its decisions stay
 from datetime import datetime
 
 from dsl.errors import RunRefused
-from workflows.control.pause_and_amend import amend, note, refusal
+from workflows.control.pause_and_amend import amend, refusal
 from workflows.core.messages import AmendInput, ForkInput
 from workflows.core.state import RunState
+from workflows.core.trail import note_control
 from workflows.core.trail_causes import Forked
-
-_ASKING = ":ask"
-"""The end of the keys under which a step keeps what it has asked."""
 
 
 def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
@@ -22,8 +20,7 @@ def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
     Raises:
         RunRefused: the context cannot be changed so.
     """
-    for key in [key for key in state.blocks if key.endswith(_ASKING)]:
-        del state.blocks[key]  # asked anew, by this run
+    state.progress.requests.clear()  # this run asks anew
     state.pending, state.amendments, state.skips = {}, [], {}
     state.doing, state.talking, state.remembered = {}, [], {}
     state.notices = {}  # its people were told of its own questions
@@ -32,7 +29,7 @@ def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
         id: taken if taken.run is not None else taken.model_copy(update={"run": asked.run})
         for id, taken in state.decisions.items()
     }
-    note(state, "control", Forked("forked", asked.run, at, asked.by, asked.why), now)
+    note_control(state, now, Forked("forked", asked.run, at, asked.by, asked.why))
     if asked.updates:
         change = AmendInput(updates=asked.updates, by=asked.by, why=asked.why)
         wrong = refusal(state, change)

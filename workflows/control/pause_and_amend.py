@@ -13,19 +13,19 @@ from dsl.model.plan import Plan
 from dsl.paths import overlap, parse
 from dsl.sizes import too_large
 from dsl.values import Json
-from workflows.core.memory import Noted
 from workflows.core.messages import AmendInput, Control, RedirectInput
 from workflows.core.state import RunState
+from workflows.core.state_keys import StateKey
+from workflows.core.trail import note_control, note_refusal
 from workflows.core.trail_causes import (
     Amended,
     AmendRefused,
     MessageRefused,
     PauseChanged,
     TooLate,
-    TrailCause,
     WorkerBlocked,
 )
-from workflows.core.views import Paused, TrailKind
+from workflows.core.views import Paused
 
 _CANCELLED = "the run is cancelled: what it still does has its time"
 
@@ -40,11 +40,11 @@ _SHOWN = 60
 def pause(state: RunState, asked: Control, now: datetime) -> None:
     """Start nothing new from here on; a second pause changes nothing."""
     if state.stop_by is not None:
-        note(state, "refused", MessageRefused("refused", message=_CANCELLED), now)
+        note_refusal(state, now, MessageRefused("refused", message=_CANCELLED))
     elif state.paused is None:
         since = now.isoformat(timespec="milliseconds")
         state.paused = Paused(by=asked.by, why=asked.why, since=since)
-        note(state, "control", PauseChanged("paused", asked.by, asked.why), now)
+        note_control(state, now, PauseChanged("paused", asked.by, asked.why))
 
 
 def resume(state: RunState, asked: Control, now: datetime) -> None:
@@ -59,7 +59,7 @@ def resume(state: RunState, asked: Control, now: datetime) -> None:
             update={"deadline": moved, "stood_still": stood_still}
         )
     state.paused = None
-    note(state, "control", PauseChanged("resumed", asked.by, asked.why), now)
+    note_control(state, now, PauseChanged("resumed", asked.by, asked.why))
 
 
 def _moved(deadline: str, by: timedelta) -> str:
@@ -103,9 +103,10 @@ def _amended(state: RunState, asked: AmendInput) -> dict[str, Json]:
     for name, track in state.tracks.items():
         for path, _ in track.updates if track.end in ("running", "done") else ():
             if any(overlap(path, other) for other in asked.updates):
+                branch = StateKey(name).branch_name
                 raise ContextConflict(
-                    f"the branch {name.rpartition('>')[2]!r} has set the context's {path!r}, which "
-                    "counts where the branches meet; amend it after that"
+                    f"the branch {branch!r} has set the context's {path!r}, which counts "
+                    "where the branches meet; amend it after that"
                 )
         contexts[name] = apply(track.context, asked.updates)
     return contexts
@@ -118,11 +119,11 @@ def amend(state: RunState, now: datetime) -> None:
         try:
             contexts = _amended(state, asked)
         except ContextConflict as error:
-            note(state, "refused", AmendRefused("amend_refused", amended, str(error)), now)
+            note_refusal(state, now, AmendRefused("amend_refused", amended, str(error)))
             continue
         for name, context in contexts.items():
             state.tracks[name].context = context
-        note(state, "control", amended, now, tuple(asked.updates))
+        note_control(state, now, amended, updated=tuple(asked.updates))
     state.amendments.clear()
 
 
@@ -136,7 +137,7 @@ def give_up(state: RunState, now: datetime) -> None:
     if state.redirect is not None:
         left.append(sent_on(state.redirect))
     for asked in left:
-        note(state, "refused", TooLate("too_late", asked), now)
+        note_refusal(state, now, TooLate("too_late", asked))
     state.amendments.clear()
     state.redirect = None
 
@@ -155,7 +156,7 @@ def refused_redirect(plan: Plan | None, state: RunState, asked: RedirectInput) -
 def redirect(state: RunState, asked: RedirectInput, now: datetime) -> None:
     """Go to that team at the end of the current one; a later word replaces an earlier one."""
     state.redirect = asked
-    note(state, "control", sent_on(asked), now)
+    note_control(state, now, sent_on(asked))
 
 
 def sent_on(asked: RedirectInput) -> SentOn:
@@ -166,28 +167,4 @@ def sent_on(asked: RedirectInput) -> SentOn:
 def worker_blocked(state: RunState, asked: Control, now: datetime) -> None:
     """Record that a watchdog ended a worker which the run had blocked."""
     cause = WorkerBlocked("worker_blocked", asked.by, asked.why)
-    note(state, "control", cause, now, status="blocked")
-
-
-def note(
-    state: RunState,
-    kind: TrailKind,
-    cause: TrailCause,
-    now: datetime,
-    updated: tuple[str, ...] = (),
-    status: str | None = None,
-) -> None:
-    """Keep in the trail what people did to the run, where the run was."""
-    main = state.main
-    state.note(
-        Noted(
-            number=state.trail_length + 1,
-            at=now.timestamp(),
-            kind=kind,
-            team=main.team or "",
-            visit=main.visit,
-            status=status,
-            cause=cause,
-            updated=updated,
-        )
-    )
+    note_control(state, now, cause, status="blocked")

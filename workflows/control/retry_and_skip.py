@@ -13,19 +13,15 @@ from dsl.model.plan import Plan
 from dsl.model.step_paths import names_a_way, step_paths, within_rounds
 from dsl.person_names import is_among
 from dsl.sizes import MAX_SHOWN, too_large
-from workflows.control.pause_and_amend import note
 from workflows.core.messages import RetryInput, SkipInput
 from workflows.core.requests import Decision, How, Pending
-from workflows.core.state import MAIN, RunState
+from workflows.core.state import RunState
+from workflows.core.state_keys import MAIN, StepKey
+from workflows.core.trail import note_control
 from workflows.core.trail_causes import SkipAsked
 
 CHOICES = ("retry", "skip", "fail")
 """What a person may say of a failed task."""
-
-FAILED = "failed"
-"""The last part of the place at which a failed task waits."""
-
-_FAILED_AT = f"/{FAILED}#"
 
 
 def retry_refusal(state: RunState, asked: RetryInput) -> str | None:
@@ -52,12 +48,12 @@ def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> str | 
     if large is not None:
         return large
     found = _place(plan, state, asked.task)
-    if isinstance(found, tuple):
-        request = _waiting(state, found[0])
+    if isinstance(found, StepKey):
+        request = _waiting(state, found)
         if request is not None:
-            unasked = _named_approver(plan, found[0], asked.by) if request.choices else None
+            unasked = _named_approver(plan, found, asked.by) if request.choices else None
             return _not_allowed(request, asked.by) or _no_value(request, asked) or unasked
-        return _not_skippable(plan, state, found[0], asked)
+        return _not_skippable(plan, state, found, asked)
     return found
 
 
@@ -70,11 +66,11 @@ def skip(
     cut: Callable[[str], None],
 ) -> Decision:
     """Skip the task, now or when it begins; it is not refused. `cut` ends its call."""
-    found = _place(plan, state, asked.task)
-    assert isinstance(found, tuple)
-    (key,) = found
+    key = _place(plan, state, asked.task)
+    assert isinstance(key, StepKey)
     request = _waiting(state, key)
-    id = request.id if request else f"{key}/skipped#{state.executed(f'?{key}/skipped')}"
+    skipped = key.skipped
+    id = request.id if request else skipped.request(state.executed(skipped.counter))
     decision = Decision(
         id=id,
         verdict="skipped",
@@ -89,7 +85,7 @@ def skip(
         del state.pending[id]
         return decision
     state.skips[key] = asked
-    note(state, "control", SkipAsked("skip_asked", key, asked.by, asked.why), at)
+    note_control(state, at, SkipAsked("skip_asked", key, asked.by, asked.why))
     cut(key)
     return decision
 
@@ -105,11 +101,7 @@ def _failed(state: RunState, task: str | None) -> Pending | str:
         waiting = [request for request in waiting if task in _names(request.id)]
     if len(waiting) == 1:
         return waiting[0]
-    known = [
-        request.id.rpartition(_FAILED_AT)[0]
-        for request in state.pending.values()
-        if request.choices
-    ]
+    known = [StepKey.of_failed(request.id) for request in state.pending.values() if request.choices]
     if not known:
         return "no failed task waits for a word; only tasks with `on_failure: ask` do"
     if task is None:
@@ -118,19 +110,15 @@ def _failed(state: RunState, task: str | None) -> Pending | str:
 
 
 def _names(request: str) -> Iterator[str]:
-    """What people may call a failed task: the request's id, and its place's ends."""
+    """What people may call a failed task: the id of its request, its key and the ends of that."""
     yield request
-    place = request.rpartition(_FAILED_AT)[0]
-    while place:
-        yield place
-        place = place.partition("/")[2]
+    yield from StepKey.of_failed(request).names()
 
 
-def _waiting(state: RunState, key: str) -> Pending | None:
+def _waiting(state: RunState, key: StepKey) -> Pending | None:
     """The request under which a task waits for a person, failed or not."""
     for id, request in state.pending.items():
-        place = id.rpartition("#")[0]
-        if place in (key, f"{key}/{FAILED}"):
+        if StepKey.of_request(id) in (key, key.failed):
             return request
     return None
 
@@ -147,45 +135,43 @@ def _no_value(request: Pending, asked: SkipInput) -> str | None:
     return f"{request.id!r} is an approval: a skipped one is not given and has no value"
 
 
-def _place(plan: Plan | None, state: RunState, task: str) -> tuple[str] | str:
+def _place(plan: Plan | None, state: RunState, task: str) -> StepKey | str:
     """The `team/path` that people mean by a task's name, or why there is none."""
     if plan is None:
         return "the run has not begun"
     for request in state.pending.values():
         if request.choices and task == request.id:
-            return (request.id.rpartition(_FAILED_AT)[0],)
-    open_now = [*state.doing, *(request.rpartition("#")[0] for request in state.pending)]
+            return StepKey.of_failed(request.id)
+    open_now = [*state.doing, *(StepKey.of_request(request) for request in state.pending)]
     known = step_paths(plan)
     if task in open_now or task in known:
-        return (task,)
+        return StepKey(task)
     team = state.main.team or ""
     meant = [
         key
         for key in dict.fromkeys((*open_now, *sorted(known)))
-        if key.endswith(f"/{task}") and (key in open_now or key.startswith(f"{team}/"))
+        if StepKey(key).is_called(task) and (key in open_now or StepKey(key).team == team)
     ]
     if len(meant) == 1:
-        return (meant[0],)
+        return StepKey(meant[0])
     if meant:
         return f"several tasks are called {task!r}; name one: {listed(meant)}"
     return f"the plan has no task {task!r}. {nearest(task, known)}".rstrip(". ")
 
 
-def _not_skippable(plan: Plan | None, state: RunState, key: str, asked: SkipInput) -> str | None:
+def _not_skippable(
+    plan: Plan | None, state: RunState, key: StepKey, asked: SkipInput
+) -> str | None:
     """Why a task that waits for nobody cannot be skipped."""
-    within = [other for other in state.doing if other.startswith(f"{key}/")]
+    within = [other for other in state.doing if key.holds(other)]
     if within:
         return f"{key!r} is made of steps; skip the one in progress: {within[-1]!r}"
     if plan is not None and names_a_way(plan, key):
         return f"{key!r} is a way of a parallel step; skip a step in it, or the whole step"
-    team, _, name = key.partition("/")
-    main = state.main
-    frame = state.frames.get(f"{MAIN}:{main.team}#{main.visit}")
-    if frame is not None and team == main.team and name in frame.tasks and key not in state.doing:
-        return (
-            f"{key!r} has ended already ({frame.tasks[name].status}); to have it done anew, fork "
-            "the run"
-        )
+    frame = state.open_frame(MAIN)
+    ended = None if frame is None or key.team != state.main.team else frame.tasks.get(key.path)
+    if ended is not None and key not in state.doing:
+        return f"{key!r} has ended already ({ended.status}); to have it done anew, fork the run"
     if key not in state.doing and plan is not None and within_rounds(plan, key):
         return f"{key!r} is in a loop of several rounds at once; skip it when its round runs"
     return _named_approver(plan, key, asked.by)

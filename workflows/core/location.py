@@ -1,4 +1,4 @@
-"""Place: where in a run a step stands, and what is seen from there."""
+"""Location: where in a run a step stands, and what it sees from there."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -12,49 +12,53 @@ from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep, Step
-from workflows.core.memory import Frame, Noted, StepProgress
+from workflows.core.memory import Frame
 from workflows.core.scope import Scope
-from workflows.core.trail_causes import TrailCause
-from workflows.core.views import CollectedFiles, TrailKind
+from workflows.core.state_keys import StateKey, StepKey
 
 
 class Location(NamedTuple):
-    """A step's surroundings: track, team, visit, the frame that it writes to, its path.
+    """Where a step stands: track, team, visit, the frame that it writes to, its path.
 
     A tuple, since the sandbox makes each class anew for each run, and a dataclass takes longer.
     """
 
-    track: str
+    track: StateKey
     team: str
     visit: int
-    frame_path: str
-    path: str
+    frame_key: StateKey
+    path: str = ""
     """`coder/process_changes_loop/apply_change`; empty for the team itself."""
     personas: tuple[str, ...] = ()
     """Whose execution plans these are, outermost first."""
-    loop: str | None = None
-    """The block of the innermost loop that notices calls which repeat."""
+    loop: StateKey | None = None
+    """Place of the innermost loop that watches for repeated calls."""
+
+    @classmethod
+    def of_visit(cls, track: StateKey, team: str | None, visit: int) -> "Location":
+        """The visit of a team, with the frame that its tasks write to."""
+        return cls(track, team or "", visit, StateKey.visit(track, team, visit))
 
     def at(self, name: str) -> "Location":
         """The place of a step within this one."""
-        track, team, visit, frame_path, above, personas, loop = self
+        track, team, visit, frame_key, above, personas, loop = self
         path = f"{above}/{name}" if above else name
-        return Location(track, team, visit, frame_path, path, personas, loop)
+        return Location(track, team, visit, frame_key, path, personas, loop)
 
     def own_frame(self, persona: str) -> "Location":
         """This place as the root of a persona's plan, with a frame of its own."""
-        return self._replace(frame_path=self.key, personas=(*self.personas, persona))
+        return self._replace(frame_key=self.key, personas=(*self.personas, persona))
 
     def branched(self, name: str, scope: Scope) -> "Location":
-        """This place with a frame that begins as a copy, for one of several ways at once.
+        """This place with a frame that starts as a copy, for one of several concurrent branches.
 
-        The values themselves are shared: nothing changes one in its place.
+        The branches share the values themselves: nothing changes a value in place.
         """
-        path = f"{self.key}|{name}"
-        if path not in scope.state.frames:
+        key = self.key.frame_of(name)
+        if key not in scope.state.frames:
             frame = self.frame(scope)
-            scope.state.frames[path] = Frame(dict(frame.tasks), dict(frame.variables), frame.input)
-        return self._replace(frame_path=path)
+            scope.state.frames[key] = Frame(dict(frame.tasks), dict(frame.variables), frame.input)
+        return self._replace(frame_key=key)
 
     @property
     def name(self) -> str:
@@ -62,33 +66,22 @@ class Location(NamedTuple):
         return self.path.rpartition("/")[2]
 
     @property
-    def key(self) -> str:
-        """What the blocks and frames at and below this place begin with."""
-        return f"{self.track}:{self.team}#{self.visit}/{self.path}"
+    def key(self) -> StateKey:
+        """Under which the state keeps what it knows of this place."""
+        return StateKey.at(self.track, self.team, self.visit, self.path)
+
+    @property
+    def step(self) -> StepKey:
+        """The step, whichever track and visit it runs in."""
+        return StepKey.of(self.team, self.path)
 
     def frame(self, scope: Scope) -> Frame:
         """The frame, made anew or carried over."""
         frames = scope.state.frames
-        frame = frames.get(self.frame_path)
+        frame = frames.get(self.frame_key)
         if frame is None:
-            frame = frames[self.frame_path] = Frame()
+            frame = frames[self.frame_key] = Frame()
         return frame
-
-    def block(self, scope: Scope, part: str = "") -> StepProgress:
-        """How far the block at this place has come."""
-        blocks, key = scope.state.blocks, self.block_key(part)
-        block = blocks.get(key)
-        if block is None:
-            block = blocks[key] = StepProgress()
-        return block
-
-    def block_key(self, part: str = "") -> str:
-        """The key of the block at this place."""
-        return f"{self.track}:{self.team}#{self.visit}/{self.path}:{part}"
-
-    def close_block(self, scope: Scope, part: str = "") -> None:
-        """Forget the block at this place: it is finished."""
-        scope.state.blocks.pop(self.block_key(part), None)
 
     def facts(self, scope: Scope) -> Facts:
         """What templates and conditions see from here."""
@@ -113,40 +106,6 @@ class Location(NamedTuple):
             work=scope.work,
         )
 
-    def note(
-        self,
-        scope: Scope,
-        kind: TrailKind,
-        cause: TrailCause | None = None,
-        *,
-        status: str | None = None,
-        next_team: str | None = None,
-        updated: tuple[str, ...] = (),
-        fingerprint: str = "",
-        since: float | None = None,
-        tokens: int | None = None,
-        found: CollectedFiles | None = None,
-    ) -> None:
-        """Add an entry to the run's trail; `since` is the clock when it began, in seconds."""
-        now = scope.time()
-        state = scope.state
-        entry = Noted(
-            state.trail_length + 1,
-            now,
-            kind,
-            self.team,
-            self.visit,
-            self.path or None,
-            status,
-            cause,
-            next_team,
-            updated,
-            None if since is None else round(now - since, 3),
-            tokens,
-            found,
-        )
-        state.note(entry, fingerprint)
-
 
 class Interpreter(Protocol):
     """What kinds that hold other steps, or name another team, run them with."""
@@ -157,7 +116,7 @@ class Interpreter(Protocol):
         """Run the steps in order, from where the block stands."""
         ...
 
-    async def follow(self, track: str) -> None:
+    async def follow(self, track: StateKey) -> None:
         """Follow a track from team to team until its end."""
         ...
 

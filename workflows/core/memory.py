@@ -1,8 +1,8 @@
 """The pieces of what a run remembers.
 
-Whatever is in the middle of its work keeps its place here, by path: a team visit and a plan
-have a Frame, a block of steps has a Block. So the interpreter, started anew with the same
-state, goes on where it was (decision 0007).
+A visit of a team and the plan of a persona each have a Frame. How far a composite step has come is
+in `workflows.core.step_progress`. So the interpreter, started anew with the same state, goes on
+where it was (decision 0007).
 """
 
 from dataclasses import dataclass, field
@@ -33,12 +33,8 @@ def _values() -> dict[str, JsonValue]:
     return {}
 
 
-def _list() -> list[JsonValue]:
-    return []
-
-
 @dataclass(slots=True)
-class Noted:
+class TrailRecord:
     """One event of a run, as it is remembered; `told` makes the TrailEntry that people get."""
 
     number: int
@@ -102,40 +98,6 @@ class Frame:
     """Outcomes so far, in the order of their ends."""
     variables: dict[str, JsonValue] = field(default_factory=_values)
     input: JsonValue = None
-
-
-@dataclass(slots=True)
-class StepProgress:
-    """How far a list of steps or a loop has come."""
-
-    next: int = 0
-    """The next step of a list; the current round of a loop."""
-    items: list[JsonValue] | None = None
-    """What a loop goes over."""
-    results: list[JsonValue] = field(default_factory=_list)
-    """One entry per finished round."""
-    chosen: int | None = None
-    """The way that a branch took, -1 is `otherwise`; the clause that caught a failure."""
-    began: float | None = None
-    """Unix time at which the step at `next` began; None before it does."""
-    cause: TrailCause | None = None
-    """What its `when` found."""
-    tokens: int = 0
-    """What the run had used by then."""
-    of_others: int = 0
-    """What steps that run at the same time have used since then."""
-    outcome: Outcome | None = None
-    """What came of the work, while something else of the step is still to be done."""
-    left: float | None = None
-    """Seconds that were left of a wait or a time limit when the run continued as new."""
-    ended: dict[str, Outcome] | None = None
-    """What came of those ways of several at once that have ended."""
-    dropped: int = 0
-    """Results of earlier rounds that are not kept any more."""
-    calls_before: int | None = None
-    """Calls that the run had made when the current attempt of a step began."""
-    repeats: dict[str, list[JsonValue]] | None = None
-    """`{digest of a call: [digest of its result, how often in a row, what it is]}` of a loop."""
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from typing import get_args
 from dsl.errors import LimitExceeded, TeamError
 from dsl.model.outcomes import End, Failure
 from workflows.core.scope import Scope
-from workflows.core.state import MAIN
+from workflows.core.state_keys import MAIN
 from workflows.core.usage import total_cost
 from workflows.core.views import TeamResult
 
@@ -38,7 +38,7 @@ def result(scope: Scope, end: End, because: str, error: str | None = None) -> Te
     """What a run came to; `output` is of the team it is in, or was in last."""
     state = scope.state
     main = state.main
-    open_frame = state.frames.get(f"{MAIN}:{main.team}#{main.visit}")
+    open_frame = state.open_frame(MAIN)
     last = open_frame.tasks if open_frame else main.latest.get(main.routed.from_team or "", {})
     cost, unpriced = total_cost(state)
     return TeamResult(

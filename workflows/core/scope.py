@@ -5,7 +5,7 @@ of a workflow, the one part of the interpreter that knows Temporal; `coterie` ha
 in one process.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Set
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Set
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -37,6 +37,38 @@ class Interrupted(BaseException):
         self.left = left
         """Of a wait with an end: the seconds that were left."""
         super().__init__("the run continues as new")
+
+
+class on_abort:  # it reads as what it does: `async with on_abort(close):`
+    """Runs a cleanup when its block is aborted: by a failure, a cancellation, a skip, a return.
+
+    It does not when the run comes back to the block, and must find everything as it is: when the
+    run continues as new (`Interrupted`), or a worker puts it out of memory (`GeneratorExit`).
+    """
+
+    def __init__(
+        self, cleanup: Callable[[], Awaitable[object] | None], *, failures: bool = True
+    ) -> None:
+        self._cleanup = cleanup
+        self._failures = failures
+        """Also when an Exception aborts it, and not a cancellation alone."""
+
+    async def __aenter__(self) -> None:
+        """Enter the block."""
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: object,
+    ) -> None:
+        """Clean up where the block is aborted; the exception goes on."""
+        if error is None or isinstance(error, Interrupted | GeneratorExit):
+            return
+        if self._failures or not isinstance(error, Exception):
+            work = self._cleanup()
+            if work is not None:
+                await work
 
 
 class CallFailed(Exception):

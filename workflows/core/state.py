@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
-from typing import cast
+from typing import Any, cast
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -13,14 +13,15 @@ from workflows.core.cause_facts import cause_facts
 from workflows.core.memory import (
     BudgetBalance,
     Frame,
-    Noted,
     PendingNotification,
-    StepProgress,
     Tally,
     Track,
+    TrailRecord,
 )
 from workflows.core.messages import AmendInput, RedirectInput, SkipInput
 from workflows.core.requests import Decision, Pending
+from workflows.core.state_keys import MAIN, StateKey
+from workflows.core.step_progress import StepProgress
 from workflows.core.views import Paused
 
 MAX_DECISIONS = 500
@@ -29,17 +30,6 @@ MAX_DECISIONS = 500
 _TRAIL_KEPT = 1000
 
 _TRAIL_CARRIED = 100
-
-MAIN = "main"
-
-_ONE_END = str.maketrans("/|!", ":::")
-"""What ends the name of a branch in a place."""
-
-
-def _within(key: str, place: str) -> bool:
-    if not place.startswith(key):
-        return False
-    return len(place) == len(key) or key.endswith(":") or place[len(key)] in ":/|!"
 
 
 @dataclass(slots=True)
@@ -53,7 +43,7 @@ class RunState:
     seen: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Context fingerprints by team, where no-progress detection is on."""
     frames: dict[str, Frame] = field(default_factory=dict[str, Frame])
-    blocks: dict[str, StepProgress] = field(default_factory=dict[str, StepProgress])
+    progress: StepProgress = field(default_factory=StepProgress)
     executions: dict[str, int] = field(default_factory=dict[str, int])
     """How often each step has run in this run, by `team/path`."""
     calls: int = 0
@@ -94,7 +84,7 @@ class RunState:
     """Payloads of named signals that nobody has waited for yet."""
     doing: dict[str, float] = field(default_factory=dict[str, float])
     """`{step: Unix time of its begin}` of the steps in progress, outermost first."""
-    trail: list[Noted] = field(default_factory=list[Noted])
+    trail: list[TrailRecord] = field(default_factory=list[TrailRecord])
     """The latest entries; all of them can be told from history."""
     trail_length: int = 0
     trail_digest: str = ""
@@ -109,7 +99,7 @@ class RunState:
         """Tokens in and out, over the whole run."""
         return self.usage.input_tokens + self.usage.output_tokens
 
-    def note(self, entry: Noted, fingerprint: str = "") -> None:
+    def note(self, entry: TrailRecord, fingerprint: str = "") -> None:
         """Add to the trail; the digest chains what was decided: not when, and in no words."""
         self.trail_length += 1
         self.trail.append(entry)
@@ -139,9 +129,14 @@ class RunState:
             yield frame.input
             yield from frame.variables.values()
             yield from (outcome.data for outcome in frame.tasks.values())
-        for block in self.blocks.values():
-            yield from (block.items, block.results)
-            yield from (outcome.data for outcome in (block.ended or {}).values())
+        progress = self.progress
+        for loop in progress.loops.values():
+            yield from (loop.items, loop.results)
+        for loop in progress.concurrent_loops.values():
+            yield loop.items
+            yield from (outcome.data for outcome in loop.ended.values())
+        for parallel in progress.parallels.values():
+            yield from (outcome.data for outcome in parallel.ended.values())
 
     @classmethod
     def resumed(cls, carried: Json) -> "RunState":
@@ -157,29 +152,33 @@ class RunState:
         for one in fields(RunState):
             setattr(self, one.name, getattr(other, one.name))
 
-    def forget(self, key: str) -> None:
-        """Drop the places of everything at and below a key: it was left in the middle.
+    def open_frame(self, track: str) -> Frame | None:
+        """The frame of the visit that a track is in; None between two visits."""
+        here = self.tracks[track]
+        return self.frames.get(StateKey.visit(track, here.team, here.visit))
 
-        Only of that key: `main:a#1/code` says nothing of `main:a#1/code_review`.
-        """
+    def forget(self, key: StateKey) -> None:
+        """Drop everything at and below a key: it has ended, or was left in the middle."""
         self.frames.pop(key, None)
-        for kept in (self.frames, self.blocks, self.tracks):
-            if not kept:
-                continue
-            inside = [one for one in kept if one.startswith(key) and _within(key, one)]
-            for place in inside:
-                del kept[place]
+        for kept in self._kept():
+            for one in [one for one in kept if one.startswith(key) and key.holds(one)]:
+                del kept[one]
 
-    def forget_inside(self, key: str, names: Set[str]) -> None:
-        """Drop the places of everything in the branches of those names below a key.
+    def forget_steps(self, place: StateKey, names: Set[str]) -> None:
+        """Drop everything within the named steps, branches or rounds at a place, in one pass."""
+        for kept in self._kept():
+            for one in [one for one in kept if place.within_steps(names, one)]:
+                del kept[one]
 
-        In one pass: a block may have thousands of branches.
-        """
-        above = f"{key}/"
-        for kept in (self.frames, self.blocks, self.tracks):
-            for place in [place for place in kept if place.startswith(above)]:
-                if place[len(above) :].translate(_ONE_END).partition(":")[0] in names:
-                    del kept[place]
+    def forget_branches(self, track: StateKey, names: Set[str]) -> None:
+        """Drop everything within the named fan-out branches of a track, in one pass."""
+        for kept in self._kept():
+            for one in [one for one in kept if track.within_fan_out(names, one)]:
+                del kept[one]
+
+    def _kept(self) -> Iterator[dict[str, Any]]:
+        """What is kept by StateKey, where there is any."""
+        return filter(None, (self.frames, self.tracks, *self.progress.kinds()))
 
     def decide(self, decision: Decision, *, awaited: bool = True) -> None:
         """Keep a decision; of very many, the latest: the trail tells them all.
@@ -213,9 +212,9 @@ class RunState:
 
     def used_at(self, key: str, tokens: int) -> None:
         """Count tokens of a call as those of others, for every step that it is not within."""
-        for name, block in self.blocks.items():
-            if block.began is not None and not _within(name.rpartition(":")[0].rstrip("/"), key):
-                block.of_others += tokens
+        for list_key, sequence in self.progress.sequences.items():
+            if sequence.started is not None and not StateKey(list_key).place.holds(key):
+                sequence.started.tokens_of_others += tokens
 
     def executed(self, key: str) -> int:
         """Count one more execution of a step; the how-manieth this is, from 1."""

@@ -21,14 +21,14 @@ Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
 
 def began(state: RunState, place: Location, persona: str, model: str = "", tool: str = "") -> Tally:
     """Count a call that begins; what it uses is added to this tally."""
-    path = place.path
-    if "|" in place.frame_path:  # rounds of a loop at once have numbers, which are no tasks
-        path = "/".join(part for part in path.split("/") if not part.isdigit())
-    key = f"{place.team}/{path} {model}{tool}"
+    task = place.step
+    if place.frame_key.is_of_branch:  # concurrent rounds of a loop have numbers, which are no tasks
+        task = task.without_rounds()
+    key = f"{task} {model}{tool}"
     tally = state.tallies.get(key)
     if tally is None:
         owner = persona.partition("@")[0]
-        tally = state.tallies[key] = Tally(f"{place.team}/{path}", owner, model, tool)
+        tally = state.tallies[key] = Tally(task, owner, model, tool)
     tally.calls += 1
     return tally
 

@@ -31,6 +31,7 @@ from workflows.core.messages import (
 )
 from workflows.core.requests import MALFORMED, NOT_YET, TOO_EARLY, Decision, How, Refusal
 from workflows.core.state import RunState
+from workflows.core.trail import note_refusal
 from workflows.core.trail_causes import MessageRefused
 from workflows.handlers.early_messages import EarlySignals
 
@@ -177,7 +178,7 @@ class MessageHandlers:
     def _refuse(self, because: str, code: str | None = None) -> None:
         """Keep a refusal readable in the trail; it changes nothing else."""
         cause = MessageRefused("refused", code, _short(because))
-        control.note(self.state, "refused", cause, workflow.now(), status=code)
+        note_refusal(self.state, workflow.now(), cause, code)
 
     @workflow.signal(description="Start nothing new until `resume`: {by, why}")
     @takes_any_arguments

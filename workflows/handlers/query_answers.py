@@ -14,7 +14,8 @@ from workflows.core.extract import MAX_ANSWER_SIZE, extract, written
 from workflows.core.memory import Frame, Track
 from workflows.core.messages import StateAsked
 from workflows.core.requests import Pending, RequestView
-from workflows.core.state import MAIN, RunState
+from workflows.core.state import RunState
+from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.views import StateView, TrailEntry, TrailPage
 
 _MAX_BECAUSE_LENGTH = 2_000
@@ -23,7 +24,7 @@ _ENTRY = 250
 _MIN_ENTRIES_SIZE = 200
 _MIN_SHOWN_SIZE = 500
 _REST = TypeAdapter(RunState)
-_UNSEEN = frozenset({"tracks", "frames", "blocks", "trail", "seen", "executions"})
+_UNSEEN = frozenset({"tracks", "frames", "progress", "trail", "seen", "executions"})
 """Parts of the state that are told elsewhere in the view, or mean nothing to people."""
 
 
@@ -125,7 +126,7 @@ def _view(state: RunState) -> Json:
     }
     if others:
         told["ways"] = cast("JsonValue", others)
-    own = {_frame_key(name, track) for name, track in state.tracks.items()}
+    own = {StateKey.visit(name, one.team, one.visit) for name, one in state.tracks.items()}
     inner = {key: _frame(frame) for key, frame in state.frames.items() if key not in own}
     if inner:
         told["blocks"] = cast("JsonValue", inner)
@@ -135,7 +136,7 @@ def _view(state: RunState) -> Json:
 
 def _track(name: str, track: Track, state: RunState) -> Json:
     """One way through the teams: where it is, and what steps see there."""
-    frame = state.frames.get(_frame_key(name, track), Frame())
+    frame = state.open_frame(name) or Frame()
     return {
         "team": track.team,
         "visit": track.visit or None,
@@ -144,10 +145,6 @@ def _track(name: str, track: Track, state: RunState) -> Json:
         "teams": {team: {"tasks": _outcomes(tasks)} for team, tasks in track.latest.items()},
         "routing": {"because": track.routed.because, **track.routed.seen()},
     }
-
-
-def _frame_key(name: str, track: Track) -> str:
-    return f"{name}:{track.team}#{track.visit}"
 
 
 def _frame(frame: Frame) -> Json:

@@ -20,7 +20,7 @@ from dsl.model.terms import consent
 from dsl.templates.template import fill
 from dsl.values import Json
 from workflows.agents.conversation_order import converse
-from workflows.agents.repeated_calls import told
+from workflows.agents.repeated_calls import notes
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.budgets.balances import allowed, in_flight, paid
 from workflows.core.location import Interpreter, Location, Returned
@@ -163,7 +163,7 @@ async def _notices(
     scope: Scope, place: Location, persona: str, *, boundary: bool
 ) -> tuple[str, ...]:
     """Wait until the turn may begin; what the agent should know besides its prompt."""
-    nudges = told(place, scope) if place.loop is not None else ()
+    nudges = notes(place, scope) if place.loop is not None else ()
     if not scope.plan.budgets:
         return nudges
     personas = (*place.personas, persona)
@@ -198,7 +198,7 @@ def _request(
     `allowed` is the step's input as a person allowed it; None when nobody was asked.
     """
     facts = place.facts(scope)
-    count = scope.state.executed(f"{place.team}/{place.path}")
+    count = scope.state.executed(place.step)
     if step.agent_class is not None:
         given: Json = (
             {"context": facts.context}
@@ -234,7 +234,7 @@ def _call(step: AgentStep, place: Location, scope: Scope, options: CallOptions, 
     state.calls += 1
     state.model_calls += 1
     again = f".r{reask}" if reask else ""
-    path = f"{place.team}/{place.path}"
+    path = place.step
     return Call(
         id=f"{state.calls:04}.{place.team}.{step.name}{again}",
         summary=path + again,

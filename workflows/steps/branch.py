@@ -1,10 +1,12 @@
-"""A branch: the first way whose condition holds, or `otherwise`."""
+"""A branch: the first of its branches whose condition holds, or `otherwise`."""
 
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import BranchStep, Step
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
+from workflows.core.step_progress import BranchProgress
+from workflows.core.trail import note_step
 from workflows.core.trail_causes import BranchChosen, StepStated
 from workflows.skipped_steps import skip_steps
 
@@ -12,33 +14,36 @@ from workflows.skipped_steps import skip_steps
 async def execute(
     step: BranchStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Choose once, then run the way that was chosen."""
-    block = place.block(scope, "branch")
-    if block.chosen is None:
-        block.chosen = await _choose(step, place, scope)
-        for number, way in enumerate(step.branches):
-            if number != block.chosen:
-                skip_steps(way.steps, place, scope)
-        if block.chosen >= 0:
+    """Choose once, then run what was chosen."""
+    branches, key = scope.state.progress.branches, place.key
+    progress = branches.get(key)
+    if progress is None:
+        chosen = await _choose(step, place, scope)
+        progress = branches[key] = BranchProgress(chosen)
+        for number, branch in enumerate(step.branches):
+            if number != chosen:
+                skip_steps(branch.steps, place, scope)
+        if chosen is not None:
             skip_steps(step.otherwise, place, scope)
-    steps: tuple[Step, ...] = (
-        step.otherwise if block.chosen < 0 else step.branches[block.chosen].steps
-    )
-    outcome = await interpreter.run_steps(steps, place, part=f"way {block.chosen}")
-    chosen = block.chosen
-    place.close_block(scope, "branch")
+    chosen = progress.chosen
+    steps: tuple[Step, ...] = step.otherwise if chosen is None else step.branches[chosen].steps
+    part = "otherwise" if chosen is None else f"branch {chosen}"
+    outcome = await interpreter.run_steps(steps, place, part=part)
+    branches.pop(key, None)
     if outcome.status == "failure":
         return outcome
-    return Outcome.succeeded({"chosen": None if chosen < 0 else chosen + 1, "data": outcome.data})
+    return Outcome.succeeded(
+        {"chosen": None if chosen is None else chosen + 1, "data": outcome.data}
+    )
 
 
-async def _choose(step: BranchStep, place: Location, scope: Scope) -> int:
+async def _choose(step: BranchStep, place: Location, scope: Scope) -> int | None:
     facts = place.facts(scope)
-    for number, way in enumerate(step.branches):
+    for number, branch in enumerate(step.branches):
         await scope.rest()
-        if holds(way.condition, facts):
-            cause = BranchChosen("branch_chosen", number + 1, inspect(way.condition, facts))
-            place.note(scope, "step", cause, status="chosen")
+        if holds(branch.condition, facts):
+            cause = BranchChosen("branch_chosen", number + 1, inspect(branch.condition, facts))
+            note_step(scope, place, "chosen", cause)
             return number
-    place.note(scope, "step", StepStated("otherwise_chosen"), status="chosen")
-    return -1
+    note_step(scope, place, "chosen", StepStated("otherwise_chosen"))
+    return None

@@ -12,8 +12,8 @@ from dsl.sizes import check_size, json_size
 from dsl.templates.template import fill
 from dsl.values import Json
 from workflows.core.location import Interpreter, Location
-from workflows.core.memory import StepProgress
 from workflows.core.scope import Job, Scope
+from workflows.core.step_progress import ConcurrentLoopProgress, LoopProgress
 from workflows.skipped_steps import skip_within
 
 MAX_RESULTS = 1_000_000
@@ -30,54 +30,76 @@ async def execute(
     step: LoopStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the body round by round; `results` holds the data of each round's last step."""
-    block = place.block(scope, "loop")
-    frame = place.frame(scope)
-    refused = _begun(step, block, place, scope)
-    if refused is not None:
-        place.close_block(scope, "loop")
-        return refused
-    inside = _noticing(step, place)
-    if step.concurrency > 1 and block.items is not None:
-        return await _at_once(step, block, inside, scope, interpreter)
+    if step.concurrency > 1 and step.iterate_on is not None:
+        return await _concurrent(step, step.iterate_on, place, scope, interpreter)
+    progress = _open(step, place, scope)
+    if isinstance(progress, Outcome):
+        return progress
+    inside = _watching_calls(step, place)
     failure: Outcome | None = None
-    while failure is None and _goes_on(step, block, place, scope):
-        outcome = await interpreter.run_steps(step.body, inside, part=f"round {block.next}")
-        _keep(block, outcome.data)
-        block.next += 1
+    while failure is None and _goes_on(step, progress, place, scope):
+        outcome = await interpreter.run_steps(step.body, inside, part=f"round {progress.round}")
+        _keep(progress, outcome.data)
+        progress.round += 1
         if outcome.status == "failure":
             failure = outcome
         elif _breaks(step, place, scope):
             break
-    if block.next == 0:
+    if progress.round == 0:
         skip_within(step, place, scope)
-    place.close_block(scope, "loop")
+    _close(place, scope)
     if step.loop_variable is not None:
-        frame.variables.pop(step.loop_variable, None)
-    data: Json = {"rounds": block.next, "results": block.results}
-    if block.dropped:
-        data["dropped"] = block.dropped
+        place.frame(scope).variables.pop(step.loop_variable, None)
+    data: Json = {"rounds": progress.round, "results": progress.results}
+    if progress.dropped:
+        data["dropped"] = progress.dropped
+    return _ended(data, failure)
+
+
+def _open(step: LoopStep, place: Location, scope: Scope) -> LoopProgress | Outcome:
+    """How far the loop has come; the failure when it has no list to iterate on."""
+    loops, key = scope.state.progress.loops, place.key
+    progress = loops.get(key)
+    if progress is None:
+        items = None
+        if step.iterate_on is not None:
+            items = _items(step, step.iterate_on, place, scope)
+            if isinstance(items, Outcome):
+                return items
+        progress = loops[key] = LoopProgress(items)
+    return progress
+
+
+def _ended(data: Json, failure: Outcome | None) -> Outcome:
     if failure is not None and failure.error is not None:
         return Outcome("failure", data, failure.error)
     return Outcome.succeeded(data)
 
 
-def _begun(step: LoopStep, block: StepProgress, place: Location, scope: Scope) -> Outcome | None:
-    """Take down what the loop goes over, once; the failure when that is no list."""
-    if step.iterate_on is None or block.items is not None:
-        return None
-    items = fill(step.iterate_on, place.facts(scope).names())
+def _close(place: Location, scope: Scope) -> None:
+    """Forget how far the loop has come, and which calls its steps have repeated."""
+    progress, key = scope.state.progress, place.key
+    progress.loops.pop(key, None)
+    progress.concurrent_loops.pop(key, None)
+    progress.repeated_calls.pop(key, None)
+
+
+def _items(
+    step: LoopStep, iterate_on: JsonValue, place: Location, scope: Scope
+) -> list[JsonValue] | Outcome:
+    """The list that the loop iterates on, or the failure when it is none."""
+    items = fill(iterate_on, place.facts(scope).names())
     if not isinstance(items, list):
         kind = type(items).__name__
         return Outcome.failed("NotAList", f"iterate_on of {step.name!r} gives a {kind}")
     check_size(items, f"the list that {step.name!r} goes over")
     scope.weigh(len(items) // _ITEMS_A_STEP)
-    block.items = items
-    return None
+    return items
 
 
-def _keep(block: StepProgress, result: JsonValue) -> None:
-    """Keep a round's result; the earliest go when there are more than a run can carry along."""
-    results = block.results
+def _keep(progress: LoopProgress, result: JsonValue) -> None:
+    """Keep a round's result; drop the earliest when there are more than a run can carry along."""
+    results = progress.results
     results.append(result)
     if len(results) % _LOOK_EVERY and json_size(result) < MAX_RESULTS // _LOOK_EVERY:
         return
@@ -87,26 +109,34 @@ def _keep(block: StepProgress, result: JsonValue) -> None:
         total -= sizes[early]
         early += 1
     del results[:early]
-    block.dropped += early
+    progress.dropped += early
 
 
-async def _at_once(
-    step: LoopStep, block: StepProgress, place: Location, scope: Scope, interpreter: Interpreter
+async def _concurrent(
+    step: LoopStep, iterate_on: JsonValue, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Several rounds at once, each with variables of its own; results stand in the list's order."""
-    items = (block.items or [])[: step.max_iterations]
-    outcomes: dict[str, Outcome] = {} if block.ended is None else block.ended
-    block.ended = outcomes
+    """Run several rounds at a time, each with its own variables; results keep the list's order."""
+    loops, key = scope.state.progress.concurrent_loops, place.key
+    progress = loops.get(key)
+    if progress is None:
+        found = _items(step, iterate_on, place, scope)
+        if isinstance(found, Outcome):
+            return found
+        progress = loops[key] = ConcurrentLoopProgress(found)
+    inside = _watching_calls(step, place)
+    items = progress.items[: step.max_iterations]
+    outcomes = progress.ended
     failed = any(outcome.status == "failure" for outcome in outcomes.values())
 
     async def one(name: str, item: JsonValue) -> None:
-        inner = place.at(name).branched(name, scope)
+        round_place = inside.at(name)
+        inner = round_place.branched(name, scope)
         if step.loop_variable is not None:
             inner.frame(scope).variables[step.loop_variable] = item
         nonlocal failed
         outcomes[name] = outcome = await interpreter.run_steps(step.body, inner, part="round")
         failed = failed or outcome.status == "failure"
-        _forget(name, place, scope)
+        scope.state.forget(round_place.key)  # only the outcome of a concurrent round stays
 
     def enough(finished: Set[str]) -> bool:
         return failed or len(outcomes) == len(items)
@@ -116,14 +146,11 @@ async def _at_once(
     names = [str(number) for number in range(len(items))]
     results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in names]
     if len(outcomes) < len(names):
-        scope.state.forget_inside(place.key, {name for name in names if name not in outcomes})
-    place.close_block(scope, "loop")
-    data: JsonValue = {"rounds": len(outcomes), "results": results}
+        scope.state.forget_steps(key, {name for name in names if name not in outcomes})
+    _close(place, scope)
+    data: Json = {"rounds": len(outcomes), "results": results}
     failures = (outcomes[name] for name in names if name in outcomes)
-    failure = next((outcome for outcome in failures if outcome.status == "failure"), None)
-    if failure is not None and failure.error is not None:
-        return Outcome("failure", data, failure.error)
-    return Outcome.succeeded(data)
+    return _ended(data, next((one for one in failures if one.status == "failure"), None))
 
 
 class _Rounds(Mapping[str, Job]):
@@ -150,34 +177,29 @@ class _Rounds(Mapping[str, Job]):
         return len(self._items) - len(self._ended)
 
 
-def _noticing(step: LoopStep, place: Location) -> Location:
-    """The place of the body: whether calls that repeat are noticed, here or by a loop around."""
+def _watching_calls(step: LoopStep, place: Location) -> Location:
+    """The place of the body: which loop watches for repeated calls there, if any."""
     match step.repeated_calls:
         case None:
             return place
         case "stop":
-            return place._replace(loop=place.block_key("loop"))
+            return place._replace(loop=place.key)
         case "allow":
             return place._replace(loop=None)
 
 
-def _forget(name: str, place: Location, scope: Scope) -> None:
-    """What a round that ran beside others leaves: nothing but its outcome."""
-    scope.state.forget(place.at(name).key)
-
-
-def _goes_on(step: LoopStep, block: StepProgress, place: Location, scope: Scope) -> bool:
-    if step.max_iterations is not None and block.next >= step.max_iterations:
+def _goes_on(step: LoopStep, progress: LoopProgress, place: Location, scope: Scope) -> bool:
+    if step.max_iterations is not None and progress.round >= step.max_iterations:
         return False
-    if block.items is not None and block.next >= len(block.items):
+    if progress.items is not None and progress.round >= len(progress.items):
         return False
     if step.loop_variable is not None:  # which `while` may ask about
-        place.frame(scope).variables[step.loop_variable] = _item(block)
+        place.frame(scope).variables[step.loop_variable] = _item(progress)
     return step.while_ is None or holds(step.while_, place.facts(scope))
 
 
-def _item(block: StepProgress) -> JsonValue:
-    return block.next if block.items is None else block.items[block.next]
+def _item(progress: LoopProgress) -> JsonValue:
+    return progress.round if progress.items is None else progress.items[progress.round]
 
 
 def _breaks(step: LoopStep, place: Location, scope: Scope) -> bool:

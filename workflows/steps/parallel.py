@@ -1,4 +1,4 @@
-"""Parallel: named ways at the same time, until enough of them have ended."""
+"""Parallel: named branches that run concurrently, until enough of them have ended."""
 
 from collections.abc import Callable, Coroutine, Set
 from functools import partial
@@ -13,6 +13,8 @@ from dsl.model.step_walk import walk
 from dsl.model.steps import ParallelStep
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
+from workflows.core.step_progress import ParallelProgress
+from workflows.core.trail import note_step
 from workflows.core.trail_causes import Failed, StepStated, TrailCause
 from workflows.skipped_steps import skip_steps
 
@@ -20,17 +22,16 @@ from workflows.skipped_steps import skip_steps
 async def execute(
     step: ParallelStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Run the ways; what they set is merged in written order; each one's fate is in the data."""
-    block = place.block(scope, "parallel")
-    outcomes: dict[str, Outcome] = {} if block.ended is None else block.ended
-    block.ended = outcomes
+    """Run the branches; merge what they set in written order; the data has each one's outcome."""
+    parallels, key = scope.state.progress.parallels, place.key
+    outcomes = parallels.setdefault(key, ParallelProgress()).ended
     good = sum(outcome.status != "failure" for outcome in outcomes.values())
 
-    async def way(name: str) -> None:
+    async def branch(name: str) -> None:
         nonlocal good
         inner = place.at(name).branched(name, scope)
         steps = step.branches[name]
-        outcomes[name] = outcome = await interpreter.run_steps(steps, inner, part="way")
+        outcomes[name] = outcome = await interpreter.run_steps(steps, inner, part="branch")
         good += outcome.status != "failure"
 
     wanted = len(step.branches) if step.join == "all" else 1 if step.join == "any" else step.join
@@ -41,13 +42,13 @@ async def execute(
         return good >= wanted or len(outcomes) == len(step.branches)
 
     jobs: dict[str, Callable[[], Coroutine[None, None, None]]] = {
-        name: partial(way, name) for name in step.branches if name not in outcomes
+        name: partial(branch, name) for name in step.branches if name not in outcomes
     }
     if step.losers == "finish":
         await scope.together(jobs, enough=lambda finished: len(finished) == len(jobs))
     else:
         await scope.together(jobs, enough=enough)
-    place.close_block(scope, "parallel")
+    parallels.pop(key, None)
     return _joined(step, place, scope, outcomes, wanted)
 
 
@@ -71,10 +72,10 @@ def _joined(
                 if variable not in before or _differs(before[variable], value):
                     written.setdefault(variable, []).append((name, value))
         status = "cancelled" if outcome is None else outcome.status
-        place.at(name).note(scope, "step", _cause(outcome), status=status)
+        note_step(scope, place.at(name), status, _cause(outcome))
         data[name] = {"status": status, "data": None if outcome is None else outcome.data}
-        del scope.state.frames[inner.frame_path]
-    scope.state.forget_inside(place.key, set(step.branches))
+        del scope.state.frames[inner.frame_key]
+    scope.state.forget_steps(place.key, set(step.branches))
     for variable, values in written.items():
         frame.variables[variable] = _merged(step, variable, values)
     return _verdict(step, outcomes, data, wanted)
@@ -96,8 +97,8 @@ def _merged(step: ParallelStep, variable: str, values: list[tuple[str, JsonValue
     if len(values) > 1 and policy is None:
         writers = " and ".join(repr(name) for name, _ in values)
         raise ContextConflict(
-            f"the ways {writers} of {step.name!r} both set the variable {variable!r}; say which "
-            f"with `merge: {{{variable}: replace | append | merge}}`"
+            f"the branches {writers} of {step.name!r} both set the variable {variable!r}; say "
+            f"which with `merge: {{{variable}: replace | append | merge}}`"
         )
     return merged_by(policy or "replace", [value for _, value in values])
 
@@ -111,5 +112,5 @@ def _verdict(
         return Outcome.succeeded(data)
     told = "; ".join(f"{n}: {o.error.message}" for n, o in failures.items() if o.error)
     first = next((o.error.type for o in failures.values() if o.error), "Failed")
-    need = "" if step.join == "all" else f"{good} of {wanted} needed ways succeeded; "
+    need = "" if step.join == "all" else f"{good} of {wanted} needed branches succeeded; "
     return Outcome.failed(first, f"{need}{told}", data)

@@ -6,6 +6,7 @@ from dsl.sizes import check_size
 from dsl.templates.template import fill
 from workflows.core.location import Location, Returned
 from workflows.core.scope import Scope
+from workflows.core.trail import note_step
 from workflows.core.trail_causes import StepStated
 
 
@@ -22,5 +23,5 @@ async def execute(step: ReturnStep, place: Location, scope: Scope) -> Outcome:
     value = fill(step.value, place.facts(scope).names())
     check_size(value, f"the value that {step.name!r} returns")
     tasks[step.name] = Outcome.succeeded(value)
-    place.note(scope, "step", StepStated("plan_returned"), status="success")
+    note_step(scope, place, "success", StepStated("plan_returned"))
     raise Returned(value)

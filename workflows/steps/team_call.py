@@ -20,8 +20,8 @@ async def execute(
 ) -> Outcome:
     """Run the team to its own end; its context is a copy, its outputs are the data."""
     tracks = scope.state.tracks
-    name = f"{place.key}!"
-    if name.count("!") > MAX_NESTED:
+    name = place.key.called_team()
+    if name.nested_calls > MAX_NESTED:
         raise LimitExceeded(
             f"Teams within teams are nested more than {MAX_NESTED} deep: {step.name!r} of team "
             f"{place.team!r} would be the next",
@@ -33,7 +33,7 @@ async def execute(
         given = fill(step.input, place.facts(scope).names())
         check_size(given, f"the input of {step.name!r}")
         context = deep_merge(parent.context, given if isinstance(given, dict) else {})
-        routed = Routed("called", Called("called", f"{place.team}/{place.path}"), place.team)
+        routed = Routed("called", Called("called", place.step), place.team)
         tracks[name] = Track(
             context=context, team=step.team, routed=routed, latest=dict(parent.latest)
         )
@@ -46,7 +46,7 @@ async def execute(
     except TeamError as error:
         failed = Outcome.failed(type(error).__name__, str(error))
     del tracks[name]
-    scope.state.forget(f"{name}:")
+    scope.state.forget(name)
     if failed is not None:
         return failed
     last = track.latest.get(track.routed.from_team or "", {})

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-from pydantic import JsonValue
-
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import WaitStep
 from dsl.templates.template import fill
@@ -16,24 +14,19 @@ async def execute(step: WaitStep, place: Location, scope: Scope) -> Outcome:
     """Wait; what was waited for does not come twice when the run is resumed in between."""
     if step.signal is not None:
         return await _signal(step, step.signal, place, scope)
-    block = place.block(scope, "wait")
-    if not block.results:
-        until = _until(step, place, scope)
-        if isinstance(until, Outcome):
-            place.close_block(scope, "wait")
-            return until
-        block.results.append(until)
-    until = _number(block.results[0])
+    waits, key = scope.state.progress.waits, place.key
+    until = waits.get(key)
+    if until is None:
+        found = _until(step, place, scope)
+        if isinstance(found, Outcome):
+            return found
+        until = waits[key] = found
     left = until - scope.time()
     if left > 0:
-        path = f"{place.team}/{place.path}"
-        await scope.wait_until(lambda: path in scope.state.skips, left, path)
-    place.close_block(scope, "wait")
+        skips = scope.state.skips
+        await scope.wait_until(lambda: place.step in skips, left, place.step)
+    waits.pop(key, None)
     return Outcome.succeeded({"until": datetime.fromtimestamp(until, UTC).isoformat()})
-
-
-def _number(value: JsonValue) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _until(step: WaitStep, place: Location, scope: Scope) -> float | Outcome:
@@ -64,21 +57,21 @@ def _until(step: WaitStep, place: Location, scope: Scope) -> float | Outcome:
 
 async def _signal(step: WaitStep, name: str, place: Location, scope: Scope) -> Outcome:
     signals, skips = scope.state.signals, scope.state.skips
-    path = f"{place.team}/{place.path}"
-    block = place.block(scope, "wait")
-    left = step.deadline if block.left is None else block.left
+    step_key, waits, key = place.step, scope.state.progress.signal_waits, place.key
+    left = waits.get(key, step.deadline)
     try:
         came = await scope.wait_until(
-            lambda: bool(signals.get(name)) or path in skips,
+            lambda: bool(signals.get(name)) or step_key in skips,
             left,
             f"signal {name} for {place.path}",
         )
     except Interrupted as interrupted:
-        block.left = interrupted.left
+        if interrupted.left is not None:
+            waits[key] = interrupted.left
         raise
-    place.close_block(scope, "wait")
-    if path in skips:
-        raise Skipped(skips.pop(path).value)
+    waits.pop(key, None)
+    if step_key in skips:
+        raise Skipped(skips.pop(step_key).value)
     if not came:
         return Outcome.failed("NotSignalled", f"the signal {name!r} did not come in time")
     payload = signals[name].pop(0)

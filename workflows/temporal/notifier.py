@@ -11,9 +11,9 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError
 
 from activities.contracts import HEARTBEAT_TIMEOUT, NOTIFY
-from workflows.core.memory import Noted, PendingNotification
+from workflows.core.memory import PendingNotification
 from workflows.core.state import RunState
-from workflows.core.trail_causes import NoticeFailed
+from workflows.core.trail import note_undelivered
 from workflows.temporal.pacer import Pacer
 
 _ATTEMPTS = 5
@@ -55,7 +55,7 @@ class Notifier:
         if state.paused is None:
             problem = await self._sent(telling)
             if problem is not None:
-                self._note(telling, problem)
+                note_undelivered(state, workflow.time(), telling, problem)
         state.notices.pop(telling.notice.id, None)
 
     async def _sent(self, telling: PendingNotification) -> str | None:
@@ -81,19 +81,3 @@ class Notifier:
         finally:
             self._pacer.called()
         return None
-
-    def _note(self, telling: PendingNotification, problem: str) -> None:
-        notice, state = telling.notice, self._state
-        entry = Noted(
-            number=state.trail_length + 1,
-            at=workflow.time(),
-            kind="notice",
-            team=telling.team,
-            visit=telling.visit,
-            step=telling.step,
-            status="failure",
-            cause=NoticeFailed(
-                "notice_failed", notice.channel, notice.what, notice.request, problem
-            ),
-        )
-        state.note(entry)

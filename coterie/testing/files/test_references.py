@@ -12,7 +12,7 @@ from dsl.model.step_walk import waited_for
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import NodePath
-from workflows.control.retry_and_skip import FAILED
+from workflows.core.state_keys import FAILED
 
 _MAPPINGS = ("visits", "context", "output", "files")
 _COUNTS = ("model_calls", "skill_calls", "tokens", "cost", "teams_run", "duration")

@@ -14,7 +14,6 @@ from temporalio.client import WorkflowUpdateFailedError
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run, updated
 from coterie.testing.files.test_document import CaseDocument, DecisionDocument
-from workflows.control.retry_and_skip import FAILED
 from workflows.core.messages import (
     AmendInput,
     Control,
@@ -24,6 +23,7 @@ from workflows.core.messages import (
     SkipInput,
 )
 from workflows.core.requests import Pending
+from workflows.core.state_keys import FAILED
 
 _ROUNDED = timedelta(milliseconds=1)
 """What a moment that a run tells may be too early by."""

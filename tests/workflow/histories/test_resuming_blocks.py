@@ -21,6 +21,7 @@ from tests.support.simulation.stopping import (
     undisturbed,
 )
 from workflows.core.results import RunFailed
+from workflows.core.step_progress import StepProgress
 from workflows.interpreter import run
 
 HEAD = """
@@ -260,5 +261,5 @@ async def test_nothing_is_left_of_what_has_ended(case: str) -> None:
     """A run's memory holds what goes on, and not what went on."""
     state = fresh(CASES[case], CONTEXT)
     await run(StoppingScope(CASES[case], state, World(answer), None))
-    assert (state.frames, state.blocks, list(state.tracks)) == ({}, {}, ["main"])
+    assert (state.frames, state.progress, list(state.tracks)) == ({}, StepProgress(), ["main"])
     assert (state.doing, state.pending) == ({}, {})

@@ -14,7 +14,7 @@ from dsl.model.outcomes import Failure, Outcome
 from tests.support.engine import Engine, engine
 from tests.support.runs import asked, decide
 from workflows.core.extract import MAX_ANSWER_SIZE
-from workflows.core.memory import Frame, Noted
+from workflows.core.memory import Frame, TrailRecord
 from workflows.core.messages import StateAsked
 from workflows.core.state import MAIN, RunState
 from workflows.core.trail_causes import Failed
@@ -97,7 +97,7 @@ def remembering(entries: int, because: str) -> RunState:
     state = RunState()
     cause = Failed("branch_failed", Failure("Oops", because))
     for number in range(1, entries + 1):
-        state.note(Noted(number, 0.0, "step", "draft", 1, f"step {number}", "failure", cause))
+        state.note(TrailRecord(number, 0.0, "step", "draft", 1, f"step {number}", "failure", cause))
     return state
 
 

@@ -10,8 +10,13 @@ from activities.contracts import AgentRequest, SkillRequest
 from dsl.model.outcomes import Outcome
 from dsl.values import Json
 from tests.support.compiling import plan_of
+<<<<<<< HEAD:tests/workflow/steps/test_step_kinds.py
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.core.memory import Noted
+=======
+from tests.support.stopping import StoppingScope, World, fresh
+from workflows.core.memory import TrailRecord
+>>>>>>> 0380472 (Give each kind of step its own progress, each key and trail entry one owner):tests/workflow/test_step_kinds.py
 from workflows.core.results import RunFailed
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult
@@ -54,7 +59,7 @@ class Ended:
     error: str
     state: RunState
     world: World
-    trail: list[Noted] = field(default_factory=list[Noted])
+    trail: list[TrailRecord] = field(default_factory=list[TrailRecord])
 
     def steps(self) -> list[tuple[str, str | None]]:
         """`(step, status)` of every step in the trail, without the agent around them."""
@@ -299,7 +304,7 @@ async def test_a_return_ends_the_plan_with_a_value(steps: str, returned: object)
             "- {name: p, type: parallel, join: 2, branches: {\n"
             "   a: [{name: f, type: fail, message: m}], "
             "b: [{name: s, type: set, values: {v: 1}}]}}",
-            "Failed: 1 of 2 needed ways succeeded; a: m",
+            "Failed: 1 of 2 needed branches succeeded; a: m",
         ),
         (
             "- {name: t, type: try, steps: [{name: a, type: fail, error: Bad, message: m}],\n"
@@ -319,12 +324,12 @@ async def test_a_step_that_cannot_fails_with_a_word_for_it(steps: str, error: st
     assert ("after", "skipped") in result.steps()
 
 
-async def test_two_ways_that_set_one_variable_need_to_say_what_that_means() -> None:
+async def test_parallel_fails_when_two_branches_set_one_variable_without_a_merge_policy() -> None:
     result = await ended(
         "- {name: p, type: parallel, branches: {l: [{name: a, type: set, values: {v: 1}}],\n"
         "   r: [{name: b, type: set, values: {v: 2}}]}}"
     )
-    assert "the ways 'l' and 'r' of 'p' both set the variable 'v'" in result.error
+    assert "the branches 'l' and 'r' of 'p' both set the variable 'v'" in result.error
 
 
 async def test_the_trail_tells_every_step_with_its_status() -> None:

@@ -22,7 +22,7 @@ from dsl.model.outcomes import Failure, Outcome
 from tests.replay.record import HISTORIES
 from tests.support.compiling import plan_of
 from tests.support.servers.recorded_client import Recorded, client_of
-from workflows.core.memory import Frame, Noted
+from workflows.core.memory import Frame, TrailRecord
 from workflows.core.state import RunState
 from workflows.core.trail_causes import Failed
 
@@ -55,8 +55,8 @@ async def test_a_run_that_would_fail_again_at_once_does_not_go_on_where_it_faile
     assert "there is no run 'gone'" in await refused(run="gone")
 
 
-def entry(kind: Any, status: str | None, step: str | None) -> Noted:
-    return Noted(1, 0.0, kind, "t", 1, step, status)
+def entry(kind: Any, status: str | None, step: str | None) -> TrailRecord:
+    return TrailRecord(1, 0.0, kind, "t", 1, step, status)
 
 
 def test_of_what_a_replay_passes_by_only_failed_steps_are_where_a_run_can_have_failed() -> None:
@@ -100,7 +100,7 @@ def test_run_goes_on_at_the_step_whose_very_failure_ended_it_whatever_its_words(
     points = Points(None, plan_of(BLOCKS), state)
     for step, failure in (("outer/inner", inner), ("outer", outer)):
         cause = Failed("failed", failure)
-        points.pass_by(state, Noted(1, 0.0, "step", "t", 1, step, "failure", cause))
+        points.pass_by(state, TrailRecord(1, 0.0, "step", "t", 1, step, "failure", cause))
     found = points.failed_step()
     assert found is not None
     assert found.path == path

@@ -4,7 +4,7 @@ import pytest
 
 from coterie.replay.decision_trace import DecisionObserver, Visit
 from tests.support.compiling import plan_of
-from workflows.core.memory import Frame, Noted, Track
+from workflows.core.memory import Frame, Track, TrailRecord
 from workflows.core.state import RunState
 
 PLAN = """
@@ -30,7 +30,7 @@ def witnessed(team: str | None, visit: int, *, frame: bool) -> dict[tuple[str, i
         state.frames[f"main>left:{team}#{visit}"] = Frame()
     witness.see(state)
     del state.tracks["main>left"]
-    witness.note(state, Noted(1, 5.0, "step", "start", 1, "left", "cancelled"))
+    witness.note(state, TrailRecord(1, 5.0, "step", "start", 1, "left", "cancelled"))
     return {key: one for key, one in witness.visits.items() if key != ("start", 1)}
 
 
@@ -54,9 +54,9 @@ def test_what_happened_between_two_visits_is_told_with_the_next_one_alone() -> N
     plan = plan_of(PLAN)
     witness, state = DecisionObserver("run", lambda: plan), RunState()
     entries = [
-        Noted(1, 5.0, "step", "start", 0, "met"),
-        Noted(2, 5.0, "team", "left", 1),
-        Noted(3, 5.0, "team", "right", 1),
+        TrailRecord(1, 5.0, "step", "start", 0, "met"),
+        TrailRecord(2, 5.0, "team", "left", 1),
+        TrailRecord(3, 5.0, "team", "right", 1),
     ]
     for noted in entries:
         witness.note(state, noted)

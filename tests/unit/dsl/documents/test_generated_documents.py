@@ -63,7 +63,7 @@ def runs_to_an_end(plan: Plan) -> None:
     result.model_dump_json()
     if not run.error:  # nothing is remembered that is over
         assert not run.state.frames
-        assert not run.state.blocks
+        assert not any(run.state.progress.kinds())
         assert not run.state.pending
 
 

@@ -14,9 +14,11 @@ from workflows.approvals import decisions
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.core.location import Location
 from workflows.core.messages import DecideInput
+from workflows.core.state_keys import MAIN
+from workflows.core.step_progress import StepProgress
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
-HERE = Location("main", "a", 1, "main:a#1/", "s")
+HERE = Location.of_visit(MAIN, "a", 1).at("s")
 
 
 class Desk(StoppingScope):
@@ -55,4 +57,4 @@ async def test_what_was_decided_leaves_nothing_behind(
     outcome = await with_consent(Consent(when=when), subject, HERE, desk, work)
     assert outcome.success is (verdict == "approve")
     assert worked == ([] if (when, verdict) == ("before", "reject") else ["text"])
-    assert desk.state.blocks == {}
+    assert desk.state.progress == StepProgress()

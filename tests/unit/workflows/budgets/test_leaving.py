@@ -13,6 +13,7 @@ from workflows.budgets.balances import allowed
 from workflows.core.location import Location
 from workflows.core.scope import Leaving
 from workflows.core.state import RunState
+from workflows.core.state_keys import MAIN
 
 PLAN = """
 orchestration:
@@ -22,7 +23,7 @@ orchestration:
     work:
       tasks: [{name: note, type: set, values: {n: 1}}]
 """
-HERE = Location("main", "work", 1, "main:work#1", "note")
+HERE = Location.of_visit(MAIN, "work", 1).at("note")
 
 
 class Nowhere:

@@ -8,7 +8,7 @@ from dsl.errors import LimitExceeded
 from dsl.model.causes import DefaultTaken, FieldFound, RouteCause, RuleMatched, SentOn
 from dsl.model.outcomes import Failure
 from workflows.core.cause_facts import cause_facts, shortened, without_wording
-from workflows.core.memory import Noted
+from workflows.core.memory import TrailRecord
 from workflows.core.state import RunState
 from workflows.core.trail_because import trail_because
 from workflows.core.trail_causes import (
@@ -26,7 +26,7 @@ FOUND = FieldFound("field", "review.status", "equals", "FAIL", "FAIL")
 
 def digest(cause: TrailCause) -> str:
     state = RunState()
-    state.note(Noted(1, 0.0, "route", "review", 1, cause=cause))
+    state.note(TrailRecord(1, 0.0, "route", "review", 1, cause=cause))
     return state.trail_digest
 
 

@@ -1,14 +1,14 @@
 """What a run remembers of its own way: the latest entries, within bounds."""
 
-from workflows.core.memory import Noted
+from workflows.core.memory import TrailRecord
 from workflows.core.state import RunState
 
 
 def test_a_trail_of_more_than_two_thousand_entries_forgets_its_oldest_thousand() -> None:
     state = RunState()
     for number in range(1, 2001):
-        state.note(Noted(number, 0.0, "step", "a", 1))
+        state.note(TrailRecord(number, 0.0, "step", "a", 1))
     assert [entry.number for entry in state.trail] == list(range(1, 2001))
-    state.note(Noted(2001, 0.0, "step", "a", 1))
+    state.note(TrailRecord(2001, 0.0, "step", "a", 1))
     assert [entry.number for entry in state.trail] == list(range(1001, 2002))
     assert state.trail_length == 2001

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
@@ -204,7 +205,7 @@ class CutWorld:
             case "deep", "a":
                 await asyncio.get_running_loop().create_future()
             case "look", _:
-                self.seen = [*self.state.frames, *self.state.blocks]
+                self.seen = [*self.state.frames, *chain(*self.state.progress.kinds())]
             case _:
                 pass
         return AgentResponse(success=request.task == "look")

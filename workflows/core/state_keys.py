@@ -1,0 +1,188 @@
+"""Keys of what a run remembers. These two types format them and take them apart; nothing else does.
+
+A StateKey says where in a run something is:
+
+    main                      the run's own track
+    main>review               the track of a fan-out branch: TRACK>team
+    on_cancel cleanup         the track of a team that cleans up after a cancelled run
+    main:plan#2               a visit, and its frame: TRACK:team#visit
+    main:plan#2/code/apply    the place of a step, and the frame of its own plan: VISIT/path
+    main:plan#2/both|left     the frame of a concurrent branch or round: PLACE|name
+    main:plan#2/code:catch    one of the step lists at a place: PLACE:part
+    main:plan#2/ask!          the track of a team that a step calls: PLACE!
+
+A StepKey names a step, whichever track and visit it runs in: `plan/code/apply`.
+"""
+
+from collections.abc import Iterator, Set
+
+_ENDS = "/|!:>"
+_ONE_END = str.maketrans(_ENDS, ":" * len(_ENDS))
+
+
+class StateKey(str):
+    """Where in a run something is: a track, a visit, a place in it, or a frame or list there."""
+
+    __slots__ = ()
+
+    @classmethod
+    def visit(cls, track: str, team: str | None, number: int) -> "StateKey":
+        """The visit of a team on a track."""
+        return cls(f"{track}:{team}#{number}")
+
+    @classmethod
+    def at(cls, track: str, team: str, visit: int, path: str) -> "StateKey":
+        """The place of a step, or of the visit itself where the path is empty."""
+        return cls(f"{track}:{team}#{visit}/{path}" if path else f"{track}:{team}#{visit}")
+
+    @classmethod
+    def cleanup(cls, team: str) -> "StateKey":
+        """The track of a team that cleans up after a cancelled run."""
+        return cls(f"on_cancel {team}")
+
+    def fan_out_branch(self, team: str) -> "StateKey":
+        """The track of a branch that this track fans out into."""
+        return StateKey(f"{self}>{team}")
+
+    def called_team(self) -> "StateKey":
+        """The track of the team that the step at this place calls."""
+        return StateKey(f"{self}!")
+
+    def frame_of(self, branch: str) -> "StateKey":
+        """The frame of a concurrent branch, or round, at this place."""
+        return StateKey(f"{self}|{branch}")
+
+    def part(self, name: str) -> "StateKey":
+        """One of the step lists at this place."""
+        return StateKey(f"{self}:{name}")
+
+    @property
+    def place(self) -> "StateKey":
+        """The place of a step list."""
+        return StateKey(self.rpartition(":")[0])
+
+    @property
+    def is_of_branch(self) -> bool:
+        """Whether this is within the frame of a concurrent branch or round."""
+        return "|" in self
+
+    @property
+    def branch_name(self) -> str:
+        """The team with which a fan-out branch began."""
+        return self.rpartition(">")[2]
+
+    @property
+    def nested_calls(self) -> int:
+        """How many teams call each other to get here."""
+        return self.count("!")
+
+    def holds(self, other: str) -> bool:
+        """Whether another key is this one, or lies within it.
+
+        `main:a#1/code` does not hold `main:a#1/code_review`.
+        """
+        if not other.startswith(self):
+            return False
+        return len(other) == len(self) or other[len(self)] in _ENDS
+
+    def within_steps(self, names: Set[str], other: str) -> bool:
+        """Whether another key lies within one of the named steps, branches or rounds below."""
+        return _first_name(f"{self}/", other) in names
+
+    def within_fan_out(self, branches: Set[str], other: str) -> bool:
+        """Whether another key lies within one of the named fan-out branches of this track."""
+        return _first_name(f"{self}>", other) in branches
+
+    def frame_serves(self, place: str) -> bool:
+        """Whether a step at a place writes to the frame of this key, or to one within it."""
+        at = self.rpartition("|")[0] or self
+        return place == at or place.startswith(f"{at}/")
+
+    def led_through(self, visit: str) -> bool:
+        """Whether this track belongs to a step of a visit (`team#2`), on whichever track."""
+        return f":{visit}/" in self
+
+
+def _first_name(above: str, key: str) -> str | None:
+    """The name that follows in a key after what is above it."""
+    if not key.startswith(above):
+        return None
+    return key[len(above) :].translate(_ONE_END).partition(":")[0]
+
+
+MAIN = StateKey("main")
+"""The run's own track."""
+
+FAILED = "failed"
+"""The last part of the place at which a failed task waits for a person."""
+
+_SKIPPED = "skipped"
+
+
+class StepKey(str):
+    """`team/path` of a step: how people, calls and requests name it."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, team: str, path: str) -> "StepKey":
+        """The key of the step at a path of a team."""
+        return cls(f"{team}/{path}")
+
+    @classmethod
+    def of_request(cls, id: str) -> "StepKey":
+        """The place of the request with this id."""
+        return cls(id.rpartition("#")[0])
+
+    @classmethod
+    def of_failed(cls, id: str) -> "StepKey":
+        """The failed step about which the request with this id asks; empty if it asks of none."""
+        return cls(id.rpartition(f"/{FAILED}#")[0])
+
+    @property
+    def team(self) -> str:
+        """The team that the step belongs to."""
+        return self.partition("/")[0]
+
+    @property
+    def path(self) -> str:
+        """The path of the step within its team."""
+        return self.partition("/")[2]
+
+    @property
+    def counter(self) -> str:
+        """Under which the state counts the requests at this place."""
+        return f"?{self}"
+
+    @property
+    def failed(self) -> "StepKey":
+        """The place of the request about this step's failure."""
+        return StepKey(f"{self}/{FAILED}")
+
+    @property
+    def skipped(self) -> "StepKey":
+        """The place of a decision that skips this step while no request waits."""
+        return StepKey(f"{self}/{_SKIPPED}")
+
+    def request(self, number: int) -> str:
+        """The id of a request at this place."""
+        return f"{self}#{number}"
+
+    def holds(self, other: str) -> bool:
+        """Whether another step is inside this one."""
+        return other.startswith(f"{self}/")
+
+    def is_called(self, name: str) -> bool:
+        """Whether a name is the end of this key: `apply` and `code/apply` of `plan/code/apply`."""
+        return self.endswith(f"/{name}")
+
+    def names(self) -> Iterator[str]:
+        """What people may call the step: the key and its ends, the longest first."""
+        name: str = str(self)
+        while name:
+            yield name
+            name = name.partition("/")[2]
+
+    def without_rounds(self) -> "StepKey":
+        """The step, whichever concurrent round it is in."""
+        return StepKey("/".join(part for part in self.split("/") if not part.isdigit()))

@@ -1,0 +1,171 @@
+"""Progress: how far each composite step has come. One type for each kind of step.
+
+The state keeps each of them under the key of its place, so the interpreter, started anew with the
+same state, goes on where it was (decision 0007).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+
+from dsl.model.outcomes import Outcome
+from workflows.core.trail_causes import TrailCause
+
+
+def _list() -> list[JsonValue]:
+    return []
+
+
+def _outcomes() -> dict[str, Outcome]:
+    return {}
+
+
+@dataclass(slots=True)
+class StartedStep:
+    """The step of a list that is in progress."""
+
+    at: float
+    """Unix time."""
+    cause: TrailCause | None = None
+    """Why its `when` let it start."""
+    tokens_before: int = 0
+    """Tokens that the run had used when the step started."""
+    tokens_of_others: int = 0
+    """Tokens that concurrent steps have used since then."""
+
+
+@dataclass(slots=True)
+class SequenceProgress:
+    """A list of steps."""
+
+    next: int = 0
+    """Index of the step that is in progress, or comes next."""
+    started: StartedStep | None = None
+    """None until the step at `next` starts."""
+
+
+@dataclass(slots=True)
+class BranchProgress:
+    """A `branch` that has chosen."""
+
+    chosen: int | None
+    """Index of the branch; None for `otherwise`."""
+
+
+@dataclass(slots=True)
+class LoopProgress:
+    """A `loop` whose rounds run one after the other."""
+
+    items: list[JsonValue] | None = None
+    """What it iterates on; None for a loop with conditions only."""
+    round: int = 0
+    """Index of the current round."""
+    results: list[JsonValue] = field(default_factory=_list)
+    """The result of each finished round, except for those dropped."""
+    dropped: int = 0
+    """Results of the earliest rounds, dropped because there was no room."""
+
+
+@dataclass(slots=True)
+class ConcurrentLoopProgress:
+    """A `loop` with several rounds at a time."""
+
+    items: list[JsonValue]
+    ended: dict[str, Outcome] = field(default_factory=_outcomes)
+    """`{index of the round: its outcome}`."""
+
+
+@dataclass(slots=True)
+class RepeatedCall:
+    """A call that the steps of a loop have made."""
+
+    result: str
+    """Digest of its latest result."""
+    times: int
+    """How often in a row it gave this result."""
+    skill: str
+
+
+@dataclass(slots=True)
+class ParallelProgress:
+    """A `parallel` step."""
+
+    ended: dict[str, Outcome] = field(default_factory=_outcomes)
+    """`{branch: its outcome}`."""
+
+
+@dataclass(slots=True)
+class TryProgress:
+    """A `try` step."""
+
+    caught: int | None = None
+    """Index of the clause that caught the failure; None while none has."""
+    outcome: Outcome | None = None
+    """Outcome of the steps and their clause, while `finally` runs."""
+
+
+@dataclass(slots=True)
+class RetryProgress:
+    """A step with `retry`."""
+
+    retries: int = 0
+    """Attempts that have failed."""
+    calls_before: int | None = None
+    """Calls that the run had made when the current attempt started; None between attempts."""
+    wait: float | None = None
+    """Seconds left of the wait for the next attempt when the run continued as new."""
+
+
+@dataclass(slots=True)
+class StepProgress:
+    """Every composite step, wait and approval that is in progress, by kind and by place."""
+
+    sequences: dict[str, SequenceProgress] = field(default_factory=dict[str, SequenceProgress])
+    """By place and part, since a place may have several lists of steps."""
+    branches: dict[str, BranchProgress] = field(default_factory=dict[str, BranchProgress])
+    loops: dict[str, LoopProgress] = field(default_factory=dict[str, LoopProgress])
+    concurrent_loops: dict[str, ConcurrentLoopProgress] = field(
+        default_factory=dict[str, ConcurrentLoopProgress]
+    )
+    repeated_calls: dict[str, dict[str, RepeatedCall]] = field(
+        default_factory=dict[str, dict[str, RepeatedCall]]
+    )
+    """`{place of a loop: {digest of a call: the call}}`."""
+    parallels: dict[str, ParallelProgress] = field(default_factory=dict[str, ParallelProgress])
+    tries: dict[str, TryProgress] = field(default_factory=dict[str, TryProgress])
+    retries: dict[str, RetryProgress] = field(default_factory=dict[str, RetryProgress])
+    waits: dict[str, float] = field(default_factory=dict[str, float])
+    """Unix time at which a `wait` ends."""
+    signal_waits: dict[str, float] = field(default_factory=dict[str, float])
+    """Seconds left of a wait for a signal when the run continued as new."""
+    time_limits: dict[str, float] = field(default_factory=dict[str, float])
+    """Seconds left of a step's `timeout` when the run continued as new."""
+    requests: dict[str, str] = field(default_factory=dict[str, str])
+    """Id of the request that was opened at a place."""
+    approved_inputs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Input of a step, as a person approved it."""
+    outputs_to_approve: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
+    """Outcome of a step that a person has yet to accept."""
+    failures_to_decide: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
+    """Outcome of a step with `on_failure: ask` whose failure a person has yet to decide about."""
+
+    def kinds(self) -> tuple[dict[str, Any], ...]:
+        """The dictionaries of all kinds."""
+        return (
+            self.sequences,
+            self.branches,
+            self.loops,
+            self.concurrent_loops,
+            self.repeated_calls,
+            self.parallels,
+            self.tries,
+            self.retries,
+            self.waits,
+            self.signal_waits,
+            self.time_limits,
+            self.requests,
+            self.approved_inputs,
+            self.outputs_to_approve,
+            self.failures_to_decide,
+        )

@@ -1,0 +1,143 @@
+"""The trail: one function for each kind of entry, which adds the entry with its cause.
+
+Entries of visits, routes, steps, requests and budgets say where they happened. Entries about the
+whole run stand where the run's own track is.
+"""
+
+import json
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from dsl.model.causes import RouteCause
+from workflows.core.location import Location
+from workflows.core.memory import PendingNotification, TrailRecord
+from workflows.core.scope import Scope
+from workflows.core.state import RunState
+from workflows.core.trail_causes import NoticeFailed, TrailCause
+from workflows.core.views import CollectedFiles, TrailKind
+
+_SORTED = json.JSONEncoder(sort_keys=True)
+
+NextTeam = str | tuple[str, ...] | None
+
+
+def note_visit(scope: Scope, place: Location, cause: RouteCause) -> None:
+    """A visit starts."""
+    scope.state.note(_entry(scope, place, "team", cause, None))
+
+
+def note_route(
+    scope: Scope,
+    place: Location,
+    cause: TrailCause,
+    status: str,
+    next_team: NextTeam = None,
+    updates: dict[str, JsonValue] | None = None,
+) -> None:
+    """A visit, or the run, ends; `updates` are what the route sets in the context."""
+    entry = _entry(scope, place, "route", cause, status)
+    entry.next_team = ", ".join(next_team) if isinstance(next_team, tuple) else next_team
+    entry.updated = tuple(updates or ())
+    scope.state.note(entry, _SORTED.encode(updates) if updates else "")
+
+
+def note_step(scope: Scope, place: Location, status: str, cause: TrailCause | None) -> None:
+    """Something happens to a step or a branch, at one moment."""
+    scope.state.note(_entry(scope, place, "step", cause, status))
+
+
+def note_step_end(
+    scope: Scope,
+    place: Location,
+    status: str,
+    cause: TrailCause | None,
+    since: float | None,
+    tokens: int | None = None,
+    found: CollectedFiles | None = None,
+) -> None:
+    """A step ends; `since` is the Unix time at which it started."""
+    entry = _entry(scope, place, "step", cause, status)
+    entry.seconds = None if since is None else round(entry.at - since, 3)
+    entry.tokens = tokens
+    entry.found = found
+    scope.state.note(entry)
+
+
+def note_request(
+    scope: Scope, place: Location, status: str, cause: TrailCause, since: float | None = None
+) -> None:
+    """Something happens to a request; `since` is the Unix time at which it opened."""
+    entry = _entry(scope, place, "approval", cause, status)
+    entry.seconds = None if since is None else round(entry.at - since, 3)
+    scope.state.note(entry)
+
+
+def note_budget(
+    scope: Scope, place: Location, status: str, cause: TrailCause, next_team: str | None = None
+) -> None:
+    """Something happens to a budget."""
+    entry = _entry(scope, place, "budget", cause, status)
+    entry.next_team = next_team
+    scope.state.note(entry)
+
+
+def note_cleanup_failure(scope: Scope, place: Location, cause: TrailCause) -> None:
+    """The team that cleans up after a cancelled run fails."""
+    scope.state.note(_entry(scope, place, "control", cause, "failed"))
+
+
+def note_control(
+    state: RunState,
+    now: datetime,
+    cause: TrailCause,
+    *,
+    status: str | None = None,
+    updated: tuple[str, ...] = (),
+) -> None:
+    """A person, or a watchdog, does something to the run; `updated` are context paths."""
+    entry = _run_entry(state, now, "control", cause, status)
+    entry.updated = updated
+    state.note(entry)
+
+
+def note_refusal(
+    state: RunState, now: datetime, cause: TrailCause, status: str | None = None
+) -> None:
+    """The run refuses what somebody asked of it."""
+    state.note(_run_entry(state, now, "refused", cause, status))
+
+
+def note_undelivered(
+    state: RunState, at: float, notification: PendingNotification, problem: str
+) -> None:
+    """A notification reaches nobody."""
+    notice = notification.notice
+    cause = NoticeFailed("notice_failed", notice.channel, notice.what, notice.request, problem)
+    state.note(
+        TrailRecord(
+            state.trail_length + 1,
+            at,
+            "notice",
+            notification.team,
+            notification.visit,
+            notification.step,
+            "failure",
+            cause,
+        )
+    )
+
+
+def _entry(
+    scope: Scope, place: Location, kind: TrailKind, cause: TrailCause | None, status: str | None
+) -> TrailRecord:
+    number, at = scope.state.trail_length + 1, scope.time()
+    return TrailRecord(number, at, kind, place.team, place.visit, place.path or None, status, cause)
+
+
+def _run_entry(
+    state: RunState, now: datetime, kind: TrailKind, cause: TrailCause, status: str | None
+) -> TrailRecord:
+    main, number = state.main, state.trail_length + 1
+    at = now.timestamp()
+    return TrailRecord(number, at, kind, main.team or "", main.visit, None, status, cause)

@@ -10,13 +10,8 @@ from activities.contracts import AgentRequest, SkillRequest
 from dsl.model.outcomes import Outcome
 from dsl.values import Json
 from tests.support.compiling import plan_of
-<<<<<<< HEAD:tests/workflow/steps/test_step_kinds.py
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.memory import Noted
-=======
-from tests.support.stopping import StoppingScope, World, fresh
 from workflows.core.memory import TrailRecord
->>>>>>> 0380472 (Give each kind of step its own progress, each key and trail entry one owner):tests/workflow/test_step_kinds.py
 from workflows.core.results import RunFailed
 from workflows.core.state import RunState
 from workflows.core.views import TeamResult

@@ -7,7 +7,8 @@ from dsl.errors import LimitExceeded, TemplateFailed, ValueTooLarge
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.retryability import can_pass, holds_steps
-from dsl.model.steps import ORCHESTRATING, AgentStep, Retry, SkillStep, Step, ToolStep
+from dsl.model.step_base import Retry
+from dsl.model.steps import ORCHESTRATING, AgentStep, SkillStep, Step, ToolStep
 from dsl.values import MAX_DURATION
 from workflows.agents.collected_files import found_by
 from workflows.approvals.failed_steps import accepted

@@ -32,8 +32,8 @@ from activities.user_code.child_messages import (
 )
 from activities.user_code.child_pool import UserCodeFailed
 from dsl.errors import listed, nearest
-from dsl.model.document import RESERVED_PACKAGES
 from dsl.model.merge import deep_merge
+from dsl.model.sections.worker_document import RESERVED_PACKAGES
 from dsl.values import Json
 
 _WHOLE_CONFIG = ("full_config", "full_effective_config", "full_system_config", "config")

@@ -14,7 +14,8 @@ from dsl.evaluate.prompt_choice import (
 )
 from dsl.model.evaluation_budget import Names, meter_of
 from dsl.model.plan import Persona
-from dsl.templates.template import braces_to_template, fill_text
+from dsl.templates.brace_prompts import braces_to_template
+from dsl.templates.template_filling import fill_text
 from dsl.values import Json
 
 

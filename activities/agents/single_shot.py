@@ -17,7 +17,7 @@ from activities.storage.blobs import BlobsUnusable
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
 from dsl.model.plan import Persona
-from dsl.templates.template import BadTemplate
+from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json
 
 _SHORT = 8_000

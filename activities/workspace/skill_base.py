@@ -17,7 +17,7 @@ from pydantic_core import core_schema
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.workspace.protected_files import protected_place, why_protected
-from dsl.checks.contract_problems import ALSO
+from dsl.checks.steps.contract_problems import ALSO
 from dsl.model.capabilities import Effect, SkillContract
 from dsl.values import MAX_COMMAND_TIMEOUT
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from activities.call_prices import context_window
 from coterie.text.discovered_files import found_lines
-from dsl.model.document import ProviderSection
+from dsl.model.sections.provider_document import ProviderSection
 from workflows.core.views import TrailEntry
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import config
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
-from dsl.compile.compiler import SourceText
+from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument, Problem, listed, nearest
 from dsl.source.yaml_reader import read
 

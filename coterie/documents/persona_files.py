@@ -5,7 +5,8 @@ from pathlib import Path
 
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.product_capabilities import capabilities, schema_problem
-from dsl.compile.compiler import SourceText, compile_sources
+from dsl.compile.compiler import compile_sources
+from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.document import SystemDocument
 from dsl.model.steps import PersonaDocument

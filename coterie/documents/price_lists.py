@@ -14,10 +14,10 @@ from coterie.arguments import read_text
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
 from coterie.failures import CommandError
 from coterie.settings import Settings
-from dsl.model.document import ProviderSection
 from dsl.model.plan import Plan
 from dsl.model.price import MILLION as _MILLION
 from dsl.model.price import Price
+from dsl.model.sections.provider_document import ProviderSection
 from dsl.source.yaml_reader import read
 
 PACKAGE = "genai-prices"

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from activities.skills.skill_contracts import known_contracts
 from coterie.documents.sound_schemas import certainly_sound
 from dsl.model.capabilities import Capabilities
-from dsl.model.document import CommandSection, ProviderSection
+from dsl.model.sections.provider_document import ProviderSection
+from dsl.model.sections.worker_document import CommandSection
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
 from dsl.values import Json
 

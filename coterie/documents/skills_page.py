@@ -6,7 +6,7 @@ from typing import cast
 
 from activities.skills.skill_contracts import known_contracts
 from coterie.text.durations import duration
-from dsl.checks.contract_problems import ALSO
+from dsl.checks.steps.contract_problems import ALSO
 from dsl.model.capabilities import Effect, SkillContract
 from dsl.values import Json
 

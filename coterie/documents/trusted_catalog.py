@@ -11,11 +11,13 @@ from coterie.documents.catalog import Catalog, Located, shown
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers, resolved
 from coterie.settings import OVERRIDE_FILE, Settings
 from coterie.terminal import note
-from dsl.compile.compiler import SourceText
+from dsl.compile.merged_sources import SourceText
 from dsl.compile.shapes import shaped
 from dsl.errors import InvalidDocument
-from dsl.model.document import ProviderSection, SystemDocument, WorkerSection
+from dsl.model.document import SystemDocument
 from dsl.model.plan import Plan
+from dsl.model.sections.provider_document import ProviderSection
+from dsl.model.sections.worker_document import WorkerSection
 from dsl.normalise.forms import normalised
 from dsl.source.yaml_reader import Mark, Node, Problems, overlaid, read
 

@@ -15,15 +15,15 @@ from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS, KEY_NAMES
 from coterie.documents.source_files import documents_of
 from coterie.failures import CommandError
 from coterie.settings import Settings
-from dsl.model.document import (
+from dsl.model.plan import Plan
+from dsl.model.sections.provider_document import ProviderSection
+from dsl.model.sections.worker_document import (
     ChannelSection,
     CommandSection,
-    ProviderSection,
     SandboxMode,
     SandboxSection,
     WorkerSection,
 )
-from dsl.model.plan import Plan
 from dsl.source.yaml_reader import Node
 from dsl.values import Frozen
 

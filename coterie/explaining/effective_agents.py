@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from coterie.explaining.origins import CALL, DEFAULT, Origin, from_node
-from dsl.model.document import LlmConfig
 from dsl.model.plan import Persona
+from dsl.model.sections.provider_document import LlmConfig
 from dsl.source.yaml_reader import Node, overlaid
 from dsl.values import NodePath
 

@@ -20,17 +20,11 @@ from dsl.compile.compiler import Compiled
 from dsl.compile.shapes import shaped
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import SkillContract
-from dsl.model.document import LlmConfig, SystemDocument, TeamDocument
+from dsl.model.document import SystemDocument, TeamDocument
 from dsl.model.plan import Team
-from dsl.model.steps import (
-    ORCHESTRATING,
-    AgentStep,
-    LoopStep,
-    PersonaDocument,
-    SkillStep,
-    StepBase,
-    WaitStep,
-)
+from dsl.model.sections.provider_document import LlmConfig
+from dsl.model.step_base import StepBase
+from dsl.model.steps import ORCHESTRATING, AgentStep, LoopStep, PersonaDocument, SkillStep, WaitStep
 from dsl.model.terms import DecisionTerms
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import Json, NodePath, Segment

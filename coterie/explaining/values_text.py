@@ -12,7 +12,7 @@ from coterie.explaining.effective_limits import Limit
 from coterie.explaining.origins import Effective
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.compile.compiler import SourceText
+from dsl.compile.merged_sources import SourceText
 from dsl.model.plan import Plan
 from dsl.model.steps import ORCHESTRATING
 from dsl.source.yaml_reader import dotted

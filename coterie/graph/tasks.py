@@ -11,9 +11,10 @@ from coterie.graph.condition_labels import condition_words, expression_words
 from coterie.text.step_words import StepWording, approval, bounds, details, heading, is_left_out
 from dsl.evaluate.condition_text import value_text
 from dsl.model.plan import Plan
+from dsl.model.step_base import StepKind
 from dsl.model.step_lists import Concurrent, followed_plan, step_lists
 from dsl.model.step_walk import walk
-from dsl.model.steps import AgentStep, ApprovalStep, Step, StepKind, TeamStep
+from dsl.model.steps import AgentStep, ApprovalStep, Step, TeamStep
 
 _WORDS = StepWording(
     condition=lambda condition: " and ".join(condition_words(condition)),

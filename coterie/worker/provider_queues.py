@@ -21,7 +21,7 @@ from activities.contracts import HEARTBEAT_EVERY, OwnQueue
 from activities.failure_redaction import SecretsInterceptor
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.version import own_version
-from dsl.model.document import ProviderSection, RateLimitPolicy
+from dsl.model.sections.provider_document import ProviderSection, RateLimitPolicy
 
 _SOME_SECONDS = timedelta(seconds=10)
 Update = UpdateTaskQueueConfigRequest.RateLimitUpdate

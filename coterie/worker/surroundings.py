@@ -17,7 +17,7 @@ from activities.workspace.skill_base import Command, Workspace
 from coterie.documents.worker_trust import TrustedConfig, key_name, provider_kind
 from coterie.settings import Settings
 from coterie.worker.protected_paths import hidden_paths, protected_paths
-from dsl.model.document import ChannelSection
+from dsl.model.sections.worker_document import ChannelSection
 
 
 def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, ProviderSettings]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from dsl.compile.compiler import CONCENTRATOR_NAMES, Compiled
+from dsl.compile.compiler import Compiled
+from dsl.compile.concentrators import CONCENTRATOR_NAMES
 from dsl.model.plan import Plan, Team
 from dsl.model.step_walk import walk
 from dsl.model.steps import ORCHESTRATING, AgentStep, Step

@@ -12,7 +12,7 @@ from dsl.model.step_walk import conditions, templated
 from dsl.model.steps import AgentStep, LoopStep, Step
 from dsl.paths import Path
 from dsl.source.nodes import Node
-from dsl.templates.template import braces_to_template
+from dsl.templates.brace_prompts import braces_to_template
 from dsl.values import NodePath
 
 _ROUNDS = ("while", "until", "break_when")

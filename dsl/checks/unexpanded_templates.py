@@ -9,15 +9,16 @@ from pydantic import BaseModel
 
 from dsl.model.conditions import ContextField, Expression, TaskField
 from dsl.model.document import (
-    LlmConfig,
     RoutingDocument,
     RuleDocument,
     SystemDocument,
     TeamDocument,
     ToolSection,
 )
+from dsl.model.sections.provider_document import LlmConfig
+from dsl.model.step_base import StepBase
 from dsl.model.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
-from dsl.model.steps import STEP_MODELS, PersonaDocument, StepBase
+from dsl.model.steps import STEP_MODELS, PersonaDocument
 from dsl.model.terms import ApprovalTerms, Consent
 from dsl.source.nodes import UNREADABLE, Node, Problems
 from dsl.templates.template import is_template

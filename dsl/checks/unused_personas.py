@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from dsl.model.document import LlmConfig
+from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.steps import PersonaDocument
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown

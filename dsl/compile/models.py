@@ -3,8 +3,8 @@
 from typing import cast
 
 from dsl.model.capabilities import Capabilities
-from dsl.model.document import LlmConfig
 from dsl.model.plan import Persona
+from dsl.model.sections.provider_document import LlmConfig
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import Json, NodePath

@@ -5,21 +5,23 @@ is changed. What comes out is a snapshot that needs nothing else.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, cast
 
-from dsl.checks.consent_checks import checked_by, of_contract
 from dsl.checks.format_checks import warn_of_formats
-from dsl.checks.outputs import DeclaredOutputs
-from dsl.checks.prompt_checks import PromptChecks, check_syntax
-from dsl.checks.reference_checks import Checker
+from dsl.checks.steps.agent_checks import check_agent_keys, check_legacy
+from dsl.checks.steps.consent_checks import checked_by, of_contract
+from dsl.checks.steps.outputs import DeclaredOutputs
+from dsl.checks.steps.prompt_checks import PromptChecks, check_syntax
+from dsl.checks.steps.reference_checks import Checker
 from dsl.checks.unused_personas import check_written_model
+from dsl.compile.loop_policy import repeated_calls_of
 from dsl.compile.models import PersonaModels
-from dsl.errors import listed
+from dsl.compile.persona_fields import plain_persona, without_nulls
 from dsl.model.budgets import Budgets
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
 from dsl.model.merge import deep_merge
 from dsl.model.plan import Persona
+from dsl.model.step_base import SkillTerms
 from dsl.model.step_lists import rebuilt
 from dsl.model.steps import (
     ORCHESTRATING,
@@ -28,10 +30,8 @@ from dsl.model.steps import (
     LoopStep,
     PersonaDocument,
     SkillStep,
-    SkillTerms,
     Step,
     ToolStep,
-    WaitStep,
 )
 from dsl.model.terms import Approval, Consent
 from dsl.source.nodes import UNREADABLE
@@ -108,7 +108,7 @@ class AgentResolver:
                     self._not_a_task(here, "tool", step.tool)
                     resolved.append(step)
                 case LoopStep():
-                    loop = step.model_copy(update={"repeated_calls": _repeated_calls(step)})
+                    loop = step.model_copy(update={"repeated_calls": repeated_calls_of(step)})
                     resolved.append(rebuilt(loop, here, inner))
                 case _:
                     resolved.append(rebuilt(step, here, inner))
@@ -150,15 +150,9 @@ class AgentResolver:
     ) -> AgentStep:
         if step.agent_class is not None:
             return self._legacy(step, path, reads)
-        missing = [key for key in ("agent_type", "persona_key") if getattr(step, key) is None]
-        for key in missing:
-            fix = "add `persona_key:`" if key == "persona_key" else (
-                f"add `agent_type:` ({', '.join(self.capabilities.agent_types)})")  # fmt: skip
-            self.problems.add("E102", self.tree.find(path).at, (*path, key),
-                              f"the key {key!r} is missing", fix=fix)  # fmt: skip
-        self._agent_type(step, path)
+        complete = check_agent_keys(step, path, self.capabilities, self.tree, self.problems)
         persona = self._persona(step, path)
-        if persona is None or missing:
+        if persona is None or not complete:
             return step
         key = str(step.persona_key)
         self._used.add(key)
@@ -185,37 +179,10 @@ class AgentResolver:
 
     def _legacy(self, step: AgentStep, path: NodePath, reads: dict[str, None]) -> AgentStep:
         self.uses_legacy = True
-        if step.agent_type is not None or step.persona_key is not None:
-            self.problems.add(
-                "E107", self.tree.find((*path, "agent_class")).at, path,
-                f"{called(step.name, 'the task')} says both agent_class and agent_type or "
-                "persona_key",
-                fix="keep `agent_type` and `persona_key`; `agent_class` is the older form",
-            )  # fmt: skip
-        if step.config is not None:
-            self.problems.add(
-                "E108", self.tree.find((*path, "config")).at, (*path, "config"),
-                "`config` is laid over a persona, and a legacy agent has none",
-                fix=f"write it under llm_config.agents.{step.name}",
-            )  # fmt: skip
+        check_legacy(step, path, self.tree, self.problems)
         if step.input is None:
             reads[""] = None  # a legacy agent is given the whole context
         return step
-
-    def _agent_type(self, step: AgentStep, path: NodePath) -> None:
-        known = self.capabilities.agent_types
-        if step.agent_type is None or step.agent_type in known:
-            return
-        place = (*path, "agent_type")
-        if step.agent_type in self.capabilities.skills:
-            self.problems.add(
-                "E203", self.tree.find(place).mark, place,
-                f"{step.agent_type!r} is a skill, and a task needs an agent type",
-                allowed=listed(known), fix="skills are called by execution plans",
-            )  # fmt: skip
-            return
-        mark = self.tree.find(place).mark
-        unknown(self.problems, mark, place, "E203", "agent type", step.agent_type, known)
 
     def _persona(self, step: AgentStep, path: NodePath) -> Persona | None:
         if step.persona_key is None:
@@ -228,10 +195,10 @@ class AgentResolver:
                 mark = self.tree.find(place).mark
                 unknown(self.problems, mark, place, "E202", "persona", step.persona_key, known)
             return None
-        own = _plain(written)
-        merged = own if step.config is None else deep_merge(own, _plain(step.config))
+        own = plain_persona(written)
+        merged = own if step.config is None else deep_merge(own, plain_persona(step.config))
         origins = ((*path, "config"), (*_PERSONAS, step.persona_key))
-        return self._models.complete(_without_nulls(merged), origins, step.persona_key)
+        return self._models.complete(without_nulls(merged), origins, step.persona_key)
 
     def _checked(
         self,
@@ -337,32 +304,3 @@ class AgentResolver:
             Checker(self.tree, self.problems, self.capabilities, self.teams, plan,
                     (*place, "execution_plan"), tools=self.tools,
                     outputs=self.outputs.of(plan)).run()  # fmt: skip
-
-
-def _without_nulls(persona: Json) -> Json:
-    """What a null takes away is not there, at the top and among the prompts."""
-    kept: Json = {key: value for key, value in persona.items() if value is not None}
-    prompts = kept.get("prompts")
-    if isinstance(prompts, dict):
-        kept["prompts"] = {key: text for key, text in prompts.items() if text is not None}
-    return kept
-
-
-def _plain(persona: PersonaDocument) -> Json:
-    """The fields that make an agent; budgets are the run's affair."""
-    plain = persona.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude={"budgets"})
-    return cast("Json", plain)
-
-
-def _repeated_calls(step: LoopStep) -> Literal["stop", "allow"] | None:
-    """What the loop says of calls that repeat; unless it does, what it is tells.
-
-    One that waits between its rounds looks whether something has changed. One over a list ends
-    by itself: its calls count for the loop around it, if there is one.
-    """
-    if step.repeated_calls is not None:
-        return step.repeated_calls
-    if any(isinstance(inner, WaitStep) for inner in step.body):
-        return "allow"
-    over_a_list = step.iterate_on is not None and step.break_when is None
-    return None if over_a_list else "stop"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dsl.checks.reference_checks import Checker
+from dsl.checks.steps.reference_checks import Checker
 from dsl.errors import listed, nearest
 from dsl.logic.routing_gaps import either, holes
 from dsl.logic.solver import Effort

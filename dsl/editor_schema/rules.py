@@ -1,11 +1,11 @@
 """What keys of one mapping ask of each other, as JSON Schema says it.
 
-The compiler tells the same in a reader's words (`dsl.checks.step_checks`, `dsl.compile.compiler`).
+The compiler tells the same in a reader's words (`dsl.checks.steps`, `dsl.compile`).
 """
 
 from typing import cast
 
-from dsl.checks.step_checks import RUN_SIGNALS, TEMPORALS
+from dsl.checks.steps.step_checks import RUN_SIGNALS, TEMPORALS
 from dsl.editor_schema.written_forms import ref
 from dsl.values import Json, JsonValue
 

@@ -9,7 +9,7 @@ from typing import cast
 from dsl.evaluate.operators import SHORT_NAMES, TESTS
 from dsl.model.conditions import Operator
 from dsl.model.steps import STEP_MODELS
-from dsl.normalise.dialects import AGENT_TYPES
+from dsl.normalise.dialect_steps import AGENT_TYPES
 from dsl.normalise.forms import KIND_BY_KEY, OUTCOMES
 from dsl.values import MAX_DURATION, Json, JsonValue
 

@@ -30,7 +30,7 @@ from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.model.facts import Facts, Outcomes
 from dsl.paths import MISSING, get, parse
 from dsl.templates.jsonable import beginning
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 
 MAX_FOUND: Final = 60
 """Characters of a value, as JSON, that a cause keeps."""

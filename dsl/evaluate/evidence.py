@@ -29,7 +29,8 @@ from dsl.model.plan import Team
 from dsl.model.steps import BranchStep
 from dsl.paths import MISSING, get
 from dsl.templates.jsonable import with_views
-from dsl.templates.template import BadTemplate, parse
+from dsl.templates.template import parse
+from dsl.templates.template_rules import BadTemplate
 
 
 @dataclass(frozen=True, slots=True)

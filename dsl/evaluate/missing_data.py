@@ -6,7 +6,8 @@ from pydantic import JsonValue
 
 from dsl.model.facts import Facts
 from dsl.paths import Path
-from dsl.templates.template import BadTemplate, is_template, parse
+from dsl.templates.template import is_template, parse
+from dsl.templates.template_rules import BadTemplate
 
 
 def missing_outcomes(value: JsonValue, facts: Facts) -> tuple[str, ...]:

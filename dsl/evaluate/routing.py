@@ -14,7 +14,7 @@ from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.model.facts import Facts, Outcomes
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Routing, Rule, Team
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from dsl.values import Json
 
 Reason = Literal["rule", "no_rule_matched", "team_failed", "no_routing", "redirected"]

@@ -16,8 +16,11 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
 from dsl.paths import MISSING, Path
+from dsl.templates.brace_prompts import braces_to_template
 from dsl.templates.jsonable import look_up, to_json
-from dsl.templates.template import BadTemplate, braces_to_template, fill, is_template, parse
+from dsl.templates.template import is_template, parse
+from dsl.templates.template_filling import fill
+from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json
 
 

@@ -13,7 +13,8 @@ from pydantic import Field, JsonValue
 from dsl.model.budgets import Budget
 from dsl.model.conditions import Condition
 from dsl.model.evaluation_budget import EvaluationBudget
-from dsl.model.steps import MergePolicy, SkillTerms, Step
+from dsl.model.step_base import SkillTerms
+from dsl.model.steps import MergePolicy, Step
 from dsl.model.terms import Approval, AskTerms
 from dsl.values import Frozen, Json, Timeout
 

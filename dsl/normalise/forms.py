@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from dsl.evaluate.operators import SHORT_NAMES
 from dsl.model.document import ApprovalSection, LoopSection
-from dsl.normalise import dialect_conditions, dialects
+from dsl.normalise import dialect_conditions, dialect_steps, dialects
 from dsl.normalise.dialects import Here
 from dsl.source.nodes import Node, Problems, placed
 
@@ -153,7 +153,7 @@ class _Normaliser:
         """A step with its `kind`, and everything in it in shape."""
         if not node.entries():
             return node
-        node = _with_kind(dialects.step(node, self.here))
+        node = _with_kind(dialect_steps.step(node, self.here))
         return _in(
             node,
             when=self.condition,

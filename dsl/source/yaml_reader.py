@@ -4,15 +4,12 @@ YAML 1.2 core rules: `on`, `yes` and `12:30` are texts (decision 0005). Refused,
 place: duplicate keys, tags, merge keys, aliases that loop or explode, keys that are no texts.
 """
 
-from bisect import bisect_right
-from itertools import accumulate
-from typing import Protocol
-
 import yaml
 
 from dsl.errors import Code, InvalidDocument, Problem
 from dsl.source.nodes import Mark, Node, Problems, dotted, overlaid, placed
 from dsl.source.scalars import TAGS, Scalar, plain_tag, scalar
+from dsl.source.text_places import RawMark, TextPlaces
 from dsl.values import NodePath
 
 __all__ = ["Mark", "Node", "Problems", "dotted", "overlaid", "placed", "read"]
@@ -45,7 +42,7 @@ def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
         InvalidDocument: as `read`, for everything else.
     """
     text = text.removeprefix("\ufeff")
-    places = _Places(file, text)
+    places = TextPlaces(file, text)
     problems = Problems()
     events = _events(text, places, problems)
     if events is not None and not isinstance(events.root, yaml.MappingStartEvent):
@@ -59,7 +56,7 @@ def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
     return tree, problems.errors
 
 
-def _events(text: str, places: "_Places", problems: Problems) -> "_Events | None":
+def _events(text: str, places: "TextPlaces", problems: Problems) -> "_Events | None":
     """What YAML's parser found; None, and a problem, when the text is no YAML."""
     try:
         return _Events(text)
@@ -86,16 +83,10 @@ def _events(text: str, places: "_Places", problems: Problems) -> "_Events | None
     return None
 
 
-class _Mark(Protocol):
-    """What both of YAML's kinds of marks have."""
-
-    index: int
-
-
 class _Refused(Exception):
     """What YAML's parser takes, and a reader of one whole tree cannot."""
 
-    def __init__(self, code: Code, mark: _Mark | None, told: str, fix: str) -> None:
+    def __init__(self, code: Code, mark: RawMark | None, told: str, fix: str) -> None:
         self.code: Code = code
         self.mark = mark
         self.fix = fix
@@ -168,28 +159,10 @@ def _unreadable(error: yaml.YAMLError | UnicodeEncodeError, text: str) -> int:
     return len(text.encode()[:position].decode(errors="ignore"))
 
 
-class _Places:
-    """Lines and columns as editors count them: YAML 1.1 breaks lines at more characters."""
-
-    def __init__(self, file: str, text: str) -> None:
-        self.file = file
-        self.lines = text.split("\n")
-        self._starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
-
-    def at(self, raw: "_Mark | None") -> Mark:
-        """The place of one of YAML's marks."""
-        return self.of(raw.index if raw is not None else 0)
-
-    def of(self, index: int) -> Mark:
-        """The place of the character with this number."""
-        line = bisect_right(self._starts, index)
-        return Mark(self.file, line, index - self._starts[line - 1] + 1)
-
-
 class _Reader:
     """Turns YAML's events into our nodes and refuses what the language refuses."""
 
-    def __init__(self, places: _Places, problems: Problems, events: _Events) -> None:
+    def __init__(self, places: TextPlaces, problems: Problems, events: _Events) -> None:
         self.places = places
         self.problems = problems
         self.events = events

@@ -8,7 +8,7 @@ from dsl.paths import Path
 
 
 class TemplateScope(Protocol):
-    """What is known where a template stands: `dsl.checks.reference_checks.Checker`."""
+    """What is known where a template stands: `dsl.checks.steps.reference_checks.Checker`."""
 
     teams: Mapping[str, Collection[str]]
     inputs: Collection[str] | None

@@ -11,8 +11,9 @@ from jinja2 import nodes
 from pydantic import JsonValue
 
 from dsl.templates.jinja_engine import ENVIRONMENT
-from dsl.templates.template import BadTemplate, is_template, parse
+from dsl.templates.template import is_template, parse
 from dsl.templates.template_paths import single_expression
+from dsl.templates.template_rules import BadTemplate
 
 
 class Unknown(Enum):

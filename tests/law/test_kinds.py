@@ -4,7 +4,7 @@ import re
 from typing import get_args
 
 from dsl.model import steps
-from dsl.model.steps import STEP_KINDS
+from dsl.model.step_base import STEP_KINDS
 from tests.law.sources import ROOT
 
 FILES = {"set": "set_values", "team": "team_call", "try": "try_steps", "return": "return_value"}

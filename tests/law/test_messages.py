@@ -6,7 +6,7 @@ from temporalio.workflow import (
     _Definition as Definition,  # pyright: ignore[reportPrivateUsage]
 )
 
-from dsl.checks.step_checks import RUN_SIGNALS
+from dsl.checks.steps.step_checks import RUN_SIGNALS
 from tests.law.sources import ROOT
 from workflows.team import TeamWorkflow
 from workflows.unknown_messages import QUERIES, UPDATES

@@ -4,7 +4,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
 from activities.skills.skill_registry import contracts
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
+from dsl.compile.compiler import Compiled, compile_sources
+from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan

@@ -30,7 +30,8 @@ from activities.workspace.skill_base import Command, Workspace
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
-from dsl.compile.compiler import SourceText, compile_sources
+from dsl.compile.compiler import compile_sources
+from dsl.compile.merged_sources import SourceText
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan
 from dsl.model.price import Price

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from activities.contracts import AgentResponse, Conversation
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import AgentStep
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 

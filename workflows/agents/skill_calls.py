@@ -4,7 +4,7 @@ from pydantic import JsonValue
 
 from activities.contracts import CallOptions, SkillRequest, SkillResult, Spent
 from dsl.model.outcomes import Outcome
-from dsl.model.steps import SkillTerms
+from dsl.model.step_base import SkillTerms
 from workflows.agents.repeated_calls import record_call, refused
 from workflows.budgets.balances import allowed, in_flight, paid
 from workflows.core.location import Location

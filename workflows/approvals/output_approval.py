@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from workflows.approvals.approval_wait import ask, rejected
 from workflows.core.location import Location
 from workflows.core.requests import Decision

@@ -17,7 +17,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.step_lists import followed_plan
 from dsl.model.steps import ORCHESTRATING, AgentStep
 from dsl.model.terms import consent
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.agents.conversation_order import converse
 from workflows.agents.repeated_calls import notes

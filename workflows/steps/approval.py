@@ -2,7 +2,7 @@
 
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import ApprovalStep
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.approvals.approval_wait import ask
 from workflows.core.location import Location

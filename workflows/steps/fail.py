@@ -2,7 +2,7 @@
 
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import FailStep
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from workflows.core.location import Location
 from workflows.core.scope import Scope
 

@@ -9,7 +9,7 @@ from dsl.evaluate.condition_evaluation import holds
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import LoopStep
 from dsl.sizes import check_size, json_size
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Job, Scope

@@ -3,7 +3,7 @@
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import ReturnStep
 from dsl.sizes import check_size
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from workflows.core.location import Location, Returned
 from workflows.core.scope import Scope
 from workflows.core.trail import note_step

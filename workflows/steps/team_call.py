@@ -6,7 +6,7 @@ from dsl.model.merge import deep_merge
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import TeamStep
 from dsl.sizes import check_size
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from workflows.core.location import Interpreter, Location
 from workflows.core.memory import Routed, Track
 from workflows.core.scope import Interrupted, Scope

@@ -6,7 +6,7 @@ from dsl.errors import listed, nearest
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import ToolStep
 from dsl.model.terms import consent
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from workflows.agents.skill_calls import call_skill
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.core.location import Location

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import WaitStep
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from dsl.values import MAX_DURATION, seconds
 from workflows.core.location import Location, Skipped
 from workflows.core.scope import Interrupted, Scope

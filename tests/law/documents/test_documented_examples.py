@@ -11,11 +11,12 @@ from jsonschema.exceptions import SchemaError
 from activities.skills.skill_contracts import known_contracts
 from coterie.cli import main
 from dsl.analysis.findings import findings
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
+from dsl.compile.compiler import Compiled, compile_sources
+from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import TeamDocument
-from dsl.model.steps import STEP_KINDS
+from dsl.model.step_base import STEP_KINDS
 from dsl.values import Json
 from tests.law.documents.pages import blocks, chapters
 

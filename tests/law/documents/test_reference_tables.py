@@ -20,13 +20,15 @@ from dsl.model.document import TeamDocument
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Routing, Rule, Team
-from dsl.model.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep, StepBase
-from dsl.normalise.dialects import AGENT_TYPES, STEP_TYPES
+from dsl.model.sections import provider_document, worker_document
+from dsl.model.step_base import STEP_KINDS, StepBase
+from dsl.model.steps import STEP_MODELS, PersonaDocument, ReturnStep
+from dsl.normalise.dialect_steps import AGENT_TYPES, STEP_TYPES
 from dsl.normalise.forms import KIND_BY_KEY
 from dsl.normalise.replacements import OPERATORS, REPLACEMENTS
 from dsl.source.yaml_reader import read
 from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from dsl.values import Json, JsonValue, seconds
 from tests.law.documents.pages import blocks, chapters, quoted, rows, text
 from tests.law.documents.test_documented_examples import compiled, placed
@@ -37,7 +39,7 @@ STEPS = chapters("steps.md")
 TABLES: dict[str, type[BaseModel]] = {
     "A document": document.SystemDocument,
     "`llm_config`": document.LlmConfig,
-    "Providers": document.ProviderSection,
+    "Providers": provider_document.ProviderSection,
     "Personas": PersonaDocument,
     "`orchestration`": document.Orchestration,
     "Budgets": budgets.Budgets,
@@ -48,9 +50,9 @@ TABLES: dict[str, type[BaseModel]] = {
     "`concentrator`": plan.Collect,
     "A tool": document.ToolSection,
     "The worker": document.WorkerSection,
-    "A command": document.CommandSection,
-    "The sandbox": document.SandboxSection,
-    "A channel": document.ChannelSection,
+    "A command": worker_document.CommandSection,
+    "The sandbox": worker_document.SandboxSection,
+    "A channel": worker_document.ChannelSection,
 }
 """Chapters with a table of all keys of one part of a document."""
 

@@ -4,8 +4,8 @@ from activities.call_prices import Pricing
 from activities.contracts import TokenUsage
 from activities.providers.provider import ProviderSettings
 from coterie.documents.price_lists import has_price, prices
-from dsl.model.document import ProviderSection
 from dsl.model.price import Price
+from dsl.model.sections.provider_document import ProviderSection
 from tests.support.compiling import plan_of
 
 OWN = {"known": Price(input=1, output=2)}

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from activities.providers.script import read_script
 from activities.skills.skill_registry import SKILLS
 from activities.workspace.skill_base import SkillContext, SkillFailure, Workspace
-from dsl.model.document import CommandSection
+from dsl.model.sections.worker_document import CommandSection
 from tests.support.documents.shipped import SAMPLE, compiled, script_file
 
 BOUNDARY = "tests/test_discounts.py::test_the_discount_begins_with_the_first_piece_of_its_tier"

@@ -7,7 +7,7 @@ from dsl.evaluate.routing import choose
 from dsl.model.facts import Facts, Outcomes
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import SetStep
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from dsl.values import Json, JsonValue
 from tests.support.documents.shipped import compiled
 

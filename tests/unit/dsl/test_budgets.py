@@ -3,12 +3,13 @@
 import pytest
 
 from coterie.documents.price_lists import has_price
-from dsl.compile.compiler import SourceText, compile_sources
+from dsl.compile.compiler import compile_sources
+from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidPlan
 from dsl.model.budgets import Budget, amount
-from dsl.model.document import ProviderSection
 from dsl.model.plan import Plan
 from dsl.model.price import Price
+from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.steps import LoopStep
 from tests.support.engine import CAPABILITIES, plan_of
 from workflows.core.state import RunState

@@ -28,7 +28,9 @@ from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan, Routing, Rule, Team
 from dsl.templates.jsonable import beginning
-from dsl.templates.template import BadTemplate, fill, fill_text, parse
+from dsl.templates.template import parse
+from dsl.templates.template_filling import fill, fill_text
+from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json
 from tests.support.documents.hostile_expressions import expression as hostile_expression
 from tests.support.documents.hostile_expressions import hostile_context

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.model.document import LlmConfig
 from dsl.model.model_defaults import ModelChoice, ModelDefaults, read_defaults
+from dsl.model.sections.provider_document import LlmConfig
 from dsl.values import Json
 
 LLM: Json = {

@@ -13,7 +13,7 @@ from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
-from dsl.templates.template import fill_text
+from dsl.templates.template_filling import fill_text
 from tests.support.documents.strategies import json_objects
 
 FACTS = Facts(

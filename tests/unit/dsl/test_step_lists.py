@@ -5,6 +5,7 @@ from pydantic import TypeAdapter
 
 from dsl.model.conditions import Expression
 from dsl.model.plan import Persona
+from dsl.model.step_base import STEP_KINDS
 from dsl.model.step_lists import (
     AtTheEnd,
     Concurrent,
@@ -18,7 +19,7 @@ from dsl.model.step_lists import (
     rebuilt,
     step_lists,
 )
-from dsl.model.steps import STEP_KINDS, STEP_MODELS, Step
+from dsl.model.steps import STEP_MODELS, Step
 from dsl.values import Json, JsonValue, NodePath
 
 RAISE: Json = {"kind": "fail", "name": "end", "error": "E", "message": "m"}

@@ -33,7 +33,7 @@ from coterie.settings import Settings, load
 from coterie.storage.wire import data_converter
 from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues
 from coterie.worker.workers import working
-from dsl.model.document import RateLimitPolicy
+from dsl.model.sections.provider_document import RateLimitPolicy
 from dsl.values import Json
 from tests.support.engine import DEFECTS, plan_of
 from tests.support.project import BIN

@@ -14,7 +14,7 @@ from coterie.display.discovery_notes import DiscoveryNotes
 from coterie.display.follower import Watch
 from coterie.display.plain_view import PlainView
 from coterie.runs.run_client import Run
-from dsl.model.document import ProviderSection
+from dsl.model.sections.provider_document import ProviderSection
 from tests.support.engine import engine
 from tests.support.servers.raw_server import http, raw_server
 from workflows.core.requests import Pending

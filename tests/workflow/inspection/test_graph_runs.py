@@ -25,7 +25,7 @@ from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
-from dsl.model.document import CommandSection
+from dsl.model.sections.worker_document import CommandSection
 from tests.support.engine import Engine, engine, plan_of, trail
 from tests.support.project import BIN
 from tests.support.runs import asked, decide, failure

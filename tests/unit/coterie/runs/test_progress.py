@@ -21,7 +21,7 @@ from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
 from coterie.runs.run_client import RunEnd
 from coterie.text.discovered_files import found_lines
-from dsl.model.document import ProviderSection
+from dsl.model.sections.provider_document import ProviderSection
 from workflows.core.requests import Pending
 from workflows.core.views import Activity, CostReport, CostRow, RunStatus, TeamResult, TrailEntry
 

@@ -6,10 +6,10 @@ import pytest
 
 from coterie.documents.compilation import compile_target
 from coterie.settings import load
-from dsl.compile.compiler import SourceText
+from dsl.compile.merged_sources import SourceText
 from dsl.model.conditions import CONDITION_KEYS, AllOf, ContextField, Expression, TaskField
 from dsl.model.plan import Plan
-from dsl.normalise.dialects import AGENT_TYPES, STEP_TYPES
+from dsl.normalise.dialect_steps import AGENT_TYPES, STEP_TYPES
 from tests.support.documents.old_forms import FOLDER, NAMES, compiled_form, compiled_text
 
 PERSONA = "provider: scripted\nmodel: demo\nprompts: { user: Go on. }\n"

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from coterie.documents.product_capabilities import capabilities, schema_problem
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
+from dsl.compile.compiler import Compiled, compile_sources
+from dsl.compile.merged_sources import SourceText
 from dsl.evaluate.routing import choose
 from dsl.model.conditions import AllOf, ContextField, TaskField, TaskStatus
 from dsl.model.facts import Facts

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
-from dsl.templates.template import fill
+from dsl.templates.template_filling import fill
 from tests.support.documents.strategies import json_objects, json_values
 
 NAMES: dict[str, object] = {

@@ -10,7 +10,9 @@ from pydantic import JsonValue
 
 from dsl.errors import TemplateFailed
 from dsl.model.outcomes import Outcome
-from dsl.templates.template import BadTemplate, fill, fill_text, parse
+from dsl.templates.template import parse
+from dsl.templates.template_filling import fill, fill_text
+from dsl.templates.template_rules import BadTemplate
 from tests.support.documents.strategies import json_objects, json_values
 
 NAMES = {

@@ -9,7 +9,8 @@ from pydantic import JsonValue
 from dsl.errors import TemplateFailed
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
-from dsl.templates.template import fill, fill_text, parse
+from dsl.templates.template import parse
+from dsl.templates.template_filling import fill, fill_text
 from tests.support.documents.strategies import json_objects, json_values
 
 FACTS = Facts(

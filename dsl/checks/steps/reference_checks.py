@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from dsl.checks.condition_checks import check_data
-from dsl.checks.known_answers import missing_field
-from dsl.checks.outputs import NO_OUTPUTS, Outputs
-from dsl.checks.step_checks import check_kind
+from dsl.checks.steps.condition_checks import check_data
+from dsl.checks.steps.known_answers import missing_field
+from dsl.checks.steps.outputs import NO_OUTPUTS, Outputs
+from dsl.checks.steps.step_checks import check_kind
 from dsl.errors import Code, listed, nearest
 from dsl.evaluate.operators import WITHOUT_VALUE, wrong_value
 from dsl.model.capabilities import Capabilities
@@ -24,7 +24,8 @@ from dsl.regular_expressions import pattern
 from dsl.source.nodes import UNREADABLE, Mark, Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.templates.fact_names import lacking
-from dsl.templates.template import BadTemplate, Template, is_template, parse
+from dsl.templates.template import Template, is_template, parse
+from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json, NodePath
 
 EARLIER = "teams:"

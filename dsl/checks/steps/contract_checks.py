@@ -1,6 +1,6 @@
 """Whether a skill's contract takes what a step, or a tool, gives it."""
 
-from dsl.checks.contract_problems import ContractFault, contract_faults, resolved
+from dsl.checks.steps.contract_problems import ContractFault, contract_faults, resolved
 from dsl.model.capabilities import SkillContract
 from dsl.source.nodes import UNREADABLE, Node, Problems
 from dsl.templates.literal_parts import Part, known_parts

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from dsl.checks.known_answers import schema_at
+from dsl.checks.steps.known_answers import schema_at
 from dsl.errors import nearest
 from dsl.evaluate.because import brief
 from dsl.logic.ranges_of_values import Claim, possible

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from dsl.checks.contract_problems import resolved
-from dsl.checks.known_answers import schema_at
+from dsl.checks.steps.contract_problems import resolved
+from dsl.checks.steps.known_answers import schema_at
 from dsl.model.capabilities import SkillContract
 from dsl.model.document import SystemDocument
 from dsl.model.merge import deep_merge
@@ -29,7 +29,8 @@ from dsl.model.steps import (
 )
 from dsl.model.terms import Consent
 from dsl.paths import Path
-from dsl.templates.template import BadTemplate, is_template, parse
+from dsl.templates.template import is_template, parse
+from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json, JsonValue
 
 _MAX_PLANS = 5

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from dsl.checks.prompt_placeholders import check_placeholders
-from dsl.checks.reference_checks import Checker, parsed
+from dsl.checks.steps.prompt_placeholders import check_placeholders
+from dsl.checks.steps.reference_checks import Checker, parsed
 from dsl.errors import listed
 from dsl.evaluate.prompt_choice import (
     SYSTEM,
@@ -17,7 +17,8 @@ from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
-from dsl.templates.template import braces_to_template, is_template
+from dsl.templates.brace_prompts import braces_to_template
+from dsl.templates.template import is_template
 from dsl.values import NodePath
 
 Origin = Callable[..., NodePath]

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from dsl.checks.command_checks import check_command
-from dsl.checks.contract_checks import check_input
+from dsl.checks.steps.command_checks import check_command
+from dsl.checks.steps.contract_checks import check_input
 from dsl.errors import Code, listed, nearest
 from dsl.evaluate.because import brief
 from dsl.model.capabilities import Capabilities
@@ -28,7 +28,8 @@ from dsl.model.steps import (
 )
 from dsl.source.nodes import Mark, Node, Problems
 from dsl.source.unknown_names import called
-from dsl.templates.template import BadTemplate, is_template, parse
+from dsl.templates.template import is_template, parse
+from dsl.templates.template_rules import BadTemplate
 from dsl.values import JsonValue, NodePath, seconds
 
 RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip", "worker_blocked")

@@ -1,0 +1,34 @@
+"""A team has what its type needs, and no section of another type."""
+
+from dsl.model.document import TeamDocument
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+
+
+def check_team_type(
+    team_id: str, team: TeamDocument, path: NodePath, tree: Node, problems: Problems
+) -> None:
+    """Note a team without tasks, and sections that belong to another type of team."""
+    if problems.has("E105", (*path, "type")):
+        return  # nobody knows which type is meant
+    misfits = any(problems.below((*path, "tasks")))
+    if not team.tasks and team.type != "concentrator" and not misfits:
+        problems.add(
+            "E102",
+            tree.find(path).at,
+            (*path, "tasks"),
+            f"the team {team_id!r} has no tasks",
+            fix="add `tasks:`",
+        )
+    sections = {"loop": team.loop, "approval": team.approval, "concentrator": team.collect}
+    for type_name, section in sections.items():
+        key = "collect" if type_name == "concentrator" else type_name
+        if section is not None and team.type != type_name:
+            problems.add(
+                "E107",
+                tree.find((*path, key)).at,
+                (*path, key),
+                f"`{key}` belongs to a team of type {type_name!r}, and {team_id!r} is of type "
+                f"{team.type!r}",
+                fix=f"add `type: {type_name}`, or remove `{key}`",
+            )

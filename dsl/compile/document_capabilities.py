@@ -1,0 +1,21 @@
+"""What a document may name: what the worker offers, and what the document itself declares."""
+
+from dsl.model.capabilities import Capabilities
+from dsl.model.document import SystemDocument
+
+
+def with_declarations(capabilities: Capabilities, document: SystemDocument) -> Capabilities:
+    """The capabilities, with the document's own providers, commands and channels."""
+    update: dict[str, object] = {}
+    if document.worker is not None:
+        known = capabilities.commands or ()
+        own = document.worker.commands
+        once = (name for name, command in own.items() if command.once)
+        update["commands"] = tuple(dict.fromkeys((*known, *own)))
+        update["once_commands"] = (*capabilities.once_commands, *once)
+        if document.worker.notify:
+            known = (*(capabilities.channels or ()), *document.worker.notify)
+            update["channels"] = tuple(dict.fromkeys(known))
+    providers = (*capabilities.providers, *document.llm_config.providers)
+    update["providers"] = tuple(dict.fromkeys(providers))
+    return capabilities.model_copy(update=update)

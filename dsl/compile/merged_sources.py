@@ -1,0 +1,67 @@
+"""The files of a document, read and laid over each other as one tree."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dsl.errors import InvalidDocument, Problem
+from dsl.source.nodes import Node, Problems, overlaid
+from dsl.source.yaml_reader import REPEATED, read_with_repeated
+
+
+class SourceText(NamedTuple):
+    """One file of a document."""
+
+    file: str
+    text: str
+    trusted: bool = True
+    """False for a file that came with a run: it may not say how the worker reaches the world."""
+    persona: str | None = None
+    """The file is one persona, with this key."""
+
+
+def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
+    """Read every file and lay later ones over earlier ones.
+
+    Raises:
+        InvalidDocument: a file is not readable YAML, or there is no file.
+    """
+    merged: Node | None = None
+    for source in sources:
+        try:
+            tree, repeated = read_with_repeated(source.text, source.file)
+            problems.found.extend(repeated)
+        except InvalidDocument as error:
+            problems.found.extend(error.problems)
+            continue
+        if source.persona is not None:
+            tree = _nested(tree, "llm_config", "personas", source.persona)
+        if not source.trusted:
+            _refuse_untrusted(tree, problems)
+        merged = tree if merged is None else overlaid(merged, tree)
+    if problems.errors and (
+        merged is None or any(p.code < "E101" and p.code != REPEATED for p in problems.errors)
+    ):
+        raise InvalidDocument(problems.errors)
+    if merged is None:
+        raise InvalidDocument([Problem("E004", "document", 1, 1, "", "there is no document")])
+    return merged
+
+
+def _nested(tree: Node, *keys: str) -> Node:
+    for key in reversed(keys):
+        tree = Node({key: tree}, tree.mark)
+    return tree
+
+
+def _refuse_untrusted(tree: Node, problems: Problems) -> None:
+    for path in (("worker",), ("llm_config", "providers")):
+        node = tree.find(path)
+        if node is not tree.find(path[:-1]):
+            problems.add(
+                "E601",
+                node.at,
+                path,
+                f"{'.'.join(path)} is decided by the worker alone: a run "
+                "may name a provider or a command, never say how it is reached",
+                fix="put it into the worker's own configuration",
+            )

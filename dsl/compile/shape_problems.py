@@ -1,0 +1,244 @@
+"""Pydantic's errors as problems of the document, and what to take out of its tree."""
+
+from collections.abc import Mapping
+from typing import cast, get_args
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from dsl.compile.model_locations import keys, model_at, path_at, words_at
+from dsl.errors import Code, closest
+from dsl.evaluate.operators import SHORT_NAMES
+from dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
+from dsl.model.document import SystemDocument
+from dsl.model.step_base import STEP_KINDS
+from dsl.model.steps import UNKNOWN_STEP
+from dsl.normalise.replacements import OPERATORS, explained, replacement
+from dsl.problem_details import (
+    Advice,
+    Bound,
+    Details,
+    DidYouMean,
+    EmptyCollection,
+    FormByKeys,
+    Found,
+    MissingKey,
+    OutOfBounds,
+    RefusedKey,
+    Suggestion,
+    UnknownConditionKind,
+    UnknownKey,
+    UnknownOperator,
+    UnknownStepKind,
+    UnlistedValue,
+    WriteKey,
+    WrongForm,
+    WrongValue,
+)
+from dsl.redaction import HIDDEN, names_secret
+from dsl.source.nodes import UNREADABLE
+from dsl.source.synonyms import meant_word
+from dsl.source.yaml_reader import Node, Problems
+from dsl.templates.template import is_template
+from dsl.values import Form, NodePath
+
+
+class ShapeProblem:
+    """One error of pydantic's, told in the reader's words."""
+
+    def __init__(self, details: ErrorDetails, root: type[BaseModel]) -> None:
+        self.kind = details["type"]
+        self.details = details
+        self.context: Mapping[str, object] = details.get("ctx", {})
+        location = details["loc"]
+        self.path = path_at(location, root)
+        self.words = words_at(location, root) if self.kind == "literal_error" else ()
+        at_key = self.kind in ("extra_forbidden", "missing")
+        self.model = model_at(location[:-1] if at_key else location, root)
+        self.of_system = root is SystemDocument
+
+    def follows(self, tree: Node) -> bool:
+        """Whether this only follows from another misfit: pydantic counts the good items alone."""
+        node = tree.find(self.path)
+        return self.kind == "too_short" and bool(node.items() or node.entries())
+
+    def place(self, tree: Node) -> NodePath:
+        """What to take out of the tree, or to replace, so that the rest may fit."""
+        path = self.path
+        if self._fills():
+            return path
+        if self.kind == "missing":
+            path = path[:-1]
+        while path and tree.find(path) is tree.find(path[:-1]):
+            path = path[:-1]
+        return path
+
+    def stand_in(self, tree: Node) -> Node | None:
+        """What stands there instead, so that the checks of everything around it go on."""
+        node = tree.find(self.path)
+        if self._fills():
+            return Node(UNREADABLE, node.mark)
+        if self.kind == UNKNOWN_CONDITION:
+            return node.with_value({"outcome": Node("all_success", node.mark)})
+        if self.kind != UNKNOWN_STEP:
+            return None
+        name = node.entries().get("name")
+        if name is None or not isinstance(name.value, str):
+            return None
+        empty = Node({}, node.mark)
+        return node.with_value({"kind": Node("set", node.mark), "name": name, "values": empty})
+
+    def _fills(self) -> bool:
+        """Whether a missing value can be filled by a text that no check takes for a name."""
+        if self.kind != "missing" or self.model is None:
+            return False
+        for name, info in self.model.model_fields.items():
+            if (info.alias or name) == self.path[-1]:
+                return info.annotation is str or info.annotation == str | None
+        return False
+
+    def report(self, tree: Node, problems: Problems) -> None:
+        """Note the problem where the reader will look for it."""
+        node = tree.find(self.path)
+        code, details = self.facts(tree, node)
+        path = self.path
+        if code == "E104" and "kind" in node.entries():
+            path, node = (*path, "type"), node.entries()["kind"]
+        on_value = code in ("E103", "E104", "E105", "E106", "E109", "E401")
+        mark = node.mark if on_value and node.key_mark else node.at
+        problems.note(code, mark, path, details)
+
+    def facts(self, tree: Node, node: Node) -> tuple[Code, Details]:
+        """The code, and what is wrong."""
+        match self.kind:
+            case "extra_forbidden":
+                return self._unknown_key(tree)
+            case "missing":
+                return "E102", MissingKey(self._key)
+            case _ if self.kind == UNKNOWN_STEP:
+                return "E104", self._unknown_kind(node)
+            case _ if self.kind == UNKNOWN_CONDITION:
+                return "E109", UnknownConditionKind(_shape(node), _CONDITION_KEYS)
+            case "literal_error":
+                return self._not_among(node)
+            case "too_short":
+                return "E106", EmptyCollection(self._subject)
+            case _ if self.kind in _BOUNDS:
+                bound, name = _BOUNDS[self.kind]
+                limit = cast("float", self.context[name])
+                return "E106", OutOfBounds(self._subject, self._found(node), bound, limit)
+            case _:
+                return "E103", self._wrong_form(node)
+
+    @property
+    def _key(self) -> str:
+        return str(self.path[-1]) if self.path else "the document"
+
+    @property
+    def _subject(self) -> WrongValue:
+        return WrongValue(self.path[-1] if self.path else None)
+
+    def _found(self, node: Node) -> Found:
+        return Found("scalar", HIDDEN) if names_secret(self._key) else _found(node)
+
+    def _unknown_key(self, tree: Node) -> tuple[Code, Details]:
+        name = self._key
+        known = set(keys(self.model)) if self.model else set[str]()
+        there = tree.find(self.path[:-1]).entries()
+        part = self.model.__name__ if self.model else None
+        instead = replacement(part, name, anywhere=self.of_system)
+        if instead is not None:
+            return "E108", RefusedKey(name, tuple(known), instead)
+        meant = meant_word(name, known - set(there)) or closest(name, known)
+        suggestion = Advice(explained(part, name)) if meant is None else DidYouMean(meant)
+        if name == "type" and "kind" in known:
+            suggestion = WriteKey("kind")
+        return "E101", UnknownKey(name, tuple(sorted(known)), suggestion)
+
+    def _unknown_kind(self, node: Node) -> UnknownStepKind:
+        written = node.entries().get("kind")
+        if written is None:
+            return UnknownStepKind(False, None, _shape(node), STEP_KINDS, None)
+        kind = written.plain()
+        meant = meant_word(str(kind), STEP_KINDS)
+        suggestion = None if meant is None else DidYouMean(meant)
+        return UnknownStepKind(True, kind, _shape(node), STEP_KINDS, suggestion)
+
+    def _not_among(self, node: Node) -> tuple[Code, Details]:
+        shown = HIDDEN if names_secret(self._key) else node.plain()
+        known = (*self.words, *SHORT_NAMES) if self._key == "operator" else self.words
+        meant = closest(str(shown), known)
+        suggestion = None if meant is None else DidYouMean(meant)
+        if self._key == "operator":
+            opposite = OPERATORS.get(str(shown))
+            told = suggestion if opposite is None else Advice(opposite)
+            return "E401", UnknownOperator(shown, self.words, told)
+        return "E105", UnlistedValue(self._subject, shown, self.words, suggestion)
+
+    def _wrong_form(self, node: Node) -> WrongForm:
+        wanted = _WANTED.get(self.kind, str(self.details["msg"]))
+        if self._key == "requires_approval":
+            wanted = "true, false, before, after, or a mapping with terms"
+        found = self._found(node)
+        return WrongForm(self._subject, found, self.kind, wanted, self._mending(node))
+
+    def _mending(self, node: Node) -> Suggestion | None:
+        """What to do about a value of another type, where the value shows what was meant."""
+        truth = _BOOLS.get(str(node.plain()).lower())
+        if self.kind in ("bool_type", "bool_parsing") and truth is not None:
+            return Advice(f"write {truth}")
+        if self.kind in _OWN_FORMS or not (isinstance(node.value, str) and is_template(node.value)):
+            return None
+        if self.kind in _MAPPINGS and self._key != "requires_approval":
+            return Advice(
+                "write each key with a template of its own: "
+                f'`{self._key}: {{key: "{{{{ ... }}}}"}}`'
+            )
+        return Advice("a template is not filled here: write the value itself")
+
+
+_CONDITION_KEYS = tuple(key for key in CONDITION_KEYS if key not in ("outcome", "expression"))
+"""Those that a condition can be given; the other two stand for texts."""
+
+_BOUNDS: dict[str, tuple[Bound, str]] = {
+    "greater_than_equal": ("at least", "ge"),
+    "less_than_equal": ("at most", "le"),
+    "greater_than": ("more than", "gt"),
+    "less_than": ("less than", "lt"),
+}
+"""`{pydantic's code: the bound, and where pydantic gives it}`."""
+
+_BOOLS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+_OWN_FORMS = get_args(Form)
+_MAPPINGS = ("dict_type", "model_type", "model_attributes_type")
+
+_WANTED = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+
+def _found(node: Node) -> Found:
+    match node.value:
+        case dict():
+            return Found("mapping")
+        case list():
+            return Found("list")
+        case None:
+            return Found("empty")
+        case scalar:
+            return Found("scalar", scalar)
+
+
+def _shape(node: Node) -> FormByKeys:
+    entries = node.entries()
+    return FormByKeys(tuple(sorted(entries))) if entries else FormByKeys((), node.plain())

@@ -1,0 +1,88 @@
+"""Teams of a document -> of a plan: steps checked and resolved, routing, what they read."""
+
+from dsl.checks.steps.outputs import DeclaredOutputs
+from dsl.checks.steps.reference_checks import EARLIER, Checker
+from dsl.checks.steps.step_checks import check_signal
+from dsl.checks.team_checks import check_team_type
+from dsl.compile.concentrators import CONCENTRATOR_NAMES, aggregation, collect_of, task_names
+from dsl.compile.failure_policy import asking_about_failures
+from dsl.compile.personas import AgentResolver
+from dsl.compile.routes import RouteCompiler
+from dsl.model.capabilities import Capabilities
+from dsl.model.document import Orchestration, SystemDocument, TeamDocument
+from dsl.model.plan import Team
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+
+
+class TeamCompiler:
+    """Compiles and checks the teams of one document."""
+
+    def __init__(
+        self,
+        document: SystemDocument,
+        orchestration: Orchestration,
+        tree: Node,
+        problems: Problems,
+        capabilities: Capabilities,
+        agents: AgentResolver,
+        routes: RouteCompiler,
+        outputs: DeclaredOutputs,
+    ) -> None:
+        self.tools = document.tools
+        self.orchestration = orchestration
+        self.tree = tree
+        self.problems = problems
+        self.capabilities = capabilities
+        self.agents = agents
+        self.routes = routes
+        self.outputs = outputs
+        self.task_names = task_names(orchestration)
+
+    def team(self, team_id: str, team: TeamDocument) -> Team:
+        """One team of the plan."""
+        path: NodePath = ("orchestration", "teams", team_id)
+        collect = collect_of(team)
+        check_team_type(team_id, team, path, self.tree, self.problems)
+        self.routes.check_clean_up(team.on_cancel, (*path, "on_cancel"))
+        if collect is not None:
+            check_signal(self.tree, self.problems, collect.signal, (*path, "collect", "signal"))
+        checker = Checker(
+            self.tree,
+            self.problems,
+            self.capabilities,
+            self.task_names,
+            team.tasks,
+            (*path, "tasks"),
+            inputs=(),
+            tools=self.tools,
+            given=() if collect is None else CONCENTRATOR_NAMES,
+            outputs=self.outputs.of(team.tasks),
+        )
+        checker.run()
+        steps, agents_read = self.agents.team_steps(team_id, team.tasks, (*path, "tasks"), checker)
+        if (team.on_failure or self.orchestration.on_failure) == "ask":
+            steps = asking_about_failures(steps, team.type)
+        first = aggregation(collect, self.capabilities, self.tree, self.problems, path)
+        routing = self.routes.routing(team, (*path, "routing"), checker)
+        context, earlier = self._watched({**checker.reads, **agents_read})
+        return Team(
+            id=team_id,
+            name="" if team.name == team_id else team.name or "",
+            steps=(*first, *steps),
+            routing=routing,
+            max_recursion_depth=team.max_recursion_depth,
+            stop_on_failure=team.stop_on_failure,
+            collects=collect,
+            on_cancel=team.on_cancel,
+            reads=context,
+            reads_teams=earlier,
+        )
+
+    def _watched(self, reads: dict[str, None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The context paths and the earlier teams whose change counts as progress."""
+        if self.orchestration.no_progress == "ignore":
+            return (), ()
+        context = tuple(path for path in reads if not path.startswith(EARLIER))
+        earlier = tuple(path.removeprefix(EARLIER) for path in reads if path.startswith(EARLIER))
+        return ("",) if "" in context else context, earlier

@@ -1,0 +1,90 @@
+"""The section `llm_config`: model providers, their rates and prices, and personas."""
+
+from typing import Literal, Self
+
+from pydantic import AliasChoices, Field, JsonValue, field_validator, model_validator
+
+from dsl.model.model_defaults import ModelDefaults
+from dsl.model.price import Price
+from dsl.model.steps import PersonaDocument
+from dsl.values import Frozen, Json, misfit
+
+
+class RateLimitPolicy(Frozen):
+    """How fast all workers together may call a provider, and how runs share that."""
+
+    requests_per_second: float | None = Field(default=None, gt=0, le=100_000, allow_inf_nan=False)
+    requests_per_minute: float | None = Field(default=None, gt=0, le=6_000_000, allow_inf_nan=False)
+    """One of the two; attempts after a failure count like first ones."""
+    requests_per_minute_per_key: float | None = Field(
+        default=None, gt=0, le=6_000_000, allow_inf_nan=False
+    )
+    """For each run, or each value of `fair_by`, alone."""
+    fair_by: str = "run"
+    """Who takes turns: `run`, each run; or a dotted path of the context, like `tenant`."""
+
+    @field_validator("fair_by")
+    @classmethod
+    def _is_a_path(cls, value: str) -> str:
+        if not all(part.isidentifier() for part in value.split(".")):
+            raise misfit("fair_by", "`run`, or a dotted path of the context like `tenant`")
+        return value
+
+    @model_validator(mode="after")
+    def _one_rate(self) -> Self:
+        if (self.requests_per_second is None) == (self.requests_per_minute is None):
+            raise misfit("rate", "exactly one of requests_per_second and requests_per_minute")
+        return self
+
+    @property
+    def per_second(self) -> float:
+        """The rate, however it is written."""
+        return self.requests_per_second or (self.requests_per_minute or 0) / 60
+
+    @property
+    def per_second_per_key(self) -> float | None:
+        """The rate of each run, or each value of `fair_by`."""
+        rate = self.requests_per_minute_per_key
+        return None if rate is None else rate / 60
+
+
+class ProviderSection(Frozen):
+    """How a model provider is reached; the worker's own configuration only."""
+
+    kind: Literal["anthropic", "openai", "scripted"] | None = None
+    """The adapter; the provider's own name when that is one of these. Anything OpenAI-compatible
+    is `openai` with an `api_base`."""
+    api_base: str | None = None
+    api_key_env: str | None = Field(
+        default=None, validation_alias=AliasChoices("api_key_env", "env_var")
+    )
+    """The NAME of the environment variable that holds the key; never the key."""
+    default_model: str | None = None
+    valid_models: tuple[str, ...] = ()
+    """When given, personas may name no other model."""
+    rate_limit_policy: RateLimitPolicy | None = None
+    """How fast all workers together may call it. Default: as fast as they can."""
+    answers: str | None = None
+    """Scripted only: the file of answers, relative to this file."""
+    log: str | None = None
+    """Scripted only: a file that gets one line per call."""
+    prices: dict[str, Price] = Field(default_factory=dict[str, Price])
+    """`{model: price}`, for budgets and `coterie cost`; stronger than the public prices."""
+
+
+class LlmConfig(Frozen):
+    """Providers, personas and the legacy agents' sections."""
+
+    providers: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
+    default_provider: str | None = None
+    default_model: str | None = None
+    personas: dict[str, PersonaDocument] = Field(default_factory=dict[str, PersonaDocument])
+    agents: Json = Field(default_factory=dict[str, JsonValue])
+    """Legacy: read by the legacy agent classes themselves, in whatever shape they know."""
+
+    @property
+    def defaults(self) -> ModelDefaults:
+        """The provider and the models of personas that name none."""
+        named = {name: one.default_model for name, one in self.providers.items()}
+        own = {name: model for name, model in named.items() if model is not None}
+        return ModelDefaults(self.default_provider, self.default_model, own)

@@ -1,0 +1,164 @@
+"""The section `worker`: what only the worker's own configuration decides."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
+
+from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, misfit
+
+
+def _variable_name(text: str) -> str:
+    if not text.isidentifier() or not text.isascii():
+        raise misfit(
+            "environment_variable", "the name of an environment variable: letters, digits and _"
+        )
+    return text
+
+
+VariableName = Annotated[
+    str, AfterValidator(_variable_name), Field(json_schema_extra={"pattern": "^[A-Za-z_]\\w*$"})
+]
+
+
+RESERVED_PACKAGES = ("activities", "config", "coterie", "dsl", "workflows")
+"""Coterie's own packages: it never imports others of these names."""
+
+
+def _package_name(text: str) -> str:
+    """Refuses a package that Coterie's own of the same name would hide."""
+    top = text.partition(".")[0]
+    if top in RESERVED_PACKAGES:
+        raise misfit(
+            "package",
+            "a package of another name: Coterie has its own package '{package}' and imports only "
+            "that one; rename yours",
+            package=top,
+        )
+    return text
+
+
+PackageName = Annotated[
+    str,
+    AfterValidator(_package_name),
+    Field(json_schema_extra={"not": {"pattern": f"^({'|'.join(RESERVED_PACKAGES)})(\\.|$)"}}),
+]
+
+
+class CommandSection(Frozen):
+    """A named command that the skills `CommandRunner.run` and `run_once` may run."""
+
+    run: tuple[str, ...] = Field(
+        min_length=1, json_schema_extra={"prefixItems": [{"type": "string", "pattern": r"\S"}]}
+    )
+    """Program and arguments; no shell. `{python}` is the project's own interpreter: that of its
+    virtual environment, else the first on PATH; never Coterie's."""
+    timeout: Timeout = Field(default=300.0, le=MAX_COMMAND_TIMEOUT)
+    cwd: str = Field(default=".", json_schema_extra={"pattern": r"^(?!/)(?!(.*/)?\.\.(/|$))"})
+    """Relative to the workspace."""
+    env: tuple[VariableName, ...] = ()
+    """Names of further environment variables that the command may see."""
+    once: bool = False
+    """To run it twice would do harm: only `CommandRunner.run_once` may run it."""
+    network: bool = False
+    """It may use the network, this machine's own services too; without a sandbox every command
+    may."""
+
+    @field_validator("run")
+    @classmethod
+    def _a_program(cls, run: tuple[str, ...]) -> tuple[str, ...]:
+        if not run[0].strip():
+            raise misfit("program", "a program and its arguments; the program is not empty")
+        return run
+
+    @field_validator("cwd")
+    @classmethod
+    def _within(cls, cwd: str) -> str:
+        if cwd.startswith("/") or ".." in cwd.split("/"):
+            raise misfit("folder", "a folder within the workspace, relative to it")
+        return cwd
+
+
+class ChannelSection(Frozen):
+    """A channel that tells people: a webhook, or a command."""
+
+    url: str | None = Field(default=None, pattern=r"^https?://[^\s/]")
+    """A webhook: gets a POST with JSON."""
+    url_env: str | None = None
+    """The NAME of the environment variable that holds the webhook's address, where that is a
+    secret."""
+    secret_env: str | None = None
+    """The NAME of the environment variable that holds the secret which signs what is sent."""
+    run: tuple[str, ...] = Field(default=())
+    """A command instead: program and arguments, no shell; it reads JSON from its standard input."""
+    env: tuple[VariableName, ...] = ()
+    """Names of further environment variables that the command may see."""
+    timeout: Timeout = Field(default=10.0, le=50)
+    """For one attempt."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "ChannelSection":
+        ways = [self.url is not None, self.url_env is not None, bool(self.run)]
+        if sum(ways) != 1:
+            raise misfit("channel", "a channel has one of `url`, `url_env` and `run`")
+        if self.run and self.secret_env is not None:
+            raise misfit(
+                "channel", "`secret_env` signs what is sent to a webhook; a command gets `env`"
+            )
+        if not self.run and self.env:
+            raise misfit("channel", "`env` is for a command, and this is a webhook")
+        return self
+
+
+SandboxMode = Literal["auto", "bubblewrap", "none"]
+
+
+class SandboxSection(Frozen):
+    """How commands are kept apart from the worker, and what each may use."""
+
+    mode: SandboxMode = "auto"
+    """`bubblewrap`: never without it; `auto`: with it where it works; `none`: as the worker."""
+    read: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Files and folders that commands may read besides the system, their program and the
+    workspace; relative to this file, or `~/...`."""
+    max_cpu: Timeout = 3600.0
+    """Of each process."""
+    max_memory_mb: int = Field(default=8192, ge=64, le=16_777_216)
+    """Of all processes of a command together."""
+    max_processes: int = Field(default=1000, ge=8, le=1_000_000)
+    max_output_mb: int = Field(default=1024, ge=1, le=16_777_216)
+    """What a command may print, and how large each file may be that it writes."""
+
+
+def _form(value: object) -> str:
+    return "literal[mapping]" if isinstance(value, Mapping | Frozen) else "literal[word]"
+
+
+Sandbox = Annotated[
+    Annotated[SandboxSection, Tag("literal[mapping]")]
+    | Annotated[SandboxMode, Tag("literal[word]")],
+    Discriminator(_form),
+]
+"""A mode, or a mapping."""
+
+
+class WorkerSection(Frozen):
+    """What only the worker's own configuration decides; a run can name it, never set it."""
+
+    workspace: str = "."
+    """The folder that skills may touch, relative to this file."""
+    commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
+    sandbox: Sandbox = "auto"
+    """How commands are kept apart from the worker: `auto`, `bubblewrap`, `none`, or a mapping."""
+    agent_packages: tuple[PackageName, ...] = ()
+    """The packages that `agent_class` may be imported from."""
+    agent_env: tuple[VariableName, ...] = ()
+    """Names of further environment variables that classes of these packages may see."""
+    notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
+    """`{channel: how it reaches people}`; a document names a channel, and nothing else."""
+    accept_plans: bool | None = None
+    """Run plans that this worker did not compile; by default only with the embedded server."""
+    search_attributes: bool = False
+    """Runs tell Temporal's lists their plan, teams, state and what they wait for."""
+    event_groups: bool = False
+    """What runs call is grouped by the visit of the team that called it."""

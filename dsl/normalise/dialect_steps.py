@@ -1,0 +1,187 @@
+"""Older forms of steps, each with the meaning that its author intended."""
+
+from collections.abc import Callable, Mapping
+
+from pydantic import JsonValue
+
+from dsl.errors import Code
+from dsl.normalise.dialects import Entries, Here, skill_call, text_node
+from dsl.source.yaml_reader import Node, placed
+
+AGENT_TYPES = {
+    "generic_llm": "generic_single_shot",
+    "generic_fallback": "generic_single_shot",
+    "generic_orchestrator": "generic_orchestrating",
+    "generic_skill": "generic_orchestrating",
+    "GenericLLMAgent": "generic_single_shot",
+    "GenericSingleShotAgent": "generic_single_shot",
+    "GenericFallbackAgent": "generic_single_shot",
+    "GenericOrchestratorAgent": "generic_orchestrating",
+    "GenericOrchestratingAgent": "generic_orchestrating",
+    "GenericSkillAgent": "generic_orchestrating",
+}
+"""Agent types by their older names and by their class names."""
+
+STEP_TYPES = {
+    "skill_call": "skill",
+    "agent_call": "agent",
+    "llm_call": "agent",
+    "team_call": "team",
+    "set_value": "set",
+    "conditional": "branch",
+}
+"""Kinds of steps by their older names."""
+
+_FALLBACKS = ("generic_fallback", "GenericFallbackAgent")
+_SKILL_AGENTS = ("generic_skill", "GenericSkillAgent")
+_NOT_THE_PERSONS: dict[str, tuple[Code, str, str]] = {
+    "kind": ("E108", "'kind' is not a form of this language", "write `type:`"),
+    "terms": ("E101", "unknown key 'terms'", "remove it: the skill's contract says it"),
+}
+
+
+def step(node: Node, here: Here) -> Node:
+    """A step in its present form."""
+    entries = dict(node.entries())
+    _refuse_what_is_ours(entries, here)
+    kind = entries.get("type")
+    old = str(kind.value) if kind is not None else ""
+    if kind is not None and old in STEP_TYPES:
+        entries["type"] = kind.with_value(STEP_TYPES[old])
+    _renamed(entries, "output_field", "output_variable")
+    if any(key in entries for key in _TAKING_INPUT) or old in _CALLS:
+        _renamed(entries, "params", "input")
+    if old in _OLD_STEPS:
+        _OLD_STEPS[old](entries, node, here)
+    _agent_type(entries, node)
+    return node.with_value(entries) if entries != node.entries() else node
+
+
+def _refuse_what_is_ours(entries: Entries, here: Here) -> None:
+    """Keys of the compiled shape are no keys of the written one."""
+    for key, (code, message, fix) in _NOT_THE_PERSONS.items():
+        if key in entries:
+            entry = entries.pop(key)
+            here.problems.add(code, entry.at, placed(here.root, entry), message, fix=fix)
+            if key == "kind":
+                entries.setdefault("type", entry)
+
+
+_CALLS = ("skill_call", "agent_call", "llm_call", "team_call", "skill", "agent", "team")
+_TAKING_INPUT = ("skill", "agent_type", "agent_class", "persona_key", "team")
+
+
+def _renamed(entries: Entries, old: str, new: str) -> None:
+    if old in entries and new not in entries:
+        entries[new] = entries.pop(old)
+
+
+def _agent_call(entries: Entries, node: Node, here: Here) -> None:
+    """An agent by its persona, or by the name that `llm_config.agents` gives it."""
+    for key in ("node", "agent", "persona", "target"):
+        _renamed(entries, key, "persona_key")
+    _renamed(entries, "input_params", "input")
+    named = entries.get("persona_key")
+    if named is not None and isinstance(named.value, str):
+        known = here.asked("llm_config", "agents", named.value, "persona_key")
+        if isinstance(known, str) and not here.asked("llm_config", "personas", named.value):
+            entries["persona_key"] = named = named.with_value(known)
+    steps = here.asked(
+        "llm_config", "personas", str(named.value if named else ""), "execution_plan"
+    )
+    kind = "generic_orchestrating" if _active(steps) else "generic_single_shot"
+    entries.setdefault("agent_type", text_node(node, kind))
+
+
+def _active(written_plan: JsonValue) -> bool:
+    if isinstance(written_plan, dict):
+        return bool(written_plan.get("steps")) and written_plan.get("enabled") is not False
+    return bool(written_plan)
+
+
+_OF_THE_MODEL = ("provider", "model", "temperature", "max_tokens")
+
+
+def _model_call(entries: Entries, node: Node, here: Here) -> None:
+    """One question to the persona whose plan this is, or to the one that it names.
+
+    `prompt` is the question itself, unless the persona has a prompt of that name.
+    """
+    for key in ("agent", "persona"):
+        _renamed(entries, key, "persona_key")
+    entries.setdefault("agent_type", text_node(node, "generic_single_shot"))
+    if "persona_key" not in entries and here.persona is not None:
+        entries["persona_key"] = text_node(node, here.persona)
+    named = entries.get("persona_key")
+    config: Entries = {"execution_plan": Node(None, node.mark)}
+    prompts: Entries = {}
+    prompt, system = entries.get("prompt"), entries.pop("system_message", None)
+    key = str(named.value) if named is not None else ""
+    known = here.asked("llm_config", "personas", key, "prompts")
+    if prompt is not None and not (isinstance(known, dict) and str(prompt.value) in known):
+        prompts["user"] = prompt
+        entries["prompt"] = text_node(prompt, "user")
+    if system is not None:
+        prompts["system"] = system
+    if prompts:
+        config["prompts"] = Node(dict(prompts), node.mark)
+    config |= {name: entries.pop(name) for name in _OF_THE_MODEL if name in entries}
+    _configured(entries, config, node)
+
+
+def _configured(entries: Entries, config: Mapping[str, Node], node: Node) -> None:
+    """The step's `config`, what is written in it over what the older form means."""
+    written = entries.get("config")
+    if written is None:
+        entries["config"] = Node(dict(config), node.mark)
+    elif isinstance(written.value, dict):
+        entries["config"] = written.with_value({**config, **written.value})
+
+
+def _team_call(entries: Entries, node: Node, here: Here) -> None:
+    for key in ("team_id", "target_team", "target"):
+        _renamed(entries, key, "team")
+
+
+def _set_value(entries: Entries, node: Node, here: Here) -> None:
+    name = entries.pop("field", None) or entries.pop("variable", None)
+    if name is not None and isinstance(name.value, str) and "value" in entries:
+        entries["values"] = name.with_value({name.value: entries.pop("value")})
+
+
+def _conditional(entries: Entries, node: Node, here: Here) -> None:
+    """`{condition, then, else}`, or `{conditions: [{condition, steps}], default}`."""
+    if "conditions" in entries:
+        entries["branches"] = entries.pop("conditions")
+    elif "condition" in entries:
+        way: Entries = {"condition": entries.pop("condition")}
+        for key in ("then", "if_true", "steps"):
+            if key in entries:
+                way["steps"] = entries.pop(key)
+        entries["branches"] = Node([Node(way, node.mark)], node.mark)
+    for key in ("else", "if_false", "default"):
+        _renamed(entries, key, "otherwise")
+
+
+_OLD_STEPS: dict[str, Callable[[Entries, Node, Here], None]] = {
+    "agent_call": _agent_call,
+    "llm_call": _model_call,
+    "team_call": _team_call,
+    "set_value": _set_value,
+    "conditional": _conditional,
+}
+
+
+def _agent_type(entries: Entries, node: Node) -> None:
+    written = entries.get("agent_type")
+    name = str(written.value) if written is not None else ""
+    if written is None or name not in AGENT_TYPES:
+        return
+    entries["agent_type"] = written.with_value(AGENT_TYPES[name])
+    if name in _FALLBACKS:  # the careful second try: no imagination unless it is said
+        _configured(entries, {"temperature": Node(0, written.mark)}, written)
+    if name in _SKILL_AGENTS and "skill" in entries:
+        skill = entries.pop("skill")
+        _renamed(entries, "skill_params", "input")
+        steps = Node([skill_call(skill, None)], skill.mark)
+        _configured(entries, {"execution_plan": steps}, skill)

@@ -1,0 +1,118 @@
+"""Templates filled with facts: values, texts, and what to say when that fails."""
+
+import json
+from collections.abc import Mapping
+from typing import cast
+
+from jinja2 import Template as JinjaTemplate
+from jinja2.exceptions import TemplateError, UndefinedError
+from pydantic import JsonValue
+
+from dsl.errors import EvaluationLimitExceeded, TemplateFailed, listed
+from dsl.model.evaluation_budget import EvaluationMeter, meter_of
+from dsl.paths import MISSING, get
+from dsl.templates.jinja_engine import Absent
+from dsl.templates.jsonable import to_json, with_views
+from dsl.templates.template import Template, is_template, parse
+from dsl.templates.template_rules import BadTemplate
+
+
+def fill(value: JsonValue, names: Mapping[str, object]) -> JsonValue:
+    """The value with every template in it filled; nothing that comes out is a template again.
+
+    Raises:
+        TemplateFailed: a name has no value, or the expression cannot be evaluated.
+        EvaluationLimitExceeded: all templates together need more than one evaluation may take.
+    """
+    return _filled(value, names, meter_of(names))
+
+
+def _filled(value: JsonValue, names: Mapping[str, object], meter: EvaluationMeter) -> JsonValue:
+    match value:
+        case str():
+            return _evaluate(value, names, meter) if is_template(value) else value
+        case dict():
+            return {key: _filled(item, names, meter) for key, item in value.items()}
+        case list():
+            return [_filled(item, names, meter) for item in value]
+        case _:
+            return value
+
+
+def fill_text(text: str, names: Mapping[str, object]) -> str:
+    """A prompt with its templates filled, always a text; statements are allowed.
+
+    Raises:
+        TemplateFailed: as `fill`.
+    """
+    if not is_template(text):
+        return text
+    result = _evaluate(text, names, meter_of(names), statements=True)
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+
+
+def _evaluate(
+    text: str, names: Mapping[str, object], meter: EvaluationMeter, *, statements: bool = False
+) -> JsonValue:
+    try:
+        template = parse(text, statements=statements)
+    except BadTemplate as error:
+        raise TemplateFailed(f"{_shortened(text)} does not work: {error}") from None
+    try:
+        result = template.evaluate(names, meter)
+        if template.shares and not isinstance(result, Absent):
+            return cast("JsonValue", result)
+        return to_json(result, meter) if template.single else cast("str", result)
+    except UndefinedError:
+        raise TemplateFailed(_absent_message(template, names)) from None
+    except EvaluationLimitExceeded as error:
+        message = f"{_shortened(text)} is given up{_line(error, text)}: {error}"
+        raise EvaluationLimitExceeded(message, bound=error.bound) from None
+    except (
+        TemplateError,
+        ArithmeticError,
+        TypeError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+        MemoryError,
+        AssertionError,
+    ) as error:
+        told = str(error) or type(error).__name__
+        where = _line(error, text)
+        raise TemplateFailed(f"{_shortened(text)} cannot be evaluated{where}: {told}") from None
+
+
+def _line(error: BaseException, text: str) -> str:
+    """In which line of a longer template it happened."""
+    if "\n" not in text:
+        return ""
+    found = 0
+    trace = error.__traceback__
+    while trace is not None:
+        template: object = trace.tb_frame.f_globals.get("__jinja_template__")
+        if isinstance(template, JinjaTemplate):
+            found = template.get_corresponding_lineno(trace.tb_lineno)
+        trace = trace.tb_next
+    return f" in line {found}" if found else ""
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else f"{line[:77]}..."
+
+
+def _absent_message(template: Template, names: Mapping[str, object]) -> str:
+    views = cast("Mapping[str, object]", with_views(names))
+    for path in template.paths:
+        for length in range(1, len(path) + 1):
+            if get(views, path[:length]) is MISSING:
+                above = get(views, path[: length - 1])
+                known = above if isinstance(above, dict) else dict[str, JsonValue]()
+                where = ".".join(path[: length - 1]) or "here"
+                return (
+                    f"{_shortened(template.text)}: {'.'.join(path)} has no value "
+                    f"({where} has: {listed(known)})"
+                )
+    return f"{_shortened(template.text)}: a name in it has no value"

@@ -1,0 +1,123 @@
+"""What a template may contain: the nodes of the language, and how much code."""
+
+from jinja2 import nodes
+
+from dsl.templates.jinja_engine import ENVIRONMENT
+
+
+class BadTemplate(ValueError):
+    """A template that no facts can fill: wrong syntax, or something that is not allowed."""
+
+    def __init__(self, message: str, *, line: int = 1, allowed: bool = True) -> None:
+        self.line = line
+        self.forbidden = not allowed
+        super().__init__(message)
+
+
+_MAX_WORDS = 8000
+_MAX_BRACKETS = 25
+_NO_WORD = frozenset({"data", "whitespace", "comment"})
+
+
+def refuse_large(text: str) -> None:
+    """Refuse more code than can be parsed with little time and stack.
+
+    Raises:
+        BadTemplate: with the line where it becomes too much.
+    """
+    words = depth = 0
+    for line, kind, word in ENVIRONMENT.lexer.tokeniter(text, None):
+        if kind in _NO_WORD:
+            continue
+        words += 1
+        if words > _MAX_WORDS:
+            raise BadTemplate(f"it has more than {_MAX_WORDS:,} words of code", line=line)
+        if kind == "operator":
+            depth += (word in "([{") - (word in ")]}")
+            if depth > _MAX_BRACKETS:
+                raise BadTemplate(
+                    f"it is nested too deeply, in more than {_MAX_BRACKETS} brackets", line=line
+                )
+
+
+_REACHING_OUT = (nodes.Import, nodes.FromImport, nodes.Include, nodes.Extends, nodes.Block)
+
+
+_STATEMENTS = (
+    nodes.For,
+    nodes.If,
+    nodes.Assign,
+    nodes.AssignBlock,
+    nodes.Macro,
+    nodes.CallBlock,
+    nodes.FilterBlock,
+    nodes.With,
+)
+
+
+_LANGUAGE = (
+    nodes.Template,
+    nodes.Output,
+    nodes.TemplateData,
+    nodes.Const,
+    nodes.Name,
+    nodes.Getattr,
+    nodes.Getitem,
+    nodes.Slice,
+    nodes.List,
+    nodes.Tuple,
+    nodes.Dict,
+    nodes.Pair,
+    nodes.Keyword,
+    nodes.Add,
+    nodes.Sub,
+    nodes.Mul,
+    nodes.Div,
+    nodes.FloorDiv,
+    nodes.Mod,
+    nodes.Pow,
+    nodes.Neg,
+    nodes.Pos,
+    nodes.Not,
+    nodes.And,
+    nodes.Or,
+    nodes.Compare,
+    nodes.Operand,
+    nodes.Concat,
+    nodes.CondExpr,
+    nodes.Call,
+    nodes.Filter,
+    nodes.Test,
+)
+"""Every node that is charged for; what is not here is refused."""
+
+
+def refuse_nodes(tree: nodes.Template, statements: bool) -> None:
+    """Refuse every node that is not part of the language, and statements where none may be.
+
+    Raises:
+        BadTemplate: with the line of the first such node.
+    """
+    for node in tree.find_all(nodes.Node):
+        refusal = _refusal(node, statements)
+        if refusal is not None:
+            raise BadTemplate(refusal, line=node.lineno, allowed=False)
+
+
+def _refusal(node: nodes.Node, statements: bool) -> str | None:
+    """Why the node is not allowed."""
+    match node:
+        case nodes.Pow():
+            return "`**` is not part of the language"
+        case nodes.Filter(name=name) if name not in ENVIRONMENT.filters:
+            return f"there is no filter {name!r}"
+        case nodes.Test(name=name) if name not in ENVIRONMENT.tests:
+            return f"there is no test {name!r}"
+        case _ if isinstance(node, _REACHING_OUT):
+            return "a template stands alone: it includes nothing"
+        case _ if isinstance(node, _STATEMENTS):
+            return None if statements else "{% ... %} is allowed in prompts only"
+        case _ if not isinstance(node, _LANGUAGE):
+            return f"{type(node).__name__} is not part of the language"
+        case _:
+            return None

@@ -11,7 +11,8 @@ from coterie.display.plain_view import ProgressView
 from coterie.display.written_decisions import WrittenDecision, decisions_for
 from coterie.failures import CommandError
 from coterie.rendering.run_text import decision_text, words_for
-from coterie.runs.run_client import Run, Unanswered
+from coterie.runs.call_errors import Unanswered
+from coterie.runs.run_client import Run
 from dsl.person_names import is_among
 from workflows.approvals.decisions import digest_of
 from workflows.core.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput

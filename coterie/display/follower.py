@@ -6,8 +6,9 @@ from typing import Protocol
 
 from coterie.display.discovery_notes import DiscoveryNotes
 from coterie.display.plain_view import ProgressView
+from coterie.runs.call_errors import Unanswered
 from coterie.runs.retries import retries_of
-from coterie.runs.run_client import Run, RunEnd, Unanswered
+from coterie.runs.run_client import Run, RunEnd
 from workflows.core.requests import Pending
 from workflows.core.views import TrailEntry
 

@@ -23,6 +23,7 @@ from coterie.rendering.run_text import (
     status_text,
     trail_text,
 )
+from coterie.runs.call_errors import has_ended
 from coterie.runs.open_runs import open_runs
 from coterie.runs.run_client import Run, RunEnd, json_of
 from coterie.runs.run_list import RunFilter, run_rows
@@ -160,9 +161,7 @@ async def decide(
     run = Run(await _client(settings), id)
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING:
-        raise CommandError(
-            f"the run {id!r} has ended; there is nothing left to decide", ExitCode.RUN_FAILED
-        )
+        raise has_ended(id)
     named = asked.model_copy(update={"id": request or only_request(run, await run.pending())})
     seen = await _shown(run, named)
     if seen is None:

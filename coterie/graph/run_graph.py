@@ -11,7 +11,8 @@ from coterie.failures import CommandError
 from coterie.graph.taken_path import Walk, walk_of
 from coterie.replay.links import continued
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt, recorded_plan
-from coterie.runs.run_client import Run, Unanswered
+from coterie.runs.call_errors import Unanswered
+from coterie.runs.run_client import Run
 from dsl.model.plan import Plan
 from workflows.core.views import RunStatus, TrailEntry
 

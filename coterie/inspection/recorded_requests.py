@@ -7,7 +7,8 @@ from temporalio.client import Client
 
 from coterie.failures import CommandError, ExitCode
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
-from coterie.runs.run_client import Run, Unanswered
+from coterie.runs.call_errors import Unanswered
+from coterie.runs.run_client import Run
 from coterie.runs.starter import is_served
 from dsl.errors import listed
 from workflows.core.requests import Pending, RequestView

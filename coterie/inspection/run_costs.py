@@ -6,7 +6,8 @@ from coterie.failures import ExitCode
 from coterie.logs import quietly
 from coterie.rendering.cost_tables import cost_text
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
-from coterie.runs.run_client import Run, Unanswered, json_of
+from coterie.runs.call_errors import Unanswered
+from coterie.runs.run_client import Run, json_of
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import say

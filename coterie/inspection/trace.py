@@ -10,7 +10,8 @@ from coterie.failures import CommandError
 from coterie.graph.run_graph import OVER, earlier_parts, joined
 from coterie.replay.decision_trace import Visit
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
-from coterie.runs.run_client import Run, Unanswered
+from coterie.runs.call_errors import Unanswered
+from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import history_in

@@ -18,7 +18,8 @@ from coterie.replay.effects import WorldEffect
 from coterie.replay.links import links
 from coterie.replay.replay import Replayed, replay
 from coterie.replay.replay_differences import Difference
-from coterie.runs.run_client import NoWorker, Run
+from coterie.runs.call_errors import NoWorker
+from coterie.runs.run_client import Run
 from dsl.values import Json
 from workflows.core.views import RunStatus, TrailEntry
 

@@ -26,9 +26,10 @@ from temporalio.exceptions import (
     CancelledError,
     TerminatedError,
 )
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
 from coterie.failures import AT_LIMIT, CommandError, ExitCode
+from coterie.runs.call_errors import UpdateName, call_error, update_error, waits_its_turn
 from coterie.storage.histories import whole
 from workflows.core.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
 from workflows.core.requests import NOT_YET, Decision, Pending, RequestView
@@ -59,14 +60,6 @@ class RunEnd:
         return AT_LIMIT.get("" if self.result is None else self.result.end, ExitCode.RUN_FAILED)
 
 
-class Unanswered(CommandError):
-    """Nobody answered in time: the server is away, or no worker serves the run."""
-
-
-class NoWorker(Unanswered):
-    """The server is there; no worker serves the run's queue."""
-
-
 class Run:
     """One run on a server."""
 
@@ -82,7 +75,7 @@ class Run:
         try:
             return await self.handle.describe(rpc_timeout=_ANSWER_SECONDS)
         except RPCError as error:
-            raise self._told(error) from None
+            raise call_error(self.id, error) from None
 
     async def began(self, latest: WorkflowExecutionDescription) -> datetime:
         """When it began; of one that continued as new, its first part.
@@ -131,45 +124,51 @@ class Run:
         Raises:
             CommandError: the run refuses the decision, or nobody answers.
         """
-        return await self._reported_to("decide", asked, Decision)
+        return await self._update("decide", asked, Decision)
 
     async def retry(self, asked: RetryInput) -> Decision:
         """Have a failed task tried again that waits; fails as `decide`."""
-        return await self._reported_to("retry", asked, Decision)
+        return await self._update("retry", asked, Decision)
 
     async def skip(self, asked: SkipInput) -> Decision:
         """Leave a task out; fails as `decide`."""
-        return await self._reported_to("skip", asked, Decision)
+        return await self._update("skip", asked, Decision)
 
     async def amend(self, asked: AmendInput) -> None:
         """Change its context at the next step; fails as `decide`."""
-        await self._reported_to("amend", asked, int)
+        await self._update("amend", asked, int)
 
     async def redirect(self, asked: RedirectInput) -> None:
         """Send it to another team when its current one ends; fails as `decide`."""
-        await self._reported_to("redirect", asked, object)
+        await self._update("redirect", asked, object)
 
-    async def _reported_to(self, name: str, asked: BaseModel, answer: type[T]) -> T:
+    async def signal(self, name: str, asked: BaseModel) -> None:
+        """Send it a signal.
+
+        Raises:
+            CommandError: The run has ended, or the server does not answer.
+        """
+        try:
+            await self.handle.signal(name, asked)
+        except RPCError as error:
+            raise call_error(self.id, error) from None
+
+    async def cancel(self, reason: str) -> None:
+        """Cancel it; fails as `signal`."""
+        try:
+            await self.handle.cancel(reason=reason)
+        except RPCError as error:
+            raise call_error(self.id, error) from None
+
+    async def _update(self, name: UpdateName, asked: BaseModel, answer: type[T]) -> T:
         try:
             return await updated(self, name, asked, answer)
-        except WorkflowUpdateFailedError as error:
-            cause = error.cause
-            said = cause.message if isinstance(cause, ApplicationError) else str(cause)
-            raise CommandError(
-                f"the run refuses this decision: {said}", ExitCode.RUN_FAILED
-            ) from None
-        except WorkflowUpdateRPCTimeoutOrCancelledError:
-            raise Unanswered(
-                f"{self._no_worker()}. Whether it will take this decision then, `coterie pending` "
-                "shows"
-            ) from None
-        except RPCError as error:
-            if error.status == RPCStatusCode.NOT_FOUND and "completed" in error.message:
-                raise CommandError(
-                    f"the run {self.id!r} has ended; there is nothing left to decide",
-                    ExitCode.RUN_FAILED,
-                ) from None
-            raise self._told(error) from None
+        except (
+            WorkflowUpdateFailedError,
+            WorkflowUpdateRPCTimeoutOrCancelledError,
+            RPCError,
+        ) as error:
+            raise update_error(self.id, name, error) from None
 
     async def end(self) -> RunEnd:
         """Wait for its end, however long.
@@ -184,7 +183,7 @@ class Run:
                 return await self._cancelled()
             return _failed(error)
         except RPCError as error:
-            raise self._told(error) from None
+            raise call_error(self.id, error) from None
         return RunEnd(True, result, "")
 
     async def _cancelled(self) -> RunEnd:
@@ -208,7 +207,7 @@ class Run:
         try:
             history = await handle.fetch_history()
         except RPCError as error:
-            raise self._told(error) from None
+            raise call_error(self.id, error) from None
         return await whole(history, self._client.data_converter)
 
     async def _query(self, name: str, result: type[T], *args: object) -> T:
@@ -221,51 +220,9 @@ class Run:
             except WorkflowQueryFailedError as error:
                 raise CommandError(f"{self.id!r} is not a run of ours: {error}") from None
             except RPCError as error:
-                if not _waits_its_turn(error) or monotonic() > until:
-                    raise self._told(error) from None
+                if not waits_its_turn(error) or monotonic() > until:
+                    raise call_error(self.id, error) from None
             await asyncio.sleep(_AGAIN_SECONDS)  # until the question of somebody else is answered
-
-    def _told(self, error: RPCError) -> CommandError:
-        match error.status:
-            case RPCStatusCode.NOT_FOUND:
-                return CommandError(
-                    f"there is no run {self.id!r} on this server; `coterie runs` lists those that "
-                    "there are"
-                )
-            case (
-                RPCStatusCode.PERMISSION_DENIED
-                | RPCStatusCode.UNAUTHENTICATED
-                | RPCStatusCode.INVALID_ARGUMENT
-            ):
-                return CommandError(f"the server refuses: {error.message}")
-            case RPCStatusCode.FAILED_PRECONDITION if "failed state" in error.message:
-                return Unanswered(
-                    f"the worker breaks down on the run {self.id!r} again and again: a bug, or the "
-                    "run was begun by other code; the worker's log says more"
-                )
-            case RPCStatusCode.RESOURCE_EXHAUSTED if _waits_its_turn(error):
-                return NoWorker(self._no_worker())
-            case RPCStatusCode.FAILED_PRECONDITION if "closed" in error.message:
-                return CommandError(f"the run {self.id!r} ended before a worker took it")
-            case (
-                RPCStatusCode.DEADLINE_EXCEEDED
-                | RPCStatusCode.CANCELLED
-                | RPCStatusCode.FAILED_PRECONDITION
-            ):
-                return NoWorker(self._no_worker())
-            case _:
-                return Unanswered(f"the Temporal server does not answer ({error.message})")
-
-    def _no_worker(self) -> str:
-        return (
-            f"no worker answers for the run {self.id!r}; in the project where it was begun, start "
-            f"`coterie worker` or go on with `coterie run --resume {self.id}`"
-        )
-
-
-def _waits_its_turn(error: RPCError) -> bool:
-    """A server keeps one question of a run until its worker answers, and refuses a second."""
-    return error.status == RPCStatusCode.RESOURCE_EXHAUSTED and "query buffer" in error.message
 
 
 async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:

@@ -15,7 +15,8 @@ from temporalio.client import (
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
-from coterie.runs.run_client import NoWorker, Run
+from coterie.runs.call_errors import NoWorker
+from coterie.runs.run_client import Run
 from coterie.runs.starter import is_served
 from coterie.storage.histories import WORKFLOW
 from workflows.core.views import RunStatus

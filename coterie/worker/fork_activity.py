@@ -11,7 +11,7 @@ from activities.contracts import FORK_RUN, ForkRequest, ForkResult
 from activities.heartbeats import heartbeating
 from coterie.control.fork_point import began_with_a_plan, point_at, point_of_failure
 from coterie.failures import CommandError
-from coterie.runs.run_client import Unanswered
+from coterie.runs.call_errors import Unanswered
 from workflows.raw_plans import ADVICE
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from coterie.failures import CommandError
-from coterie.runs.run_client import Run, Unanswered
+from coterie.runs.call_errors import Unanswered
+from coterie.runs.run_client import Run
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Pending
 

@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any, cast
 
 from pydantic import JsonValue
-from temporalio.client import WorkflowUpdateFailedError
 
 from coterie.failures import CommandError
-from coterie.runs.run_client import Run, updated
+from coterie.runs.run_client import Run
 from coterie.testing.files.test_document import CaseDocument, DecisionDocument
 from workflows.core.messages import (
     AmendInput,
@@ -230,10 +229,7 @@ async def _signal(name: str, payload: JsonValue, run: Run) -> None:
 
 
 async def _amend(asked: AmendInput, run: Run) -> None:
-    try:
-        await updated(run, "amend", asked, int)
-    except WorkflowUpdateFailedError as error:
-        raise CommandError(f"the run refuses the amendment: {error.cause}") from None
+    await run.amend(asked)
 
 
 async def _redirect(asked: RedirectInput, refused: bool, run: Run) -> None:

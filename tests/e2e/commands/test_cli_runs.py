@@ -179,7 +179,7 @@ async def test_what_a_run_refuses_is_said_with_what_it_waits_for(desk: Project) 
     assert desk.coterie("result", "refusing").returncode == 0
     late = desk.coterie("reject", "refusing")
     assert late.returncode == 1
-    assert "has ended; there is nothing left to decide" in sentence(late)
+    assert "has ended; `coterie result" in sentence(late)
 
 
 def test_an_unknown_run_is_named(desk: Project) -> None:

@@ -1,0 +1,64 @@
+"""Whatever is asked of a run, a failure has one sentence, and the same one for every command."""
+
+from typing import get_args
+
+import pytest
+from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError, RPCStatusCode
+
+from coterie.failures import ExitCode
+from coterie.runs.call_errors import Unanswered, UpdateName, call_error, update_error
+
+
+def failed(status: RPCStatusCode, message: str = "") -> RPCError:
+    return RPCError(message, status, b"")
+
+
+NAMES: tuple[UpdateName, ...] = get_args(UpdateName)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_refusal_has_the_words_of_the_run_and_fails_the_command(name: UpdateName) -> None:
+    error = update_error("r1", name, WorkflowUpdateFailedError(ApplicationError("too late")))
+    assert str(error).startswith("the run refuses this ")
+    assert str(error).endswith(": too late")
+    assert error.exit_code == ExitCode.RUN_FAILED
+
+
+def test_an_update_that_nobody_answers_says_where_to_look() -> None:
+    error = update_error("r1", "amend", WorkflowUpdateRPCTimeoutOrCancelledError())
+    assert isinstance(error, Unanswered)
+    assert "no worker answers for the run 'r1'" in str(error)
+    assert "coterie watch" in str(error)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_that_has_ended_reads_the_same_for_every_request(name: UpdateName) -> None:
+    ended = failed(RPCStatusCode.NOT_FOUND, "workflow execution already completed")
+    told = update_error("r1", name, ended)
+    assert str(told) == "the run 'r1' has ended; `coterie result r1` shows what it came to"
+    assert str(call_error("r1", ended)) == str(told)
+    assert told.exit_code == ExitCode.RUN_FAILED
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind", "words"),
+    [
+        ("NOT_FOUND", "", "CommandError", "there is no run 'r1'"),
+        ("UNAUTHENTICATED", "no key", "CommandError", "the server refuses: no key"),
+        ("FAILED_PRECONDITION", "in a failed state", "Unanswered", "breaks down on the run 'r1'"),
+        ("FAILED_PRECONDITION", "is closed", "CommandError", "ended before a worker took it"),
+        ("FAILED_PRECONDITION", "", "NoWorker", "no worker answers for the run 'r1'"),
+        ("RESOURCE_EXHAUSTED", "query buffer is full", "NoWorker", "no worker answers"),
+        ("RESOURCE_EXHAUSTED", "rate", "Unanswered", "does not answer (rate)"),
+        ("DEADLINE_EXCEEDED", "", "NoWorker", "no worker answers"),
+        ("UNAVAILABLE", "refused", "Unanswered", "does not answer (refused)"),
+    ],
+)
+def test_a_call_that_the_server_does_not_answer_says_what_to_do(
+    status: str, message: str, kind: str, words: str
+) -> None:
+    error = call_error("r1", failed(RPCStatusCode[status], message))
+    assert type(error).__name__ == kind
+    assert words in str(error)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock, Timeout
+from pydantic import ValidationError
 
 from activities.changes.change import ChangeType
 from activities.changes.file_edits import Edit
@@ -124,6 +125,9 @@ def backups(workspace: Workspace) -> list[Backup]:
 
     Remove directories without a journal, left by calls that died before they touched the project.
     Leave plain files, which are not ours.
+
+    Raises:
+        SkillFailure: A journal is damaged.
     """
     home = workspace.state_dir / "backups"
     found: list[Backup] = []
@@ -131,12 +135,23 @@ def backups(workspace: Workspace) -> list[Backup]:
         if not directory.is_dir():
             continue
         try:
-            text = (directory / "journal.json").read_text()
+            text = (directory / "journal.json").read_bytes()
         except FileNotFoundError:
             shutil.rmtree(directory, ignore_errors=True)
         else:
-            found.append(Backup(directory, Journal.model_validate_json(text)))
+            found.append(Backup(directory, _read(text, directory)))
     return found
+
+
+def _read(text: bytes, directory: Path) -> Journal:
+    try:
+        return Journal.model_validate_json(text)
+    except ValidationError:
+        raise SkillFailure(
+            f"{directory / 'journal.json'} is damaged, so an interrupted set of changes cannot be "
+            f"finished or undone; compare the project with the originals in {directory / 'old'}, "
+            f"then delete {directory}"
+        ) from None
 
 
 def begin(

@@ -1,6 +1,6 @@
 """The second Scope: the same interpreter in one process, without Temporal and without durability.
 
-For unit tests, dry runs and `GenericOrchestratingAgent.process`. Nothing survives the process;
+For unit tests, dry runs and the agents of `local_agents.py`. Nothing survives the process;
 whoever wants reliability starts a workflow.
 """
 
@@ -12,9 +12,7 @@ from typing import Protocol
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.agents.agent_base import PlanCall, PlanRunner
 from activities.contracts import (
-    AgentError,
     AgentRequest,
     AgentResponse,
     FailureType,
@@ -28,7 +26,6 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from dsl.values import Json
 from workflows.approvals import decisions as approvals
-from workflows.core.location import Location, Returned
 from workflows.core.memory import PendingNotification
 from workflows.core.messages import DecideInput
 from workflows.core.pace import Branches, Pace
@@ -39,7 +36,7 @@ from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN
 from workflows.core.views import TeamResult
 from workflows.handlers.start_checks import begin
-from workflows.interpreter import TeamInterpreter, run
+from workflows.interpreter import run
 from workflows.temporal.branches import BranchGroup
 
 
@@ -225,27 +222,3 @@ async def run_local(plan: Plan, context: Json, world: World) -> TeamResult:
     state.main.context = context
     begin(plan, state)
     return await run(LocalScope(plan, state, world))
-
-
-def plan_runner(plan: Plan, world: World) -> PlanRunner:
-    """What `GenericOrchestratingAgent.process` is handed to interpret its execution plan."""
-
-    async def run_plan(call: PlanCall) -> AgentResponse:
-        state = RunState()
-        context = call.inputs.get("context")
-        state.main.context = context if isinstance(context, dict) else {}
-        scope = LocalScope(plan, state, world, run_id=call.key)
-        place = Location(MAIN, call.name, 1, MAIN.part("plan"))
-        frame = place.frame(scope)
-        frame.input = call.inputs.get("input")
-        try:
-            outcome = await TeamInterpreter(scope).run_steps(call.steps, place, part="plan")
-        except Returned as returned:
-            return AgentResponse(success=True, data=returned.value, usage=state.usage)
-        variables = dict(frame.variables)
-        if outcome.status == "failure" and outcome.error is not None:
-            error = AgentError(type=outcome.error.type, message=outcome.error.message)
-            return AgentResponse(success=False, data=variables, error=error, usage=state.usage)
-        return AgentResponse(success=True, data=variables, usage=state.usage)
-
-    return run_plan

@@ -1,7 +1,7 @@
 """Repeated calls: the same arguments, the same result, again and again in one loop.
 
 The third time, the agents of the loop get a note; the fifth call is refused. Another result is
-progress, and the count starts anew.
+progress, and the count starts anew. Of a failure its type and data count, never its message.
 """
 
 import json
@@ -42,7 +42,7 @@ def record_call(
     """Remember a call and its result; the third equal result in a row appears in the trail."""
     calls = _calls(place, scope)
     error = outcome.error
-    result = _digest(outcome.data if error is None else [error.type, error.message])
+    result = _digest(outcome.data if error is None else [error.type, outcome.data])
     digest = _digest([skill, given])
     before = calls.pop(digest, None)  # so that the latest stands last
     times = before.times + 1 if before is not None and before.result == result else 1

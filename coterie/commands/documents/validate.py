@@ -85,7 +85,8 @@ class _Reading:
         own = self._catalog.own()
         if not own:
             raise CommandError(
-                "name a file, a folder or a team; this project has no config/teams of its own"
+                "there is no config/teams here; name a document (`coterie validate team.yml`) "
+                "or a folder (`coterie validate .`)"
             )
         for located in own:
             self._targets.append(located.name)

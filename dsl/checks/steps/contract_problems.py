@@ -6,11 +6,12 @@ words of an enum in any case. What only the run knows is left to the run.
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from dsl.errors import asked_back, listed, nearest
+from dsl.json_values import json_equal
 from dsl.redaction import HIDDEN, names_secret
 from dsl.regular_expressions import pattern
 from dsl.source.synonyms import meant_word
@@ -286,5 +287,21 @@ def _may_equal(given: Part, word: JsonValue) -> bool:
         case PartText(pieces=pieces) if isinstance(word, str):
             between = "(?s:.*)".join(re.escape(piece.lower()) for piece in pieces)
             return re.fullmatch(rf"\s*{between}\s*", word.lower()) is not None
+        case list():
+            return (
+                isinstance(word, list)
+                and len(word) == len(given)
+                and all(map(_may_equal, given, word))
+            )
+        case dict():
+            return (
+                isinstance(word, dict)
+                and word.keys() == given.keys()
+                and all(_may_equal(given[key], word[key]) for key in given)
+            )
+        case Unknown():
+            return True
+        case PartText():
+            return False
         case _:
-            return cast("object", given) == word
+            return json_equal(given, word)

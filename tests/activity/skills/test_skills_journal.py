@@ -93,3 +93,14 @@ def test_a_plain_file_among_the_backups_is_passed_over_and_stays(tmp_path: Path)
     stray.write_text("not ours")
     assert backups(Workspace(tmp_path)) == [kept]
     assert stray.read_text() == "not ours"
+
+
+@pytest.mark.parametrize("damaged", [b"", b'{"version": 1, "dig', b"\xff\xfe", b'{"version": 2}'])
+def test_a_damaged_journal_is_an_error_that_says_what_to_do(tmp_path: Path, damaged: bytes) -> None:
+    kept = begun(tmp_path)
+    (kept.directory / "journal.json").write_bytes(damaged)
+    with pytest.raises(SkillFailure, match=r"journal\.json is damaged") as failed:
+        backups(Workspace(tmp_path))
+    assert f"then delete {kept.directory}" in str(failed.value)
+    assert not failed.value.may_pass
+    assert (kept.directory / "old").is_dir()

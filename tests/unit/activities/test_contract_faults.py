@@ -85,3 +85,23 @@ def test_a_word_that_is_none_of_the_contract_s_is_a_fault(given: JsonValue) -> N
 @pytest.mark.parametrize("name", sorted(SKILLS))
 def test_the_written_contracts_are_those_of_the_skills(name: str) -> None:
     assert CONTRACTS[name] == SKILLS[name].contract()
+
+
+@pytest.mark.parametrize(
+    ("given", "allowed", "fits"),
+    [
+        (True, [1], False),
+        (1, [True], False),
+        (1.0, [1], True),
+        ([1, True], [[1, True]], True),
+        ([True, 1], [[1, True]], False),
+        ({"a": True}, [{"a": 1}], False),
+        ({"a": "{{ context.x }}"}, [{"a": 1}], True),
+        (" Json ", ["json"], True),
+    ],
+)
+def test_a_value_of_an_enum_is_equal_as_json_means_it(
+    given: JsonValue, allowed: list[JsonValue], fits: bool
+) -> None:
+    found = contract_faults(known_parts({"x": given}), {"properties": {"x": {"enum": allowed}}})
+    assert (found == []) is fits

@@ -24,6 +24,7 @@ from dsl.model.plan import Plan
 from dsl.values import Json, JsonValue
 from workflows.core.location import Location, Returned
 from workflows.core.state import RunState
+from workflows.core.state_keys import MAIN
 from workflows.interpreter import TeamInterpreter
 
 
@@ -77,7 +78,7 @@ def plan_runner(plan: Plan, world: World) -> PlanRunner:
         context = call.inputs.get("context")
         state.main.context = context if isinstance(context, dict) else {}
         scope = LocalScope(plan, state, world, run_id=call.key)
-        place = Location("main", call.name, 1, "main:plan", "")
+        place = Location(MAIN, call.name, 1, MAIN.part("plan"))
         frame = place.frame(scope)
         frame.input = call.inputs.get("input")
         try:

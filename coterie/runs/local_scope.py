@@ -33,7 +33,6 @@ from workflows.core.patches import Patch
 from workflows.core.requests import Decision
 from workflows.core.scope import Call, CallFailed, Job, Leaving
 from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
 from workflows.core.views import TeamResult
 from workflows.handlers.start_checks import begin
 from workflows.interpreter import run

@@ -6,16 +6,18 @@ from activities.contracts import AgentRequest, AgentResponse, SkillRequest, Skil
 from coterie.runs.local_scope import LocalScope
 from dsl.model.outcomes import Outcome
 from tests.support.compiling import plan_of
-from workflows.agents.repeated_calls import noted, refused
+from workflows.agents.repeated_calls import record_call, refused
 from workflows.core.location import Location
 from workflows.core.state import RunState
+from workflows.core.state_keys import MAIN, StateKey
 
 PLAN = """
 orchestration:
   entry_team: work
   teams: {work: {tasks: [{name: note, type: set, values: {n: 1}}]}}
 """
-HERE = Location("main", "work", 1, "main:work#1", "look", loop="main:work#1:look")
+LOOP = StateKey.at(MAIN, "work", 1, "rounds")
+HERE = Location.of_visit(MAIN, "work", 1).at("look")._replace(loop=LOOP)
 
 
 class Nowhere:
@@ -29,7 +31,7 @@ class Nowhere:
 def refused_after(outcomes: list[Outcome]) -> Outcome | None:
     scope = LocalScope(plan_of(PLAN), RunState(), Nowhere())
     for outcome in outcomes:
-        noted("Search.find", {"q": "x"}, outcome, HERE, scope)
+        record_call("Search.find", {"q": "x"}, outcome, HERE, scope)
     return refused("Search.find", {"q": "x"}, HERE, scope)
 
 

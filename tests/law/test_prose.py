@@ -11,11 +11,9 @@ CODE = "`reason` is here one of a closed set of codes, which templates read too"
 ALLOWED = {
     "dsl: _told": "Jinja2's errors have no type and no code",
     "coterie: _reason": FOREIGN,
-    "coterie: _unreported": FOREIGN,
     "coterie: start_run": FOREIGN,
-    "coterie: Run._told": FOREIGN,
-    "coterie: Run._reported_to": FOREIGN,
-    "coterie: _waits_its_turn": FOREIGN,
+    "coterie: call_error": FOREIGN,
+    "coterie: waits_its_turn": FOREIGN,
     "coterie: _first_line": "the engine's core hands its failure on as one text",
     "activities: _clean": "asks whether a secret was taken out of the text, not what it says",
     "coterie: DecisionObserver._decided": CODE,

@@ -8,17 +8,14 @@ from temporalio.client import Client, WorkflowExecutionStatus
 
 from coterie.display.keyboard import ask_yes_no
 from coterie.failures import CommandError, ExitCode
-from coterie.inspection.recorded_requests import only_request, request_of, requests_of
-from coterie.inspection.shown_steps import step_calls
+from coterie.inspection.recorded_requests import only_request, requests_of
 from coterie.logs import quietly
-from coterie.rendering.calls_text import call_data, calls_text
 from coterie.rendering.run_table import run_json, run_table
 from coterie.rendering.run_text import (
     PendingOfRun,
     decision_text,
     end_text,
     pending_text,
-    request_text,
     shown_text,
     status_text,
     trail_text,
@@ -85,32 +82,6 @@ async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> 
         note("nothing waits for a person")
     if silent:
         note(f"no worker answers for {counted(len(silent), 'open run')}: {listed(silent)}")
-    return ExitCode.DONE
-
-
-async def show_request(
-    settings: Settings, id: str, request: str | None, *, as_json: bool
-) -> ExitCode:
-    """One request whole, or how it was decided."""
-    client = await _client(settings)
-    run = Run(client, id)
-    try:
-        view, served = await request_of(client, run, request)
-    except CommandError:
-        calls = [] if request is None else await step_calls(settings, client, run, request)
-        if request is None or not calls:
-            raise
-        if as_json:
-            told = [call_data(call) for call in calls]
-            say(json.dumps(told, indent=2, ensure_ascii=False))
-        else:
-            say(calls_text(id, request, calls))
-        return ExitCode.DONE
-    if as_json:
-        told = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
-        say(json.dumps(told, indent=2, ensure_ascii=False))
-    else:
-        say(request_text(id, view, served=served))
     return ExitCode.DONE
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from temporalio.client import Client
 
 from coterie.failures import CommandError, ExitCode
-from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
-from coterie.runs.starter import is_served
+from coterie.runs.task_queues import is_served
 from dsl.errors import listed
 from workflows.core.requests import Pending, RequestView
 
@@ -40,6 +39,8 @@ async def requests_of(client: Client, run: Run) -> RequestsOfRun:
             return RequestsOfRun(await run.pending())
         except Unanswered:
             pass
+    from coterie.replay.rebuilt_run import NotFollowed, rebuilt
+
     found = await rebuilt(await run.history())
     if isinstance(found, NotFollowed):
         return RequestsOfRun(await run.pending())  # fails, and says why

@@ -17,7 +17,7 @@ from temporalio.service import RPCError
 from coterie.failures import CommandError
 from coterie.runs.call_errors import NoWorker
 from coterie.runs.run_client import Run
-from coterie.runs.starter import is_served
+from coterie.runs.task_queues import is_served
 from coterie.storage.histories import WORKFLOW
 from workflows.core.views import RunStatus
 

@@ -1,17 +1,10 @@
 """Starting a run for the workers of the shared task queue."""
 
-from datetime import timedelta
-
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
-from temporalio.client import Client
-from temporalio.service import RPCError
-
 from coterie.failures import ExitCode
 from coterie.logs import quietly
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import new_id
+from coterie.runs.task_queues import is_served
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
@@ -63,19 +56,3 @@ async def start(
     if not await is_served(connection.client, settings.task_queue):
         note(f"no worker serves the task queue {settings.task_queue!r} yet: `coterie worker`")
     return ExitCode.DONE
-
-
-async def is_served(client: Client, task_queue: str) -> bool:
-    """Somebody polls the queue; taken for granted when the server does not tell."""
-    request = DescribeTaskQueueRequest(
-        namespace=client.namespace,
-        task_queue=TaskQueue(name=task_queue),
-        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-    )
-    try:
-        answer = await client.workflow_service.describe_task_queue(
-            request, timeout=timedelta(seconds=5)
-        )
-    except RPCError:
-        return True
-    return bool(answer.pollers)

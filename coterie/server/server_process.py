@@ -22,7 +22,7 @@ from activities.workspace.project_files import private_opener
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.values import Frozen
-from workflows.temporal.search_attributes import KINDS
+from workflows.temporal.attribute_kinds import KINDS
 
 HOST = "127.0.0.1"
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LANG", "XDG_CONFIG_HOME", "SYSTEMROOT")

@@ -14,7 +14,7 @@ from temporalio.service import RPCError
 
 from activities.contracts import Marks
 from coterie.documents.worker_trust import TrustedConfig
-from workflows.temporal.search_attributes import KINDS
+from workflows.temporal.attribute_kinds import KINDS
 
 _TYPES = {
     "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,

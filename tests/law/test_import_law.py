@@ -110,3 +110,10 @@ def test_the_environment_is_read_in_one_file() -> None:
 
 def test_help_of_the_command_line_waits_for_no_library() -> None:
     assert not {"pydantic", "jinja2", "yaml", "temporalio"} & loaded_by("coterie.cli")
+
+
+@pytest.mark.parametrize("command", ["control.approve", "runs.pending", "runs.result"])
+def test_a_command_that_asks_a_run_waits_for_no_interpreter_and_no_compiler(command: str) -> None:
+    loaded = loaded_by(f"coterie.commands.{command}")
+    assert "temporalio.client" in loaded
+    assert not {"temporalio.worker", "workflows.team", "dsl.compile.compiler", "jinja2"} & loaded

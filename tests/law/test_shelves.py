@@ -19,6 +19,7 @@ LOADERS = {
     ("activities.providers.provider_registry", "activities.providers.openai"),
     ("activities.providers.provider_registry", "activities.providers.scripted"),
     ("coterie.documents.product_capabilities", "activities.answer_schema"),
+    ("coterie.inspection.recorded_requests", "coterie.replay.rebuilt_run"),
     ("coterie.storage.large_values", "coterie.storage.bucket"),
 }
 """Who imports what only when it is needed: an SDK, or a library that takes long to load, is behind

@@ -5,13 +5,7 @@ from collections.abc import Iterable
 from dsl.model.plan import Plan
 from workflows.core.state import RunState
 from workflows.handlers.board import state_of
-
-PLAN = "CoteriePlan"
-STATE = "CoterieState"
-TEAM = "CoterieTeam"
-WAITING = "CoterieWaiting"
-KINDS = {PLAN: "Keyword", STATE: "Keyword", TEAM: "KeywordList", WAITING: "KeywordList"}
-"""`{attribute: its type, as the `temporal` CLI calls it}`."""
+from workflows.temporal.attribute_kinds import PLAN, STATE, TEAM, WAITING
 
 _MAX_VALUE_LENGTH = 100
 """Characters of a value: databases keep 255 bytes of a keyword."""

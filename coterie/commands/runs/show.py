@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_run
-from coterie.display.short_commands import show_request
+from coterie.display.show_command import show_request
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async
 from coterie.settings import Settings

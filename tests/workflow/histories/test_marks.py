@@ -31,7 +31,8 @@ from workflows.core.messages import TeamInput
 from workflows.core.requests import Pending
 from workflows.core.state import RunState
 from workflows.team import TeamWorkflow
-from workflows.temporal.search_attributes import KINDS, attributes
+from workflows.temporal.attribute_kinds import KINDS
+from workflows.temporal.search_attributes import attributes
 
 TWO_TEAMS = """
 orchestration:

@@ -1,0 +1,41 @@
+"""`coterie show`: one request whole, or a step with its calls."""
+
+import json
+
+from coterie.failures import CommandError, ExitCode
+from coterie.inspection.recorded_requests import request_of
+from coterie.inspection.shown_steps import step_calls
+from coterie.logs import quietly
+from coterie.rendering.calls_text import call_data, calls_text
+from coterie.rendering.run_text import request_text
+from coterie.runs.run_client import Run
+from coterie.server.connection import open_connection
+from coterie.settings import Settings
+from coterie.terminal import say
+
+
+async def show_request(
+    settings: Settings, id: str, request: str | None, *, as_json: bool
+) -> ExitCode:
+    """One request whole, or how it was decided."""
+    quietly(settings)
+    client = (await open_connection(settings)).client
+    run = Run(client, id)
+    try:
+        view, served = await request_of(client, run, request)
+    except CommandError:
+        calls = [] if request is None else await step_calls(settings, client, run, request)
+        if request is None or not calls:
+            raise
+        if as_json:
+            told = [call_data(call) for call in calls]
+            say(json.dumps(told, indent=2, ensure_ascii=False))
+        else:
+            say(calls_text(id, request, calls))
+        return ExitCode.DONE
+    if as_json:
+        told = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
+        say(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        say(request_text(id, view, served=served))
+    return ExitCode.DONE

@@ -1,44 +1,51 @@
 """Whoever takes a message waits first until the run has come as far as it comes by itself."""
 
-import ast
+from typing import Any
 
+import pytest
 from temporalio.workflow import (
     _Definition as Definition,  # pyright: ignore[reportPrivateUsage]
 )
 
 from dsl.checks.steps.step_checks import RUN_SIGNALS
-from tests.law.sources import ROOT
+from workflows.core.state import RunState
+from workflows.handlers.early_messages import EarlySignals
+from workflows.handlers.message_handlers import MessageHandlers
 from workflows.team import TeamWorkflow
 from workflows.unknown_messages import QUERIES, UPDATES
 
 
-def test_every_signal_and_update_waits_until_the_run_listens() -> None:
-    tree = ast.parse((ROOT / "workflows/handlers/message_handlers.py").read_text())
-    (people,) = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    handlers = [
-        node
-        for node in people.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and any("workflow." in ast.unparse(one) for one in node.decorator_list)
+class Reached(Exception):
+    """The handler waits until the run listens."""
+
+
+class Deaf(MessageHandlers):
+    """A run that cannot judge messages yet."""
+
+    def __init__(self) -> None:
+        self.state = RunState()
+        self.listens = False
+        self.early = EarlySignals()
+
+    async def listening(self) -> None:
+        raise Reached
+
+
+async def test_every_signal_and_update_waits_until_the_run_listens() -> None:
+    definition = Definition.must_from_class(TeamWorkflow)
+    handlers: list[tuple[Any, bool]] = [
+        (one.fn, one.name is None) for one in definition.signals.values()
     ]
-    assert len(handlers) > 8
-    for handler in handlers:
-        waits = "await self.listening()", "if not await self._admitted("
-        assert any(one in ast.unparse(handler) for one in waits), handler.name
+    handlers += [(one.fn, False) for one in definition.updates.values() if one.name is not None]
+    assert len(handlers) > 12
+    for handler, dynamic in handlers:
+        with pytest.raises(Reached):
+            await (handler(Deaf(), "any", []) if dynamic else handler(Deaf()))
 
 
 def test_the_signals_that_no_step_can_wait_for_are_those_that_a_run_takes() -> None:
-    tree = ast.parse((ROOT / "workflows/handlers/message_handlers.py").read_text())
-    (people,) = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    taken: set[str] = set()
-    for node in people.body:
-        if isinstance(node, ast.AsyncFunctionDef):
-            for one in node.decorator_list:
-                if isinstance(one, ast.Call) and ast.unparse(one.func) == "workflow.signal":
-                    said = {key.arg: ast.literal_eval(key.value) for key in one.keywords}
-                    if not said.get("dynamic"):
-                        taken.add(said.get("name", node.name))
-    assert taken == set(RUN_SIGNALS)
+    definition = Definition.must_from_class(TeamWorkflow)
+    assert {name for name in definition.signals if name is not None} == set(RUN_SIGNALS)
 
 
 def test_a_refusal_of_an_unknown_name_lists_every_update_and_query_of_a_run() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowHistory
 
-import workflows.handlers.message_handlers
+import workflows.handlers.message_kinds
 import workflows.interpreter
 import workflows.steps.agent
 import workflows.steps.wait
@@ -121,12 +121,12 @@ async def test_a_changed_length_of_a_timer_is_told(monkeypatch: pytest.MonkeyPat
 
 
 async def test_a_changed_answer_to_a_person_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    record = workflows.handlers.message_handlers.approvals.record
+    record = workflows.handlers.message_kinds.decisions.record
 
     def otherwise(state: RunState, asked: DecideInput, now: datetime, how: Any) -> Decision:
         return record(state, asked, now, how).model_copy(update={"comment": "never said"})
 
-    monkeypatch.setattr(workflows.handlers.message_handlers.approvals, "record", otherwise)
+    monkeypatch.setattr(workflows.handlers.message_kinds.decisions, "record", otherwise)
     done = await replayed("terms.0.1.0")
     assert done.differences[0].startswith("the answer to update ")
     assert 'answer.comment: recorded nothing, now "never said"' in done.differences[0]

@@ -11,12 +11,12 @@ from hashlib import sha256
 
 from pydantic import JsonValue
 
-from dsl.errors import RunRefused, listed
+from dsl.errors import listed
 from dsl.person_names import as_listed, is_among
 from dsl.sizes import MAX_SHOWN, too_large
 from workflows.approvals.payload_edits import MAX_CHANGES, changes, fault
 from workflows.core.messages import DecideInput
-from workflows.core.requests import MALFORMED, Decision, How, Pending, Refusal, Verdict
+from workflows.core.requests import Decision, How, Pending, Refusal, Verdict
 from workflows.core.state import MAX_DECISIONS, RunState
 
 _MAX_NAME_LENGTH = 120
@@ -26,11 +26,6 @@ _MAX_DECISIONS = 50
 def digest_of(prompt: str, show: JsonValue) -> str:
     """What names a question and what it shows: 64 hexadecimal digits."""
     return sha256(json.dumps([prompt, show], sort_keys=True).encode()).hexdigest()
-
-
-def malformed(error: RunRefused) -> Refusal:
-    """The refusal of what is no decision at all."""
-    return Refusal(code=MALFORMED, message=str(error))
 
 
 def refusal(state: RunState, asked: DecideInput) -> Refusal | None:

@@ -7,7 +7,8 @@ pauses and what it was to remember of approvals stay with it; its decisions stay
 from datetime import datetime
 
 from dsl.errors import RunRefused
-from workflows.control.pause_and_amend import amend, refusal
+from workflows.control.pause_and_amend import amend, amend_refusal
+from workflows.control.refusal_texts import refusal_text
 from workflows.core.messages import AmendInput, ForkInput
 from workflows.core.state import RunState
 from workflows.core.trail import note_control
@@ -32,8 +33,8 @@ def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
     note_control(state, now, Forked("forked", asked.run, at, asked.by, asked.why))
     if asked.updates:
         change = AmendInput(updates=asked.updates, by=asked.by, why=asked.why)
-        wrong = refusal(state, change)
+        wrong = amend_refusal(state, change)
         if wrong is not None:
-            raise RunRefused(wrong)
+            raise RunRefused(refusal_text(wrong))
         state.amendments.append(change)
         amend(state, now)

@@ -6,13 +6,23 @@ taken, and no deadline runs (design 5).
 
 from datetime import datetime, timedelta
 
-from dsl.errors import ContextConflict, listed
+from dsl.errors import ContextConflict
 from dsl.evaluate.context import apply
 from dsl.model.causes import SentOn
 from dsl.model.plan import Plan
 from dsl.paths import overlap, parse
 from dsl.sizes import too_large
 from dsl.values import Json
+from workflows.control.steering_refusals import (
+    AmendConflicts,
+    MessageUnusable,
+    NothingToAmend,
+    PathTooLong,
+    RunUnable,
+    SteeringRefusal,
+    TeamUnknown,
+    TooManyPaths,
+)
 from workflows.core.messages import AmendInput, Control, RedirectInput
 from workflows.core.state import RunState
 from workflows.core.state_keys import StateKey
@@ -20,14 +30,11 @@ from workflows.core.trail import note_control, note_refusal
 from workflows.core.trail_causes import (
     Amended,
     AmendRefused,
-    MessageRefused,
     PauseChanged,
     TooLate,
     WorkerBlocked,
 )
 from workflows.core.views import Paused
-
-_CANCELLED = "the run is cancelled: what it still does has its time"
 
 MAX_PATHS = 100
 """That one amendment changes."""
@@ -39,9 +46,7 @@ _SHOWN = 60
 
 def pause(state: RunState, asked: Control, now: datetime) -> None:
     """Start nothing new from here on; a second pause changes nothing."""
-    if state.stop_by is not None:
-        note_refusal(state, now, MessageRefused("refused", message=_CANCELLED))
-    elif state.paused is None:
+    if state.paused is None:
         since = now.isoformat(timespec="milliseconds")
         state.paused = Paused(by=asked.by, why=asked.why, since=since)
         note_control(state, now, PauseChanged("paused", asked.by, asked.why))
@@ -66,31 +71,34 @@ def _moved(deadline: str, by: timedelta) -> str:
     return (datetime.fromisoformat(deadline) + by).isoformat(timespec="milliseconds")
 
 
-def over(state: RunState, *, done: bool) -> str | None:
-    """Why there is no next step any more to which a word could apply, or None."""
+def pause_refusal(state: RunState) -> SteeringRefusal | None:
+    """Why the run cannot be paused, or None: a cancelled run has its time limit."""
+    return None if state.stop_by is None else RunUnable("RunCancelled")
+
+
+def end_refusal(state: RunState, *, done: bool) -> SteeringRefusal | None:
+    """Why the run has no next step to which a message could apply, or None."""
     if state.stop_by is not None:
-        return _CANCELLED
-    return "the run has ended" if done else None
+        return RunUnable("RunCancelled")
+    return RunUnable("RunHasEnded") if done else None
 
 
-def refusal(state: RunState, asked: AmendInput) -> str | None:
+def amend_refusal(state: RunState, asked: AmendInput) -> SteeringRefusal | None:
     """Why the context cannot be changed so, or None."""
     if not asked.updates:
-        return "an amendment changes at least one path of the context"
+        return NothingToAmend()
     if len(asked.updates) > MAX_PATHS:
-        return f"an amendment changes at most {MAX_PATHS} paths, not {len(asked.updates):,}"
+        return TooManyPaths(len(asked.updates), MAX_PATHS)
     for path in asked.updates:
         if len(path) > MAX_PATH_LENGTH or len(parse(path)) > MAX_PARTS:
-            return (
-                f"a path has at most {MAX_PATH_LENGTH} characters and {MAX_PARTS} parts; this one "
-                f"has {len(path):,} characters: {path[:_SHOWN]!r}"
-            )
+            return PathTooLong(path[:_SHOWN], len(path), MAX_PATH_LENGTH, MAX_PARTS)
     try:
         contexts = _amended(state, asked)
     except ContextConflict as error:
-        return str(error)
-    told = f"the context with {', '.join(asked.updates)}"
-    return next(filter(None, (too_large(context, told) for context in contexts.values())), None)
+        return AmendConflicts(str(error))
+    what = f"the context with {', '.join(asked.updates)}"
+    large = next(filter(None, (too_large(context, what) for context in contexts.values())), None)
+    return None if large is None else MessageUnusable("TooLarge", large)
 
 
 def _amended(state: RunState, asked: AmendInput) -> dict[str, Json]:
@@ -142,14 +150,16 @@ def give_up(state: RunState, now: datetime) -> None:
     state.redirect = None
 
 
-def refused_redirect(plan: Plan | None, state: RunState, asked: RedirectInput) -> str | None:
+def redirect_refusal(
+    plan: Plan | None, state: RunState, asked: RedirectInput
+) -> SteeringRefusal | None:
     """Why the run cannot go to that team next, or None."""
     if state.main.fork is not None:
-        return "branches of a fan-out are under way; they meet first"
+        return RunUnable("FanOutInProgress")
     if plan is None or state.main.team is None:
-        return "the run is not at a team"
+        return RunUnable("BetweenTeams")
     if asked.team not in plan.teams:
-        return f"the plan has no team {asked.team!r}; it has: {listed(plan.teams)}"
+        return TeamUnknown(asked.team, tuple(plan.teams))
     return None
 
 

@@ -1,18 +1,30 @@
-"""Retry and skip: what people say of one task of a run. Pure functions over RunState.
+"""Retry and skip: what people do about one task of a run. Pure functions over RunState.
 
-A failed task that says `on_failure: ask` waits under a request of its own: `team/task/failed#1`.
+A failed task with `on_failure: ask` waits under a request of its own: `team/task/failed#1`.
 Any task may be skipped: before it begins, in the middle of its call or wait, or when it failed.
 """
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from dsl.errors import listed, nearest
+from dsl.errors import closest
 from dsl.model.approvers import approvers_within
 from dsl.model.plan import Plan
 from dsl.model.step_paths import names_a_way, step_paths, within_rounds
 from dsl.person_names import is_among
 from dsl.sizes import MAX_SHOWN, too_large
+from workflows.control.steering_refusals import (
+    ApprovalProtected,
+    FailedTaskUnknown,
+    MessageUnusable,
+    PersonNotAllowed,
+    RunUnable,
+    SteeringRefusal,
+    TaskAmbiguous,
+    TaskNotSkippable,
+    TaskUnknown,
+    ValueForApproval,
+)
 from workflows.core.messages import RetryInput, SkipInput
 from workflows.core.requests import Decision, How, Pending
 from workflows.core.state import RunState
@@ -24,10 +36,10 @@ CHOICES = ("retry", "skip", "fail")
 """What a person may say of a failed task."""
 
 
-def retry_refusal(state: RunState, asked: RetryInput) -> str | None:
+def retry_refusal(state: RunState, asked: RetryInput) -> SteeringRefusal | None:
     """Why no task can be tried again so, or None."""
     found = _failed(state, asked.task)
-    return found if isinstance(found, str) else _not_allowed(found, asked.by)
+    return _not_allowed(found, asked.by) if isinstance(found, Pending) else found
 
 
 def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decision:
@@ -42,19 +54,19 @@ def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decisio
     return decision
 
 
-def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> str | None:
+def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> SteeringRefusal | None:
     """Why the task cannot be skipped, or None."""
     large = too_large(asked.value, "`value`", MAX_SHOWN)
     if large is not None:
-        return large
+        return MessageUnusable("TooLarge", large)
     found = _place(plan, state, asked.task)
-    if isinstance(found, StepKey):
-        request = _waiting(state, found)
-        if request is not None:
-            unasked = _named_approver(plan, found, asked.by) if request.choices else None
-            return _not_allowed(request, asked.by) or _no_value(request, asked) or unasked
+    if not isinstance(found, StepKey):
+        return found
+    request = _waiting(state, found)
+    if request is None:
         return _not_skippable(plan, state, found, asked)
-    return found
+    protected = _protected(plan, found, asked.by) if request.choices else None
+    return _not_allowed(request, asked.by) or _no_value(request, asked) or protected
 
 
 def skip(
@@ -94,7 +106,7 @@ def _told(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")
 
 
-def _failed(state: RunState, task: str | None) -> Pending | str:
+def _failed(state: RunState, task: str | None) -> Pending | SteeringRefusal:
     """The failed task that waits, or why there is none of that name."""
     waiting = [request for request in state.pending.values() if request.choices]
     if task is not None:
@@ -103,10 +115,10 @@ def _failed(state: RunState, task: str | None) -> Pending | str:
         return waiting[0]
     known = [StepKey.of_failed(request.id) for request in state.pending.values() if request.choices]
     if not known:
-        return "no failed task waits for a word; only tasks with `on_failure: ask` do"
+        return RunUnable("NothingFailed")
     if task is None:
-        return f"several failed tasks wait; name one: {listed(known)}"
-    return f"no failed task {task!r} waits; there is: {listed(known)}"
+        return TaskAmbiguous(None, tuple(known))
+    return FailedTaskUnknown(task, tuple(known))
 
 
 def _names(request: str) -> Iterator[str]:
@@ -123,22 +135,22 @@ def _waiting(state: RunState, key: StepKey) -> Pending | None:
     return None
 
 
-def _not_allowed(request: Pending, by: str) -> str | None:
+def _not_allowed(request: Pending, by: str) -> SteeringRefusal | None:
     if request.approvers and not is_among(by, request.approvers):
-        return f"{by!r} may not decide {request.id!r}; allowed: {listed(request.approvers)}"
+        return PersonNotAllowed(by, request.id, request.approvers)
     return None
 
 
-def _no_value(request: Pending, asked: SkipInput) -> str | None:
+def _no_value(request: Pending, asked: SkipInput) -> SteeringRefusal | None:
     if request.choices or asked.value is None:
         return None
-    return f"{request.id!r} is an approval: a skipped one is not given and has no value"
+    return ValueForApproval(request.id)
 
 
-def _place(plan: Plan | None, state: RunState, task: str) -> StepKey | str:
+def _place(plan: Plan | None, state: RunState, task: str) -> StepKey | SteeringRefusal:
     """The `team/path` that people mean by a task's name, or why there is none."""
     if plan is None:
-        return "the run has not begun"
+        return RunUnable("RunNotBegun")
     for request in state.pending.values():
         if request.choices and task == request.id:
             return StepKey.of_failed(request.id)
@@ -155,34 +167,33 @@ def _place(plan: Plan | None, state: RunState, task: str) -> StepKey | str:
     if len(meant) == 1:
         return StepKey(meant[0])
     if meant:
-        return f"several tasks are called {task!r}; name one: {listed(meant)}"
-    return f"the plan has no task {task!r}. {nearest(task, known)}".rstrip(". ")
+        return TaskAmbiguous(task, tuple(meant))
+    return TaskUnknown(task, closest(task, known))
 
 
 def _not_skippable(
     plan: Plan | None, state: RunState, key: StepKey, asked: SkipInput
-) -> str | None:
+) -> SteeringRefusal | None:
     """Why a task that waits for nobody cannot be skipped."""
     within = [other for other in state.doing if key.holds(other)]
     if within:
-        return f"{key!r} is made of steps; skip the one in progress: {within[-1]!r}"
+        return TaskNotSkippable("TaskHasSteps", key, step=within[-1])
     if plan is not None and names_a_way(plan, key):
-        return f"{key!r} is a way of a parallel step; skip a step in it, or the whole step"
+        return TaskNotSkippable("TaskIsBranch", key)
     frame = state.open_frame(MAIN)
     ended = None if frame is None or key.team != state.main.team else frame.tasks.get(key.path)
     if ended is not None and key not in state.doing:
-        return f"{key!r} has ended already ({ended.status}); to have it done anew, fork the run"
+        return TaskNotSkippable("TaskHasEnded", key, status=ended.status)
     if key not in state.doing and plan is not None and within_rounds(plan, key):
-        return f"{key!r} is in a loop of several rounds at once; skip it when its round runs"
-    return _named_approver(plan, key, asked.by)
+        return TaskNotSkippable("TaskInRounds", key)
+    return _protected(plan, key, asked.by)
 
 
-def _named_approver(plan: Plan | None, key: str, by: str) -> str | None:
-    """Why a person may not leave out the approvals at or below a task, or None."""
+def _protected(plan: Plan | None, key: str, by: str) -> SteeringRefusal | None:
+    """Why a person may not skip the approvals at or below a task, or None."""
     if plan is None:
         return None
     for path, people in approvers_within(plan, key):
         if not is_among(by, people):
-            place = f"the approval {key!r}" if path == key else f"{key!r}, which may ask {path!r}"
-            return f"{by!r} may not skip {place}; allowed: {listed(people)}"
+            return ApprovalProtected(by, key, path, tuple(people))
     return None

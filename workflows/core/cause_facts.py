@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -12,6 +12,7 @@ from workflows.core.trail_causes import Failed, RunEnded, TrailCause
 _CAUSE: TypeAdapter[TrailCause] = TypeAdapter(TrailCause)
 _DUMPED: Final = _CAUSE.serializer.to_json
 _WORDING: Final = {"message": True, "failure": {"message"}}
+Facts = TypeVar("Facts")
 _MAX_TEXT = 200
 _MAX_ITEMS = 20
 
@@ -36,9 +37,9 @@ def without_wording(cause: TrailCause | None) -> TrailCause | None:
     return cast("TrailCause", replace(cast("Any", cause), message=""))
 
 
-def shortened(cause: TrailCause | None) -> TrailCause | None:
-    """The cause without what makes it long: conditions, and the ends of texts and of lists."""
-    return cast("TrailCause | None", _shortened(cause))
+def shortened(facts: Facts) -> Facts:
+    """The facts without what makes them long: conditions, and the ends of texts and of lists."""
+    return cast("Facts", _shortened(facts))
 
 
 def _shortened(value: Any) -> Any:

@@ -285,7 +285,7 @@ async def test_a_run_that_cleans_up_says_so_and_is_not_paused_any_more(
         with pytest.raises(WorkflowFailureError):
             await handle.result()
         refusals = [entry.because for entry in await trail(handle) if entry.kind == "refused"]
-        assert refusals == ["the run is cancelled: what it still does has its time"]
+        assert refusals == ["the run is cancelled, and only cleans up"]
 
 
 BOUNDED = (

@@ -16,6 +16,7 @@ from dsl.values import Json
 from tests.support.engine import Engine, engine, plan_of, trail
 from tests.support.runs import asked, decide, failure, refused
 from workflows.control import retry_and_skip as steering
+from workflows.control.steering_refusals import TaskNotSkippable
 from workflows.core.messages import SkipInput
 from workflows.core.state import RunState
 
@@ -148,7 +149,7 @@ async def test_a_task_is_skipped_in_its_call_in_its_wait_at_its_approval_or_befo
     await handle.execute_update("skip", {"task": "own", "by": "ann"})
     await handle.execute_update("skip", {"task": "slow", "value": "given", "by": "ann"})
     await doing(handle, "work/rest")
-    assert "has ended already (skipped)" in await refused(handle, {"task": "slow"}, "skip")
+    assert "has already ended (skipped)" in await refused(handle, {"task": "slow"}, "skip")
     await handle.execute_update("skip", {"task": "work/rest"})
     await doing(handle, "work/heed")
     await handle.execute_update("skip", {"task": "heed"})
@@ -196,14 +197,19 @@ async def test_nobody_skips_an_approval_by_skipping_what_is_around_it(here: Engi
     handle: Handle = await here.start(GUARDED)
     await doing(handle, "a/heed")
     told = await refused(handle, {"task": "a/gate", "by": "eve"}, "skip")
-    assert "'eve' may not skip 'a/gate', which may ask 'a/gate/sign'; allowed: ada" in told
+    assert (
+        "'eve' may not skip 'a/gate', which contains the approval 'a/gate/sign'; allowed: ada"
+        in told
+    )
     assert "the approval 'a/gate/sign'" in await refused(
         handle, {"task": "a/gate/sign", "by": "eve"}, "skip"
     )
     await handle.execute_update("skip", {"task": "b/sign2", "by": "eve"})
     await handle.execute_update("skip", {"task": "a/heed", "by": "eve"})
     assert (await asked(handle))["id"] == "a/gate/failed#1"
-    assert "which may ask" in await refused(handle, {"task": "a/gate", "by": "eve"}, "skip")
+    assert "which contains the approval" in await refused(
+        handle, {"task": "a/gate", "by": "eve"}, "skip"
+    )
     await handle.execute_update("skip", {"task": "a/gate", "by": "ada"})
     await asked(handle)
     await decide(handle, "a/sign2#1", by="ada")
@@ -222,9 +228,8 @@ orchestration:
   teams: {{a: {{tasks: [{each if "each" in task else inner}]}}}}
 """)
     state = RunState(doing={task: 0.0})
-    told = steering.skip_refusal(plan, state, SkipInput(task=task))
-    assert told is not None
-    assert "is a way of a parallel step; skip a step in it" in told
+    refusal = steering.skip_refusal(plan, state, SkipInput(task=task))
+    assert refusal == TaskNotSkippable("TaskIsBranch", task)
     step = f"{task}/left"
     assert steering.skip_refusal(plan, RunState(doing={step: 0.0}), SkipInput(task=step)) is None
 

@@ -193,7 +193,7 @@ async def test_a_signal_that_no_step_waits_for_is_refused_when_the_plan_is_known
         await asked(handle)
         assert (await handle.query("status"))["paused"]["by"] == "ann"
         [strange, several] = [one for one in await trail(handle) if one.kind == "refused"]
-        assert "nothing in this plan waits for a signal 'strange'" in strange.because
+        assert "no step of this plan waits for a signal 'strange'" in strange.because
         assert "a message has one argument, and this one has 2" in several.because
         await handle.terminate()
 
@@ -232,7 +232,7 @@ async def test_an_early_signal_holds_no_run_up_when_the_document_does_not_compil
             await ended(handle)
         assert "no team 'nowhere'" in str(caught.value.cause)
         assert [one.because for one in await trail(handle)] == [
-            "nothing in this plan waits for a signal 'word'",
+            "no step of this plan waits for a signal 'word'",
             "nothing waits under 'first/sign#1'; pending: none",
         ]
 
@@ -261,7 +261,7 @@ async def test_the_trail_names_early_signals_that_did_not_fit(slow: SlowWorker) 
         assert (await ended(handle))["context"]["said"] == ["a", "b", "c"]
         refusals = [one.because for one in await trail(handle) if one.kind == "refused"]
         assert refusals[0].startswith("1 signal 'large' came before the run could judge them")
-        assert refusals[1:] == ["nothing in this plan waits for a signal 'large'"] * 3
+        assert refusals[1:] == ["no step of this plan waits for a signal 'large'"] * 3
 
 
 def test_the_queue_of_early_signals_is_bounded_by_number_and_by_names_it_tells() -> None:

@@ -110,7 +110,7 @@ async def test_a_message_without_an_argument_says_nothing_of_what_may_be_left_ou
     assert (await _refusal(handle, "amend", [])).message == (
         "not a AmendInput: updates: Field required"
     )
-    nothing_failed = "no failed task waits for a word; only tasks with `on_failure: ask` do"
+    nothing_failed = "no failed task waits for a decision; only tasks with `on_failure: ask` do"
     assert (await _refusal(handle, "retry", [])).message == nothing_failed
     assert (await handle.query("events"))["entries"]
     with pytest.raises(WorkflowQueryFailedError, match="this is no question; ask with"):

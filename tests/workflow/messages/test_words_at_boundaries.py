@@ -143,7 +143,7 @@ async def test_every_branch_of_a_fan_out_knows_what_was_amended_and_so_does_what
     handle: Handle = await here.start(FAN_OUT, {"word": "old"})
     await waiting(handle, "left/ok#1", "right/yes#1")
     told_off = await refused(handle, {"team": "after", "by": "ann"}, "redirect")
-    assert "branches of a fan-out are under way; they meet first" in told_off
+    assert "branches of a fan-out are running; send it again after they join" in told_off
     await amended(handle, word="new")
     await decide(handle, "left/ok#1")
     await waiting(handle, "right/yes#1", "after/again#1")
@@ -223,7 +223,7 @@ async def test_a_cancelled_run_tells_what_cleaning_up_took_and_takes_no_late_wor
         await handle.cancel(reason="by ann: enough")
         await waiting(handle, "clean/sign#1")
         for update, word in (("amend", {"updates": {"x": 1}}), ("redirect", {"team": "b"})):
-            assert "the run is cancelled: what it still does" in await refused(handle, word, update)
+            assert "the run is cancelled, and only cleans up" in await refused(handle, word, update)
         await decide(handle, "clean/sign#1")
         with pytest.raises(WorkflowFailureError):
             await handle.result()

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from dsl.values import Json
-from workflows.control.pause_and_amend import amend, refusal
+from workflows.control.pause_and_amend import amend, amend_refusal
+from workflows.control.steering_refusals import AmendConflicts
 from workflows.core.memory import Track
 from workflows.core.messages import AmendInput
 from workflows.core.state import RunState
@@ -36,14 +37,14 @@ def contexts(state: RunState) -> dict[str, Json]:
 
 def test_an_amendment_is_refused_where_a_branch_has_set_the_same_path() -> None:
     for end in ("running", "done"):
-        assert refusal(fanned_out(end=end), asked(sum=7)) == CONFLICT
-        assert refusal(fanned_out(end=end), asked(other=1, sum=7)) == CONFLICT, "one is enough"
+        assert amend_refusal(fanned_out(end=end), asked(sum=7)) == AmendConflicts(CONFLICT)
+        assert amend_refusal(fanned_out(end=end), asked(other=1, sum=7)) == AmendConflicts(CONFLICT)
 
 
 def test_an_amendment_is_accepted_where_no_branch_brings_another_value() -> None:
-    assert refusal(fanned_out(), asked(other=7)) is None
+    assert amend_refusal(fanned_out(), asked(other=7)) is None
     for end in ("failed", "cancelled"):
-        assert refusal(fanned_out(end=end), asked(sum=7)) is None
+        assert amend_refusal(fanned_out(end=end), asked(sum=7)) is None
 
 
 def test_an_amendment_that_a_branch_overtook_is_refused_and_those_after_it_apply() -> None:

@@ -1,0 +1,136 @@
+"""Refusals are facts with a code; one place makes sentences of them."""
+
+from typing import get_args, get_type_hints
+
+import pytest
+
+from tests.law.sources import ROOT
+from tests.support.compiling import plan_of
+from workflows.control import steering_refusals as refusals
+from workflows.control.pause_and_amend import amend_refusal, end_refusal, redirect_refusal
+from workflows.control.refusal_texts import refusal_text
+from workflows.control.retry_and_skip import retry_refusal, skip_refusal
+from workflows.control.steering_refusals import (
+    ApprovalProtected,
+    FailedTaskUnknown,
+    MessageUnusable,
+    NothingToAmend,
+    PathTooLong,
+    PersonNotAllowed,
+    RunUnable,
+    SignalUnwanted,
+    SteeringRefusal,
+    TaskAmbiguous,
+    TaskNotSkippable,
+    TaskUnknown,
+    TeamUnknown,
+    TooManyPaths,
+    TooManySignals,
+    ValueForApproval,
+)
+from workflows.core.messages import AmendInput, RedirectInput, RetryInput, SkipInput
+from workflows.core.requests import Pending
+from workflows.core.state import RunState
+
+PLAN = plan_of(
+    """
+orchestration:
+  entry_team: work
+  teams:
+    work: {tasks: [{name: draft, type: set, values: {a: 1}}]}
+    rest: {tasks: [{name: draft, type: set, values: {a: 1}}]}
+"""
+)
+
+
+def failed(*tasks: str) -> RunState:
+    state = RunState()
+    state.main.team = "work"
+    for task in tasks:
+        id = f"{task}/failed#1"
+        state.pending[id] = Pending(
+            id=id, prompt="?", approvers=("ada",), choices=("retry",), since="2026-01-01"
+        )
+    return state
+
+
+@pytest.mark.parametrize(
+    ("refusal", "expected"),
+    [
+        (amend_refusal(RunState(), AmendInput(updates={})), NothingToAmend()),
+        (
+            amend_refusal(RunState(), AmendInput(updates={f"a{n}": 1 for n in range(101)})),
+            TooManyPaths(101, 100),
+        ),
+        (
+            amend_refusal(RunState(), AmendInput(updates={"a" * 301: 1})),
+            PathTooLong("a" * 60, 301, 300, 50),
+        ),
+        (end_refusal(RunState(stop_by=1.0), done=True), RunUnable("RunCancelled")),
+        (end_refusal(RunState(), done=True), RunUnable("RunHasEnded")),
+        (redirect_refusal(PLAN, RunState(), RedirectInput(team="x")), RunUnable("BetweenTeams")),
+        (
+            redirect_refusal(PLAN, failed(), RedirectInput(team="x")),
+            TeamUnknown("x", ("work", "rest")),
+        ),
+        (retry_refusal(RunState(), RetryInput()), RunUnable("NothingFailed")),
+        (
+            retry_refusal(failed("work/a", "work/b"), RetryInput()),
+            TaskAmbiguous(None, ("work/a", "work/b")),
+        ),
+        (
+            retry_refusal(failed("work/a"), RetryInput(task="b")),
+            FailedTaskUnknown("b", ("work/a",)),
+        ),
+        (
+            retry_refusal(failed("work/a"), RetryInput(by="eve")),
+            PersonNotAllowed("eve", "work/a/failed#1", ("ada",)),
+        ),
+        (skip_refusal(None, RunState(), SkipInput(task="x")), RunUnable("RunNotBegun")),
+        (
+            skip_refusal(PLAN, failed(), SkipInput(task="work/drat")),
+            TaskUnknown("work/drat", "work/draft"),
+        ),
+    ],
+)
+def test_message_is_refused_with_the_facts_of_its_reason(
+    refusal: SteeringRefusal | None, expected: SteeringRefusal
+) -> None:
+    assert refusal == expected
+
+
+EXAMPLES: list[SteeringRefusal] = [
+    MessageUnusable("Malformed", "not JSON"),
+    NothingToAmend(),
+    TooManyPaths(101, 100),
+    PathTooLong("a", 301, 300, 50),
+    refusals.AmendConflicts("x and y"),
+    TeamUnknown("x", ("work",)),
+    TaskUnknown("x", None),
+    FailedTaskUnknown("x", ("a",)),
+    TaskAmbiguous(None, ("a", "b")),
+    PersonNotAllowed("eve", "a#1", ("ada",)),
+    ApprovalProtected("eve", "a", "a/b", ("ada",)),
+    ValueForApproval("a#1"),
+    TaskNotSkippable("TaskHasSteps", "a", step="a/b"),
+    SignalUnwanted("go"),
+    TooManySignals("go", 100),
+    RunUnable("RunHasEnded"),
+]
+
+
+def test_every_kind_of_refusal_is_worded() -> None:
+    assert {type(one) for one in EXAMPLES} == set(get_args(SteeringRefusal))
+    texts = [refusal_text(one) for one in EXAMPLES]
+    assert all(texts)
+    assert len(set(texts)) == len(texts)
+
+
+def test_operating_manual_lists_every_code_of_a_refusal() -> None:
+    page = (ROOT / "docs/operating.md").read_text()
+    codes = {
+        code
+        for kind in get_args(SteeringRefusal)
+        for code in get_args(get_type_hints(kind)["code"])
+    }
+    assert {code for code in codes if f"`{code}`" not in page} == set()

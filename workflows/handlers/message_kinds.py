@@ -1,0 +1,136 @@
+"""What people may ask of a run: one declaration for each message, for its update and its signal.
+
+Pure: `workflows.handlers.message_handlers` takes the messages.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from dsl.model.plan import Plan
+from workflows.approvals import decisions
+from workflows.control import pause_and_amend as control
+from workflows.control import retry_and_skip as steering
+from workflows.control.steering_refusals import SteeringRefusal
+from workflows.core.messages import (
+    AmendInput,
+    Answer,
+    Control,
+    DecideInput,
+    RedirectInput,
+    RetryInput,
+    SkipInput,
+)
+from workflows.core.requests import Decision, How, Refusal
+from workflows.core.state import RunState
+
+Asked = TypeVar("Asked", bound=BaseModel)
+Done = TypeVar("Done")
+AnyRefusal = SteeringRefusal | Refusal
+
+
+class SteeredRun:
+    """What a message may look at and change."""
+
+    plan: Plan | None
+    state: RunState
+    done: bool
+    cut: Callable[[str], None]
+    """Ends the call that a step waits for."""
+
+
+@dataclass(frozen=True)
+class MessageKind(Generic[Asked, Done]):
+    """One thing that people may ask of a run."""
+
+    model: type[Asked]
+    """The form of the message."""
+    refusal: Callable[[SteeredRun, Asked], AnyRefusal | None]
+    """Why the run does not do it, or None."""
+    act: Callable[[SteeredRun, Asked, datetime, How], Done]
+    """Do it; it is not refused."""
+
+
+def _decision(answer: Answer, decision: Literal["approve", "reject"]) -> DecideInput:
+    return DecideInput(**answer.model_dump(exclude_unset=True), decision=decision)
+
+
+def _amend(run: SteeredRun, asked: AmendInput, now: datetime, how: How) -> int:
+    """Have the context changed at the next boundary; how many amendments wait."""
+    run.state.amendments.append(asked)
+    return len(run.state.amendments)
+
+
+def _redirect(run: SteeredRun, asked: RedirectInput, now: datetime, how: How) -> str:
+    """Have the run go to another team next; its name."""
+    control.redirect(run.state, asked, now)
+    return asked.team
+
+
+DECIDE = MessageKind[DecideInput, Decision](
+    DecideInput,
+    lambda run, asked: decisions.refusal(run.state, asked),
+    lambda run, asked, now, how: decisions.record(run.state, asked, now, how),
+)
+
+APPROVE = MessageKind[Answer, Decision](
+    Answer,
+    lambda run, asked: DECIDE.refusal(run, _decision(asked, "approve")),
+    lambda run, asked, now, how: DECIDE.act(run, _decision(asked, "approve"), now, how),
+)
+
+REJECT = MessageKind[Answer, Decision](
+    Answer,
+    lambda run, asked: DECIDE.refusal(run, _decision(asked, "reject")),
+    lambda run, asked, now, how: DECIDE.act(run, _decision(asked, "reject"), now, how),
+)
+
+AMEND = MessageKind[AmendInput, int](
+    AmendInput,
+    lambda run, asked: (
+        control.end_refusal(run.state, done=run.done) or control.amend_refusal(run.state, asked)
+    ),
+    _amend,
+)
+
+REDIRECT = MessageKind[RedirectInput, str](
+    RedirectInput,
+    lambda run, asked: (
+        control.end_refusal(run.state, done=run.done)
+        or control.redirect_refusal(run.plan, run.state, asked)
+    ),
+    _redirect,
+)
+
+RETRY = MessageKind[RetryInput, Decision](
+    RetryInput,
+    lambda run, asked: steering.retry_refusal(run.state, asked),
+    lambda run, asked, now, how: steering.retry(run.state, asked, now, how),
+)
+
+SKIP = MessageKind[SkipInput, Decision](
+    SkipInput,
+    lambda run, asked: steering.skip_refusal(run.plan, run.state, asked),
+    lambda run, asked, now, how: steering.skip(run.plan, run.state, asked, now, how, run.cut),
+)
+
+PAUSE = MessageKind[Control, None](
+    Control,
+    lambda run, asked: control.pause_refusal(run.state),
+    lambda run, asked, now, how: control.pause(run.state, asked, now),
+)
+
+RESUME = MessageKind[Control, None](
+    Control,
+    lambda run, asked: None,
+    lambda run, asked, now, how: control.resume(run.state, asked, now),
+)
+
+BLOCKED = MessageKind[Control, None](
+    Control,
+    lambda run, asked: None,
+    lambda run, asked, now, how: control.worker_blocked(run.state, asked, now),
+)

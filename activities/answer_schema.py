@@ -5,7 +5,6 @@ its patterns run in linear time.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import lru_cache
@@ -13,7 +12,6 @@ from itertools import islice
 from typing import Any, cast
 
 from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.exceptions import SchemaError
 from jsonschema.exceptions import best_match as _best_match  # pyright: ignore[reportUnknownVariableType]
 from jsonschema.validators import extend as _extend  # pyright: ignore[reportUnknownVariableType]
 from pydantic import JsonValue
@@ -22,7 +20,7 @@ from referencing.exceptions import Unresolvable
 
 from dsl.json_schema.keywords import canonical, is_multiple, weight
 from dsl.json_schema.patterns import schema_pattern
-from dsl.json_schema.schema_problems import static_fault, subschemas
+from dsl.json_schema.schema_problems import schema_fault, subschemas
 from dsl.values import Json
 
 MAX_ERRORS = 10
@@ -32,7 +30,6 @@ _MAX_CHECKED = 200
 _MAX_ERROR_LENGTH = 240
 _MAX_WORK = 100_000
 """Budget of one check: keywords evaluated, plus the cost of the expensive ones."""
-_OWN_REFERENCE = re.compile(r"#|#/(\$defs|definitions)/[^/%]+|#[A-Za-z_][\w.-]*")
 
 
 class SchemaFault(Exception):
@@ -60,51 +57,17 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
     return [*told[:MAX_ERRORS], "and others"] if len(told) > MAX_ERRORS else told
 
 
-def schema_fault(schema: Json) -> str | None:
-    """Say why a schema is unusable, or return None; the compiler asks before a run."""
-    try:
-        _validator(json.dumps(schema))
-    except SchemaFault as fault:
-        return str(fault)
-    return None
-
-
 @lru_cache(maxsize=128)
 def _validator(schema_text: str) -> Draft202012Validator:
     """Return the validator of a schema, cached: checking a schema costs more than an answer."""
     schema: Json = json.loads(schema_text)
-    for node in subschemas(schema):
-        _refuse_power(node)
-    fault = static_fault(schema)
+    fault = schema_fault(schema)
     if fault is not None:
         raise SchemaFault(fault)
     for node in subschemas(schema):
         # Always this draft: a validator of another one would bring its own pattern matching.
         node.pop("$schema", None)
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        fault = f"it is not a valid JSON Schema, at {error.json_path}: {_short(error.message)}"
-        raise SchemaFault(fault) from None
     return _Validator(schema, registry=Registry())
-
-
-def _refuse_power(node: Json) -> None:
-    if "patternProperties" in node:
-        raise SchemaFault("`patternProperties` is not supported; use `additionalProperties`")
-    for key in ("$ref", "$dynamicRef"):
-        reference = node.get(key)
-        if isinstance(reference, str) and not _OWN_REFERENCE.fullmatch(reference):
-            raise SchemaFault(
-                f"it refers to {reference!r}; a reference reads `#`, `#/$defs/<name>` or "
-                "`#/definitions/<name>`"
-            )
-    text = node.get("pattern")
-    if isinstance(text, str):
-        try:
-            schema_pattern(text)
-        except ValueError as error:
-            raise SchemaFault(f"its pattern {text!r} is not supported: {error}") from None
 
 
 _WORK: ContextVar[list[int]] = ContextVar("work")

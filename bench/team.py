@@ -53,9 +53,7 @@ _DOCUMENT = f"""{_personas("{{ context.round }}")}orchestration:
 def plan(rounds: int) -> Plan:
     """The plan of a run of so many rounds."""
     text = _DOCUMENT.replace("ROUNDS", str(rounds)).replace("LAST", str(rounds - 1))
-    compiled = compile_sources(
-        [SourceText("loop.yml", text)], CAPABILITIES, name="loop", schema_problem=lambda _: None
-    )
+    compiled = compile_sources([SourceText("loop.yml", text)], CAPABILITIES, name="loop")
     return compiled.plan
 
 
@@ -87,7 +85,6 @@ def approval_plan() -> Plan:
         [SourceText("approval.yml", _APPROVAL)],
         CAPABILITIES,
         name="approval",
-        schema_problem=lambda _: None,
     )
     return compiled.plan
 

@@ -9,12 +9,12 @@ from pydantic import JsonValue
 from activities.agents.agent_base import BaseAgent
 from activities.agents.prompts import prompt_name
 from activities.agents.refusals import AgentRefused
-from activities.answer_schema import schema_fault
 from activities.answers import AnswerProblem, parse_answer
 from activities.contracts import AgentError, AgentResponse, FailureType, Reask
 from activities.providers.provider import Completion, ModelMessage, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
 from dsl.model.plan import Persona
 from dsl.templates.template_rules import BadTemplate

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.price_lists import has_price
-from coterie.documents.product_capabilities import capabilities, schema_problem
+from coterie.documents.product_capabilities import capabilities
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.failures import CommandError
 from coterie.settings import Settings
@@ -33,7 +33,6 @@ def compile_located(catalog: Catalog, located: Located, model: str | None = None
         capabilities(agent_packages=()),  # what the project says is in its own files
         name=located.name,
         model=model,
-        schema_problem=schema_problem,
         pricing=has_price,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coterie.documents.catalog import Catalog, Located
-from coterie.documents.product_capabilities import capabilities, schema_problem
+from coterie.documents.product_capabilities import capabilities
 from dsl.compile.compiler import compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument, Problem
@@ -45,7 +45,7 @@ def persona_problems(catalog: Catalog, located: Located) -> Sequence[Problem]:
     try:
         sources = (*system, catalog.persona_source(located.file), _BESIDE, *catalog.override())
         found: Sequence[Problem] = compile_sources(
-            sources, capabilities(), name=located.name, schema_problem=schema_problem
+            sources, capabilities(), name=located.name
         ).warnings
     except InvalidDocument as error:
         found = error.problems

@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from activities.skills.skill_contracts import known_contracts
-from coterie.documents.sound_schemas import certainly_sound
 from dsl.model.capabilities import Capabilities
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import CommandSection
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
-from dsl.values import Json
 
 AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING)
 """The types that the agent factory knows; loading it takes half a second."""
@@ -47,16 +45,3 @@ def capabilities(
         agent_packages=None if agent_packages is None else tuple(agent_packages),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )
-
-
-def schema_problem(schema: Json) -> str | None:
-    """What is wrong with a JSON Schema; the library is loaded for the first that may be wrong."""
-    if certainly_sound(schema):
-        return None
-    from activities.answer_schema import SchemaFault, schema_errors
-
-    try:
-        schema_errors(None, schema)
-    except SchemaFault as fault:
-        return str(fault)
-    return None

@@ -11,7 +11,7 @@ from temporalio import activity
 
 from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, Marks, OwnQueue
 from coterie.documents.catalog import Catalog, Located
-from coterie.documents.product_capabilities import capabilities, schema_problem
+from coterie.documents.product_capabilities import capabilities
 from coterie.documents.trusted_catalog import scope_providers
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers
 from coterie.settings import Settings
@@ -71,9 +71,7 @@ class CompileActivities:
         return scope_providers(compiled.plan, located.name, own, self._trusted)
 
     def _compiled(self, name: str, sources: Sequence[SourceText]) -> Compiled:
-        compiled = compile_sources(
-            sources, self._capabilities, name=name, schema_problem=schema_problem
-        )
+        compiled = compile_sources(sources, self._capabilities, name=name)
         return with_needs(compiled)
 
     def _named(self, team: str) -> Located:

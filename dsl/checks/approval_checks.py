@@ -1,6 +1,6 @@
 """What the terms of a question refer to, and whether they can come about."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from dsl.checks.budget_checks import sections
@@ -8,6 +8,7 @@ from dsl.checks.document_steps import every_step
 from dsl.checks.format_checks import warn_of_formats
 from dsl.errors import Code, listed, nearest
 from dsl.json_schema.schema_checker import beyond
+from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.budgets import written
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
@@ -38,11 +39,10 @@ def check_approvals(
     orchestration: Orchestration,
     tree: Node,
     problems: Problems,
-    schema_problem: Callable[[Json], str | None],
     known_channels: Collection[str] | None,
 ) -> None:
     """Note every question that names what is not there, or that nobody could ever answer."""
-    checks = _Checks(orchestration, tree, problems, schema_problem, known_channels)
+    checks = _Checks(orchestration, tree, problems, known_channels)
     checks.channels(orchestration.notify, ("orchestration",))
     for team_id in SILENCE:
         if team_id in orchestration.teams:
@@ -97,14 +97,12 @@ class _Checks:
         orchestration: Orchestration,
         tree: Node,
         problems: Problems,
-        schema_problem: Callable[[Json], str | None],
         known_channels: Collection[str] | None,
     ) -> None:
         self._teams = orchestration.teams
         self._groups = orchestration.groups
         self._tree = tree
         self._problems = problems
-        self._schema_problem = schema_problem
         self._channels = known_channels
 
     def ambiguous(self, team_id: str) -> None:
@@ -263,7 +261,7 @@ class _Checks:
             )
 
     def _schema(self, asked: _Asked, schema: Json) -> None:
-        wrong = self._schema_problem(schema) or beyond(schema)
+        wrong = schema_fault(schema) or beyond(schema)
         if wrong is not None:
             self._add("E505", asked, "schema", f"the schema cannot be used: {wrong}")
             return

@@ -1,7 +1,5 @@
 """Checks of a whole document that need no plan: secrets, templates, keys, approvals, budgets."""
 
-from collections.abc import Callable
-
 from dsl.checks.agent_classes import check_agent_classes
 from dsl.checks.approval_checks import check_approvals
 from dsl.checks.keys_without_effect import check_without_effect
@@ -11,7 +9,6 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.source.nodes import Node, Problems
 from dsl.source.secrets import refuse_secrets
-from dsl.values import Json
 
 
 def check_document(
@@ -20,7 +17,6 @@ def check_document(
     tree: Node,
     problems: Problems,
     capabilities: Capabilities,
-    schema_problem: Callable[[Json], str | None],
 ) -> None:
     """Note everything that is wrong with the document whatever its steps do."""
     refuse_secrets(tree, problems)
@@ -30,4 +26,4 @@ def check_document(
     check_agent_classes(document, tree, problems, capabilities)
     check_unread_keys(document, tree, problems)
     channels = capabilities.channels
-    check_approvals(document, orchestration, tree, problems, schema_problem, channels)
+    check_approvals(document, orchestration, tree, problems, channels)

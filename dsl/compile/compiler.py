@@ -14,7 +14,7 @@ from dsl.checks.steps.outputs import DeclaredOutputs
 from dsl.compile.concentrators import task_names
 from dsl.compile.document_capabilities import with_declarations
 from dsl.compile.merged_sources import SourceText, merged_sources
-from dsl.compile.personas import AgentResolver, SchemaProblem
+from dsl.compile.personas import AgentResolver
 from dsl.compile.plan_tools import ToolCompiler
 from dsl.compile.routes import RouteCompiler
 from dsl.compile.shapes import shaped
@@ -50,7 +50,6 @@ def compile_sources(
     *,
     name: str,
     model: str | None = None,
-    schema_problem: SchemaProblem,
     pricing: Pricing | None = None,
 ) -> Compiled:
     """Compile the sources, later ones laid over earlier ones, into one plan.
@@ -60,7 +59,6 @@ def compile_sources(
         capabilities: what the worker has.
         name: what the run will call the plan, when the document gives no name.
         model: `provider/model` for every persona instead of its own.
-        schema_problem: checks an `output_schema`.
         pricing: what is known of prices, asked only where a budget is of money.
 
     Raises:
@@ -76,10 +74,8 @@ def compile_sources(
         _without_teams(tree, problems)
         raise InvalidDocument(problems.errors)
     capabilities = with_declarations(capabilities, document)
-    check_document(document, orchestration, tree, problems, capabilities, schema_problem)
-    compiler = _PlanCompiler(
-        document, orchestration, tree, problems, capabilities, model, schema_problem
-    )
+    check_document(document, orchestration, tree, problems, capabilities)
+    compiler = _PlanCompiler(document, orchestration, tree, problems, capabilities, model)
     priced = None if pricing is None else partial(pricing, document.llm_config.providers)
     plan = compiler.plan(name, priced)
     if plan is None or problems.errors:
@@ -113,7 +109,6 @@ class _PlanCompiler:
         problems: Problems,
         capabilities: Capabilities,
         model: str | None,
-        schema_problem: SchemaProblem,
     ) -> None:
         self.document = document
         self.orchestration = orchestration
@@ -128,7 +123,6 @@ class _PlanCompiler:
             problems,
             capabilities,
             model,
-            schema_problem,
             task_names(orchestration),
             outputs,
         )

@@ -4,7 +4,7 @@ The rule of seed c4h 3.2 and 3.3: the task's `config` is deep-merged onto the pe
 is changed. What comes out is a snapshot that needs nothing else.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dsl.checks.format_checks import warn_of_formats
 from dsl.checks.steps.agent_checks import check_agent_keys, check_legacy
@@ -16,6 +16,7 @@ from dsl.checks.unused_personas import check_written_model
 from dsl.compile.loop_policy import repeated_calls_of
 from dsl.compile.models import PersonaModels
 from dsl.compile.persona_fields import plain_persona, without_nulls
+from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.budgets import Budgets
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
@@ -41,9 +42,6 @@ from dsl.values import Json, NodePath
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 
-SchemaProblem = Callable[[Json], str | None]
-"""Says what is wrong with a JSON Schema, or None; handed in, for it needs a library."""
-
 
 class AgentResolver:
     """Resolves the agents of all teams into the personas of one plan."""
@@ -55,7 +53,6 @@ class AgentResolver:
         problems: Problems,
         capabilities: Capabilities,
         model: str | None,
-        schema_problem: SchemaProblem,
         teams: Mapping[str, Sequence[str]],
         outputs: DeclaredOutputs,
     ) -> None:
@@ -63,7 +60,6 @@ class AgentResolver:
         self.tree = tree
         self.problems = problems
         self.capabilities = capabilities
-        self.schema_problem = schema_problem
         self.teams = teams
         self.tools = document.tools
         self.outputs = outputs
@@ -230,7 +226,7 @@ class AgentResolver:
         return persona
 
     def _schema(self, schema: Json | None, where: NodePath) -> None:
-        wrong = None if schema is None else self.schema_problem(schema)
+        wrong = None if schema is None else schema_fault(schema)
         if wrong is not None:
             self.problems.add("E505", self.tree.find(where).mark, where,
                               f"the output_schema is no JSON Schema: {wrong}")  # fmt: skip

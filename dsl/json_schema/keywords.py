@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from dsl.errors import listed
 from dsl.json_schema.patterns import schema_pattern
+from dsl.json_schema.references import is_own, target_of
 from dsl.json_values import describe_kind
 from dsl.values import Json
 
@@ -65,17 +66,6 @@ def brief(value: JsonValue, most: int = 60) -> str:
     """A value in a line, cut where it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= most else f"{text[:most]}..."
-
-
-def is_own(reference: str) -> bool:
-    """Whether a reference stays in its schema."""
-    parts = reference.split("/")
-    return reference == "#" or (
-        "%" not in reference
-        and len(parts) == 3
-        and parts[0] == "#"
-        and parts[1] in ("$defs", "definitions")
-    )
 
 
 def weight(value: JsonValue) -> int:
@@ -317,12 +307,9 @@ def _ref(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -
     reference = cast("str", schema["$ref"])
     if not is_own(reference):
         raise UnusableSchema(f"it refers to {reference!r}")
-    below: JsonValue = check.root
-    for part in reference.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        below = below.get(name) if isinstance(below, dict) else None
+    below = target_of(check.root, reference, {})
     if below is None:
-        raise UnusableSchema(f"it refers to {reference!r}, which is not in it")
+        raise UnusableSchema(f"it refers to {reference!r}, which it does not define")
     yield from check.errors(value, below, where, depth)
 
 

@@ -10,8 +10,9 @@ from itertools import islice
 
 from pydantic import JsonValue
 
-from dsl.json_schema.keywords import MAX_ERRORS, WORDS, UnusableSchema, is_own, weight
-from dsl.json_schema.schema_problems import static_fault
+from dsl.json_schema.keywords import MAX_ERRORS, WORDS, UnusableSchema, weight
+from dsl.json_schema.references import is_own
+from dsl.json_schema.schema_problems import static_fault, subschemas
 from dsl.json_values import json_equal
 from dsl.values import Json
 
@@ -28,8 +29,6 @@ _BEYOND = (
     "$recursiveRef",
 )
 """Words of the standard that are not checked here, so a schema that has one is not taken."""
-_NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
-_VALUES = ("enum", "const", "default", "examples", "required", "dependentRequired")
 
 
 def misfits(value: JsonValue, schema: Json, where: str = "the value") -> list[str]:
@@ -46,30 +45,19 @@ def misfits(value: JsonValue, schema: Json, where: str = "the value") -> list[st
 
 
 def beyond(schema: JsonValue) -> str | None:
-    """Why a schema that is valid is not checked inside a run, or None when it is."""
-    if isinstance(schema, dict):
-        fault = static_fault(schema)
-        if fault is not None:
-            return fault
-    return _beyond(schema)
-
-
-def _beyond(schema: JsonValue) -> str | None:
-    if isinstance(schema, list):
-        return next((found for item in schema if (found := _beyond(item)) is not None), None)
+    """Return why a schema that is valid is not checked inside a run, or None when it is."""
     if not isinstance(schema, dict):
         return None
-    for word, written in schema.items():
-        below = written
-        if word in _BEYOND:
-            return f"{word!r} is not supported here"
-        if word == "$ref" and isinstance(below, str) and not is_own(below):
-            return f"it refers to {below!r}; a reference reads '#' or '#/$defs/<name>'"
-        if word in _NAMED and isinstance(below, dict):
-            below = [*below.values()]
-        found = None if word in _VALUES else _beyond(below)
-        if found is not None:
-            return found
+    fault = static_fault(schema)
+    if fault is not None:
+        return fault
+    for node in subschemas(schema):
+        for word in _BEYOND:
+            if word in node:
+                return f"{word!r} is not supported here"
+        reference = node.get("$ref")
+        if isinstance(reference, str) and not is_own(reference):
+            return f"it refers to {reference!r}; a reference reads '#' or '#/$defs/<name>'"
     return None
 
 

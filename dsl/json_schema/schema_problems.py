@@ -9,6 +9,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from dsl.json_schema.patterns import schema_pattern
+from dsl.json_schema.references import is_own, target_of
+from dsl.json_schema.schema_grammar import grammar_fault
 from dsl.values import Json
 
 DRAFT_07: Final = "http://json-schema.org/draft-07/schema"
@@ -40,6 +43,42 @@ _REPLACED: Final = {
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 """Words whose schemas look at the same value again."""
 _MAX_DEPTH: Final = 200
+
+
+def schema_fault(schema: Json) -> str | None:
+    """Return why answers cannot be checked against a schema, or None when they can.
+
+    Every schema of a document is checked here, before a run and again where it is used.
+    """
+    try:
+        power = next((fault for one in subschemas(schema) if (fault := _power_fault(one))), None)
+    except RecursionError:
+        return "it is nested too deeply"
+    fault = power or static_fault(schema)
+    if fault is not None:
+        return fault
+    wrong = grammar_fault(schema)
+    return None if wrong is None else f"it is not a valid JSON Schema, at {wrong}"
+
+
+def _power_fault(node: Json) -> str | None:
+    """Return what reaches outside the schema, or may take more than linear time."""
+    if "patternProperties" in node:
+        return "`patternProperties` is not supported; use `additionalProperties`"
+    for key in ("$ref", "$dynamicRef"):
+        reference = node.get(key)
+        if isinstance(reference, str) and not is_own(reference, anchors=True):
+            return (
+                f"it refers to {reference!r}; a reference reads `#`, `#/$defs/<name>` or "
+                "`#/definitions/<name>`"
+            )
+    text = node.get("pattern")
+    if isinstance(text, str):
+        try:
+            schema_pattern(text)
+        except ValueError as error:
+            return f"its pattern {text!r} is not supported: {error}"
+    return None
 
 
 def static_fault(schema: Json) -> str | None:
@@ -127,25 +166,13 @@ def _reference_fault(schema: Json) -> str | None:
         for word in ("$ref", "$dynamicRef"):
             reference = node.get(word)
             own = isinstance(reference, str) and reference.startswith("#")
-            if own and _target(schema, str(reference), anchors) is None:
-                return f"it refers to {reference!r}, which is not in it"
+            if own and target_of(schema, str(reference), anchors) is None:
+                return f"it refers to {reference!r}, which it does not define"
     done: set[int] = set()
     for node in subschemas(schema):
         if _endless(schema, node, anchors, done):
             return "it refers to itself without end"
     return None
-
-
-def _target(schema: Json, reference: str, anchors: dict[str, Json]) -> JsonValue:
-    if reference == "#":
-        return schema
-    if not reference.startswith("#/"):
-        return anchors.get(reference[1:])
-    below: JsonValue = schema
-    for part in reference.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        below = below.get(name) if isinstance(below, dict) else None
-    return below
 
 
 def _endless(schema: Json, start: Json, anchors: dict[str, Json], done: set[int]) -> bool:
@@ -188,7 +215,7 @@ def _same_value(schema: Json, node: Json, anchors: dict[str, Json]) -> Iterator[
     for word in ("$ref", "$dynamicRef"):
         reference = node.get(word)
         if isinstance(reference, str) and reference.startswith("#"):
-            target = _target(schema, reference, anchors)
+            target = target_of(schema, reference, anchors)
             if isinstance(target, dict):
                 yield target
 

@@ -18,7 +18,6 @@ LOADERS = {
     ("activities.providers.provider_registry", "activities.providers.anthropic"),
     ("activities.providers.provider_registry", "activities.providers.openai"),
     ("activities.providers.provider_registry", "activities.providers.scripted"),
-    ("coterie.documents.product_capabilities", "activities.answer_schema"),
     ("coterie.inspection.recorded_requests", "coterie.replay.rebuilt_run"),
     ("coterie.storage.large_values", "coterie.storage.bucket"),
 }

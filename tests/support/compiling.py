@@ -1,15 +1,11 @@
 """Compiles documents as the front door does, with everything that a worker of ours has."""
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-
 from activities.skills.skill_registry import contracts
 from dsl.compile.compiler import Compiled, compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan
-from dsl.values import Json
 
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating"),
@@ -20,19 +16,10 @@ CAPABILITIES = Capabilities(
 )
 
 
-def schema_problem(schema: Json) -> str | None:
-    """What is wrong with a JSON Schema."""
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        return error.message
-    return None
-
-
 def compiled(*texts: str, trusted: bool = True) -> Compiled:
     """The texts, each a file laid over those before it, compiled."""
     sources = [SourceText(f"{n}.yml", text, trusted=trusted) for n, text in enumerate(texts, 1)]
-    return compile_sources(sources, CAPABILITIES, name="test", schema_problem=schema_problem)
+    return compile_sources(sources, CAPABILITIES, name="test")
 
 
 def plan_of(*texts: str) -> Plan:

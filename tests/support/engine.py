@@ -63,9 +63,7 @@ def plan_of(text: str, name: str = "test") -> Plan:
     """The plan of a document; a document without `llm_config` gets a persona `writer`."""
     if "llm_config" not in text:
         text = HEAD + text
-    compiled = compile_sources(
-        [SourceText("test.yml", text)], CAPABILITIES, name=name, schema_problem=lambda _: None
-    )
+    compiled = compile_sources([SourceText("test.yml", text)], CAPABILITIES, name=name)
     return compiled.plan
 
 

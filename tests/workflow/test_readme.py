@@ -30,9 +30,7 @@ ANSWERS: list[Json] = [
 def example_plan() -> Plan:
     """The example, with a model that answers from a file."""
     source = SourceText("notes.yml", EXAMPLE)
-    return compile_sources(
-        [source], CAPABILITIES, name="notes", schema_problem=lambda _: None, model="scripted/demo"
-    ).plan
+    return compile_sources([source], CAPABILITIES, name="notes", model="scripted/demo").plan
 
 
 def test_the_first_example_has_no_problem_and_no_warning(

@@ -5,8 +5,6 @@ from pathlib import Path
 from textwrap import indent
 
 import pytest
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 
 from activities.skills.skill_contracts import known_contracts
 from coterie.cli import main
@@ -17,7 +15,6 @@ from dsl.errors import InvalidDocument
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import TeamDocument
 from dsl.model.step_base import STEP_KINDS
-from dsl.values import Json
 from tests.law.documents.pages import blocks, chapters
 
 AGENTS = """
@@ -126,15 +123,6 @@ def placed(example: str, *, in_plan: bool | None = None) -> str:
     return example
 
 
-def schema_problem(schema: Json) -> str | None:
-    """What is wrong with a JSON Schema."""
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        return error.message
-    return None
-
-
 def base_of(example: str) -> str:
     """What an example is laid over: the agents alone when it has all teams of its own."""
     return AGENTS if "entry_team:" in example and "\n  teams:" in example else BASE
@@ -146,7 +134,7 @@ def compiled(example: str, *, trusted: bool = True, persona: str | None = None) 
         SourceText("base.yml", base_of(example)),
         SourceText("example.yml", example, trusted=trusted, persona=persona),
     ]
-    return compile_sources(sources, CAPABILITIES, name="docs", schema_problem=schema_problem)
+    return compile_sources(sources, CAPABILITIES, name="docs")
 
 
 def codes(example: str, *, trusted: bool = True, persona: str | None = None) -> set[str]:

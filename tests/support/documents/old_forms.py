@@ -13,7 +13,7 @@ def compiled_text(text: str, file: str = "form.yml", *more: SourceText) -> Compi
     """A document laid over the common one of all forms."""
     base = SourceText("base.yml", (FOLDER / "base.yml").read_text())
     sources = [base, *more, SourceText(file, text)]
-    return compile_sources(sources, CAPABILITIES, name="form", schema_problem=lambda _: None)
+    return compile_sources(sources, CAPABILITIES, name="form")
 
 
 def compiled_form(name: str, age: str) -> Compiled:

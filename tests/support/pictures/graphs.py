@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, fromstring
 
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
-from coterie.documents.product_capabilities import capabilities, schema_problem
+from coterie.documents.product_capabilities import capabilities
 from coterie.settings import load
 from dsl.compile.compiler import compile_sources
 from dsl.compile.merged_sources import SourceText
@@ -127,7 +127,7 @@ SHIPPED = ("development", "requirements", "implementation_review", "test_automat
 def plan_of(text: str, name: str = "example") -> Plan:
     """The plan of a document."""
     source = SourceText(f"{name}.yml", text)
-    return compile_sources([source], capabilities(), name=name, schema_problem=schema_problem).plan
+    return compile_sources([source], capabilities(), name=name).plan
 
 
 def shipped_plan(name: str) -> Plan:

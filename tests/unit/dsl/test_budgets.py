@@ -135,9 +135,7 @@ orchestration:
 )
 def test_money_without_a_price_is_warned_of(more: str, codes: list[str]) -> None:
     source = SourceText("a.yml", OWN.replace(", MORE", f", {more}" if more else ""))
-    compiled = compile_sources(
-        [source], CAPABILITIES, name="a", schema_problem=lambda _: None, pricing=has_price
-    )
+    compiled = compile_sources([source], CAPABILITIES, name="a", pricing=has_price)
     assert [problem.code for problem in compiled.warnings] == codes
 
 

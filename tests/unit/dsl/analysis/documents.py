@@ -37,7 +37,7 @@ def compiled(teams: str, head: str = HEAD) -> Compiled:
     """The teams of a document, the first of them called `a`; WRITE stands for an agent's task."""
     text = head + indent(dedent(teams).replace("WRITE", WRITE), "    ")
     sources = [SourceText("team.yml", text)]
-    return compile_sources(sources, CAPABILITIES, name="test", schema_problem=lambda _: None)
+    return compile_sources(sources, CAPABILITIES, name="test")
 
 
 def analysis(teams: str, head: str = HEAD) -> Analysis:

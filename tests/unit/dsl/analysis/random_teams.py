@@ -150,7 +150,6 @@ def compiled(document: Json) -> Compiled | None:
             [SourceText("team.yml", json.dumps(document))],
             CAPABILITIES,
             name="test",
-            schema_problem=lambda _: None,
         )
     except InvalidDocument:
         return None

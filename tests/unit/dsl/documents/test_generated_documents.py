@@ -26,9 +26,7 @@ CODES = get_args(Code)
 def compiled(text: str) -> Plan | tuple[Problem, ...]:
     """The plan, or the problems of a document that is refused."""
     try:
-        return compile_sources(
-            [SourceText("made.yml", text)], CAPABILITIES, name="made", schema_problem=lambda _: None
-        ).plan
+        return compile_sources([SourceText("made.yml", text)], CAPABILITIES, name="made").plan
     except InvalidDocument as error:
         return error.problems
 

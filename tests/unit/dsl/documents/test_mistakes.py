@@ -37,13 +37,12 @@ def problems(text: str) -> tuple[Problem, ...]:
             [BASE, SourceText("broken.yml", text)],
             WORKER,
             name="broken",
-            schema_problem=lambda _: None,
         )
     return error.value.problems
 
 
 def test_what_they_are_laid_over_has_no_problem() -> None:
-    compile_sources([BASE], WORKER, name="base", schema_problem=lambda _: None)
+    compile_sources([BASE], WORKER, name="base")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

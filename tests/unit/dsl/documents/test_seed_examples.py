@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from coterie.documents.product_capabilities import capabilities, schema_problem
+from coterie.documents.product_capabilities import capabilities
 from dsl.compile.compiler import Compiled, compile_sources
 from dsl.compile.merged_sources import SourceText
 from dsl.evaluate.routing import choose
@@ -27,7 +27,7 @@ NAMES = sorted(file.name.removesuffix(".seed.txt") for file in FOLDER.glob("*.se
 def compiled(name: str) -> Compiled:
     text = (FOLDER / f"{name}.yml").read_text()
     source = SourceText(f"{name}.yml", text)
-    return compile_sources([source], capabilities(), name=name, schema_problem=schema_problem)
+    return compile_sources([source], capabilities(), name=name)
 
 
 def plan(name: str) -> Plan:

@@ -170,7 +170,7 @@ PATTERNS: Json = {"allOf": [{"pattern": f"^(a|b{n})*$"} for n in range(2000)]}
         ({"$ref": "#"}, 1, "it refers to itself without end"),
         ({"not": {"$ref": "#"}}, 1, "it refers to itself without end"),
         ({"$ref": "https://x"}, 1, "it refers to 'https://x'"),
-        ({"$ref": "#/$defs/none"}, 1, "it refers to '#/$defs/none', which is not in it"),
+        ({"$ref": "#/$defs/none"}, 1, "it refers to '#/$defs/none', which it does not define"),
         ({"pattern": "("}, "a", "it is no JSON Schema"),
         ({"multipleOf": 0}, 4, "it is no JSON Schema"),
         ({"type": "text"}, 4, "it is no JSON Schema"),

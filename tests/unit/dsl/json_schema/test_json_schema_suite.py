@@ -31,7 +31,7 @@ REASONS = (
     "pattern",
     "stands beside",
     "is not checked",
-    "no JSON Schema",
+    "not a valid JSON Schema",
     "without end",
     "is not supported here",
 )

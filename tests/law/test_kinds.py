@@ -1,9 +1,16 @@
-"""A kind of step is whole: union, interpreter's file, chapter of the reference."""
+"""Closed sets are complete: step kinds, operators, providers and commands have all their parts."""
 
 import re
 from typing import get_args
 
+from activities.providers.provider_registry import KINDS
+from coterie.commands.table import VERBS
+from coterie.graph.condition_labels import condition_words
+from coterie.graph.drawing.style import SIGNS
+from dsl.evaluate.operators import TESTS
 from dsl.model import steps
+from dsl.model.conditions import ContextField, Operator
+from dsl.model.document import ProviderSection
 from dsl.model.step_base import STEP_KINDS
 from tests.law.sources import ROOT
 
@@ -36,3 +43,26 @@ def test_no_field_is_called_like_a_kind_unless_it_tells_the_kind() -> None:
     for model in get_args(steps.AnyStep):
         named = set(model.model_fields) & set(STEP_KINDS)
         assert named <= {*get_args(model.model_fields["kind"].annotation)}
+
+
+def test_every_kind_has_a_sign_in_pictures() -> None:
+    assert sorted(SIGNS) == sorted(STEP_KINDS)
+
+
+def test_every_operator_has_a_test_and_a_label_in_pictures() -> None:
+    assert sorted(get_args(Operator)) == sorted(TESTS)
+    for operator in TESTS:
+        assert condition_words(ContextField(context_field="a", operator=operator, value=None))
+
+
+def test_every_provider_kind_has_a_loader() -> None:
+    kinds, _ = get_args(ProviderSection.model_fields["kind"].annotation)
+    assert sorted(get_args(kinds)) == sorted(KINDS)
+
+
+def test_every_command_is_in_the_readme() -> None:
+    (chapter,) = re.findall(
+        r"^## Commands$(.*?)^## ", (ROOT / "README.md").read_text(), re.M | re.S
+    )
+    named = set(re.findall(r"[a-z]+", " ".join(re.findall(r"`([^`]+)`", chapter))))
+    assert VERBS.keys() <= named

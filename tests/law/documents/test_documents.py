@@ -37,7 +37,9 @@ def test_links_to_headings_lead_to_one(page: Path) -> None:
 def test_files_that_the_guides_name_exist(page: str) -> None:
     named = set(PATH.findall((ROOT / page).read_text()))
     assert named
-    assert not [name for name in sorted(named) if not (ROOT / name).exists()]
+    placeholder = re.compile(r"\b(NAME|KIND|VERB)\b")  # what the reader is about to add
+    missing = [name for name in sorted(named) if not (ROOT / name).exists()]
+    assert not [name for name in missing if not placeholder.search(name)]
 
 
 def test_decisions_are_numbered_without_gaps_and_argue() -> None:

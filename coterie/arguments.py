@@ -97,15 +97,14 @@ def add_decision(parser: ArgumentParser) -> None:
         nargs="?",
         type=name_given,
         metavar="REQUEST",
-        help="the request; may be left out when only one waits",
+        help="the request; default: the only one that waits",
     )
     parser.add_argument("--by", type=who, help="who decides; default: your login name")
     parser.add_argument("--comment", type=reason, default="", help="why")
     parser.add_argument(
         "--digest",
         default=None,
-        help="only if this is still what is shown (see `show`); that of what is shown now, unless "
-        "given",
+        help="decide only if the request still has this digest (see `show`); default: the current",
     )
 
 
@@ -119,7 +118,7 @@ def login_name() -> str:
 
 def add_who_and_why(parser: ArgumentParser) -> None:
     """Who says it, and because of what."""
-    parser.add_argument("--by", type=who, help="who asks for it; default: your login name")
+    parser.add_argument("--by", type=who, help="your name in the trail; default: your login name")
     parser.add_argument("--why", type=reason, default="", help="the reason, kept in the trail")
 
 

@@ -17,7 +17,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--at",
         required=True,
         metavar="TEAM#VISIT",
-        help="where it begins: a visit as `coterie why` and the trail name it, like review#2",
+        help="the visit where it starts, as in `coterie why` and in the trail, such as review#2",
     )
     add_fork(parser)
     add_who_and_why(parser)

@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         type=name_given,
         metavar="TASK",
-        help="the task; may be left out when only one waits",
+        help="the task; default: the only one that waits",
     )
     add_fork(parser)
     add_who_and_why(parser)

@@ -33,13 +33,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_target(parser)
     add_model(parser)
     parser.add_argument(
-        "--max-cost", type=_amount, metavar="USD", help="fail when a run may cost more"
+        "--max-cost", type=_amount, metavar="USD", help="fail if a run may cost more"
     )
     parser.add_argument(
         "--max-model-calls",
         type=_whole,
         metavar="N",
-        help="fail when a run may make more model calls",
+        help="fail if a run may make more model calls",
     )
     parser.add_argument(
         "--input-tokens-per-call",
@@ -52,8 +52,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--prices",
         metavar="FILE",
-        help="YAML of your own prices: provider/model: {input: 3, output: 15}, in US dollars for "
-        "a million tokens",
+        help="YAML of your own prices: provider/model: {input: 3, output: 15}, in US dollars "
+        "per million tokens",
     )
     parser.add_argument("--strict", action="store_true", help="fail on any warning")
     parser.add_argument("--json", action="store_true", help="print JSON")

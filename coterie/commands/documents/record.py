@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         required=True,
-        help="the file to write, NAME.test.yml; it may not exist yet",
+        help="the file to write, NAME.test.yml; it must not exist yet",
     )
     parser.add_argument(
         "--team", metavar="TEAM_OR_FILE", help="the team to test; default: the team of the run"
@@ -35,8 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workspace",
         metavar="DIR",
-        help="let skills run for real on a copy of this folder; without it, what they came to in "
-        "the run is kept and played",
+        help="run skills on a copy of this folder; default: replay their results from the run",
     )
 
 

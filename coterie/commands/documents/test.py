@@ -27,8 +27,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "targets",
         nargs="*",
         metavar="FILE",
-        help="files of tests (name.test.yml), or folders with such files anywhere in them; "
-        "without any, those of the project's own config",
+        help="test files (name.test.yml), or folders with them; default: those of the project's "
+        "own config",
     )
     parser.add_argument(
         "-k", metavar="TEXT", dest="only", help="only cases with this text in `file: case`"

@@ -25,8 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "targets",
         nargs="*",
         metavar="TEAM_FILE_OR_FOLDER",
-        help="files, names of teams, or folders, of which every document is read; without any, "
-        "all of the project's own teams",
+        help="files, names of teams, or folders with documents; default: the project's own teams",
     )
     parser.add_argument("--strict", action="store_true", help="fail on any warning")
     parser.add_argument("--json", action="store_true", help="print the problems as a JSON list")

@@ -16,7 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--stop", action="store_true", help="stop it; its runs stay on disk")
     what.add_argument(
-        "--status", action="store_true", help="report whether it runs; exit code 1 when it does not"
+        "--status", action="store_true", help="report whether it runs; exits with 1 if it does not"
     )
     what.add_argument(
         "--foreground",

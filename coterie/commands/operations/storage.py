@@ -19,8 +19,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--clean",
         metavar="DAYS",
         type=int,
-        help="delete what was last written more than DAYS days ago; choose more than the "
-        "longest run lasts and its history is kept",
+        help="delete values not written for DAYS days; choose more days than the longest run and "
+        "the retention of its history together",
     )
 
 

@@ -19,8 +19,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=duration_given,
         default=60.0,
         metavar="DURATION",
-        help="how long calls in progress may go on once it is told to stop, like 20s (60s unless "
-        "said); what takes longer is made again by another worker",
+        help="how long calls in progress may continue after a stop (default: 60s); another "
+        "worker repeats longer calls",
     )
 
 

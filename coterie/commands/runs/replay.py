@@ -19,11 +19,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "sources", nargs="*", metavar="FILE_OR_RUN", help="histories as JSON, or ids of runs"
     )
-    parser.add_argument("--open", action="store_true", help="every run that has not ended")
+    parser.add_argument("--open", action="store_true", help="replay every open run")
     parser.add_argument(
-        "--query", metavar="FILTER", help="of the open runs, those of this list filter of Temporal"
+        "--query",
+        metavar="FILTER",
+        help="with --open: only runs that match this Temporal list filter",
     )
-    parser.add_argument("--limit", type=_count, metavar="N", help="of the open runs, the latest N")
+    parser.add_argument(
+        "--limit", type=_count, metavar="N", help="with --open: only the latest N runs"
+    )
 
 
 def _count(text: str) -> int:

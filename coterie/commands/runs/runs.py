@@ -31,7 +31,7 @@ _MAX_RUNS = 1_000
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("--state", choices=_STATES, help="only runs in this state")
-    parser.add_argument("--team", help="only runs of this team, or that are at it now")
+    parser.add_argument("--team", help="only runs of this team, or runs that are in it now")
     parser.add_argument(
         "--newer-than",
         type=_age,

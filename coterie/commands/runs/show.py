@@ -16,7 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "request",
         nargs="?",
         metavar="REQUEST",
-        help="which request, not needed when just one waits; or TEAM/STEP#N: the prompts, answers, "
+        help="the request; default: the only one that waits; or TEAM/STEP#N: the prompts, answers, "
         "attempts and cost of a step",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -18,8 +18,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "visit",
         nargs="?",
         metavar="VISIT",
-        help="one visit, as review#2, or a team: every rule with what it found; without it, the "
-        "whole run in short",
+        help="a visit such as review#2, or a team: every rule and its values; default: the whole "
+        "run in short",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

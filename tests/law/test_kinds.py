@@ -10,7 +10,7 @@ from coterie.graph.drawing.style import SIGNS
 from dsl.evaluate.operators import TESTS
 from dsl.model import steps
 from dsl.model.conditions import ContextField, Operator
-from dsl.model.document import ProviderSection
+from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.step_base import STEP_KINDS
 from tests.law.sources import ROOT
 

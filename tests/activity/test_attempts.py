@@ -242,7 +242,7 @@ async def test_a_call_is_not_made_again_by_a_worker_that_was_frozen(tmp_path: Pa
     assert ledger.done == [2]
 
 
-async def test_what_may_happen_once_is_not_begun_by_a_worker_that_was_frozen(
+async def test_once_skill_does_not_start_on_a_worker_that_was_frozen(
     tmp_path: Path,
 ) -> None:
     ledger = Ledger()

@@ -95,7 +95,7 @@ def test_the_signature_is_that_of_the_specification() -> None:
 @pytest.mark.parametrize(
     ("status", "again"), [(503, True), (429, True), (404, False), (302, False), (400, False)]
 )
-async def test_what_a_receiver_answers_decides_whether_it_is_told_again(
+async def test_webhook_status_decides_whether_the_notification_repeats(
     tmp_path: Path, status: int, again: bool
 ) -> None:
     with receiver(status) as there:
@@ -119,7 +119,7 @@ async def test_an_address_that_cannot_be_reached_is_not_told(tmp_path: Path, url
     assert "s3cret" not in repr(Webhook(url, "s3cret"))
 
 
-async def test_what_does_not_answer_is_given_up_in_time(tmp_path: Path) -> None:
+async def test_channel_that_does_not_answer_times_out(tmp_path: Path) -> None:
     with receiver(0) as there:
         error = await not_told(Webhook(there.url, timeout=0.2), tmp_path)
     assert error.message == "could not reach the webhook of channel 'ops': ReadTimeout"

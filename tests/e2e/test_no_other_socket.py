@@ -75,7 +75,7 @@ def test_a_run_speaks_to_its_server_and_its_models_and_to_nobody_else(
         assert b"TEMPORAL_VERSION_CHECK_DISABLED=1" in environment  # else it looks for news
 
 
-def test_whoever_speaks_to_somebody_else_would_be_heard(tmp_path: Path, heard: Path) -> None:
+def test_connection_to_another_address_is_detected(tmp_path: Path, heard: Path) -> None:
     code = "import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.connect(('192.0.2.1', 9))"
     listening = {"PYTHONPATH": str(LISTENING), "LISTENING_LOG": str(heard)}
     subprocess.run([sys.executable, "-c", code], env=listening, cwd=tmp_path, check=False)

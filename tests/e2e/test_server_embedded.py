@@ -32,7 +32,7 @@ def test_two_terminals_start_one_server(quiet_desk: Project) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc to read")
-def test_its_environment_holds_no_secret_of_whoever_starts_it(quiet_desk: Project) -> None:
+def test_server_environment_holds_no_secret_of_its_starter(quiet_desk: Project) -> None:
     secrets = {
         "OPENAI_API_KEY": "sk-of-the-caller",
         "COTERIE_API_KEY_2": "sk-of-another",
@@ -46,14 +46,16 @@ def test_its_environment_holds_no_secret_of_whoever_starts_it(quiet_desk: Projec
     assert not [name for name, value in secrets.items() if name in read or value in read]
 
 
-def test_it_outlives_its_starter_and_serves_the_temporal_cli(
+def test_server_outlives_its_starter_and_serves_the_temporal_cli(
     quiet_desk: Project, told: dict[str, object]
 ) -> None:
     assert told["address"] == quiet_desk.address
     assert "default" in quiet_desk.temporal("operator", "namespace", "list")
 
 
-def test_it_keeps_ports_and_runs_over_a_stop(quiet_desk: Project, told: dict[str, object]) -> None:
+def test_server_keeps_ports_and_runs_over_a_stop(
+    quiet_desk: Project, told: dict[str, object]
+) -> None:
     assert quiet_desk.coterie("run", "chore", "--id", "kept").returncode == 0
     assert quiet_desk.coterie("server", "--stop").returncode == 0
     stopped = quiet_desk.coterie("server", "--status")
@@ -93,7 +95,7 @@ def test_a_port_that_was_taken_meanwhile_is_replaced(
     assert again["address"] != told["address"]
 
 
-def test_in_the_foreground_it_is_brought_back_and_ended_by_ctrl_c(quiet_desk: Project) -> None:
+def test_server_in_the_foreground_restarts_and_ends_on_ctrl_c(quiet_desk: Project) -> None:
     process = quiet_desk.begin("server", "--foreground")
     until(lambda: "Ctrl-C stops it" in quiet_desk.log("server"), "the server")
     before = quiet_desk.server["pid"]

@@ -88,7 +88,7 @@ def test_volumes_and_configs_that_services_name_are_declared() -> None:
             assert config["source"] in COMPOSE["configs"], name
 
 
-def test_what_teams_may_change_is_apart_from_what_the_worker_believes() -> None:
+def test_compose_separates_the_workspace_from_the_configuration_of_the_worker() -> None:
     """Else a team could write the configuration that its worker starts with next time."""
     worker = SERVICES["worker"]
     (config,) = worker["configs"]

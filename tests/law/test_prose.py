@@ -86,5 +86,5 @@ def test_a_text_for_people_that_decides_is_found(code: str) -> None:
         "match event.kind:\n    case 'route': pass",
     ],
 )
-def test_what_only_shows_a_text_is_left_alone(code: str) -> None:
+def test_code_that_only_shows_a_text_is_accepted(code: str) -> None:
     assert readings(code) == [], code

@@ -56,7 +56,7 @@ def test_the_workflow_itself_stays_inside_the_sandbox() -> None:
     assert not tops({*LIBRARIES, *LANGUAGE}) & {"workflows", "coterie"}
 
 
-def test_what_passes_through_imports_the_language_the_contracts_and_itself() -> None:
+def test_passed_through_modules_import_only_the_language_the_contracts_and_each_other() -> None:
     for name, file in modules("workflows"):
         if passed(name):
             imported = imports(file)
@@ -69,7 +69,7 @@ def test_what_passes_through_imports_the_language_the_contracts_and_itself() -> 
             assert tops(imported - ours) <= known, name
 
 
-def test_what_answers_messages_takes_of_temporal_only_what_starts_and_waits_for_nothing() -> None:
+def test_message_handlers_use_no_part_of_temporal_that_starts_or_waits() -> None:
     files = dict(modules("workflows"))
     allowed = {
         "temporalio",
@@ -86,7 +86,7 @@ def test_what_answers_messages_takes_of_temporal_only_what_starts_and_waits_for_
         assert used(files[name]) <= MESSAGES, name
 
 
-def test_what_acts_through_temporal_takes_of_asyncio_the_tasks_alone() -> None:
+def test_scope_uses_only_the_tasks_of_asyncio() -> None:
     files = dict(modules("workflows"))
     for name in ACTING:
         assert used(files[name], "asyncio") <= TASKS, name

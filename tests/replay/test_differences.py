@@ -95,7 +95,7 @@ async def test_a_changed_state_at_the_end_of_a_link_is_told(
     assert done.differences == ("carried.teams_run: recorded 1, now 0",)
 
 
-async def test_what_a_later_version_remembers_more_is_no_difference(
+async def test_field_of_a_later_version_is_not_a_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     carried = RunState.carried
@@ -132,7 +132,7 @@ async def test_a_changed_answer_to_a_person_is_told(monkeypatch: pytest.MonkeyPa
     assert 'answer.comment: recorded nothing, now "never said"' in done.differences[0]
 
 
-async def test_of_two_long_texts_the_place_is_shown_where_they_part(
+async def test_difference_of_two_long_texts_shows_where_they_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def other(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:

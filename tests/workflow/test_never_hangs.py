@@ -130,7 +130,7 @@ async def test_a_result_that_is_too_large_is_told_as_a_failure(here: Engine) -> 
     assert cause.details[0]["end"] == "completed"
 
 
-async def test_what_json_cannot_hold_is_told_and_not_sent(here: Engine) -> None:
+async def test_value_that_json_cannot_hold_fails_and_is_not_sent(here: Engine) -> None:
     """A client of another language may send half of a surrogate pair."""
     handle: Any = await here.start(f"""{TEAM}
         - {{name: half, type: set, values: {{text: "{{{{ '\\\\ud83d' }}}}"}}}}

@@ -75,7 +75,7 @@ async def test_a_failure_that_the_agent_tells_keeps_its_words_and_its_data() -> 
         ("exit", "raised SystemExit: stop the worker"),
     ],
 )
-async def test_what_an_agent_raises_is_its_failure_and_not_the_workers(
+async def test_exception_of_an_agent_class_fails_its_task_and_not_the_worker(
     class_name: str, raises: str, told: str
 ) -> None:
     wanted = legacy_request(class_name, {"context": {"raises": raises}})
@@ -84,7 +84,7 @@ async def test_what_an_agent_raises_is_its_failure_and_not_the_workers(
     )
 
 
-async def test_what_an_agent_returns_to_be_awaited_is_awaited() -> None:
+async def test_awaitable_result_of_an_agent_class_is_awaited() -> None:
     response = await turn(ACTIVITIES, legacy_request("Deferring", {"context": {"a": 1}}))
     assert response.data == {"name": "deferred", "given": {"a": 1}}
     raised = await turn(ACTIVITIES, legacy_request("Deferring"))

@@ -115,7 +115,7 @@ def test_a_meter_ignores_a_heartbeat_of_another_worker_version(beat: object, use
     )
 
 
-async def test_what_used_nothing_tells_nothing() -> None:
+async def test_call_without_usage_reports_none() -> None:
     meter = Meter(clock=lambda: 1.0)
     assert meter.told() == ()
     assert meter.billed(AgentResponse()) == AgentResponse()

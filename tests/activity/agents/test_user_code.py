@@ -88,7 +88,9 @@ async def test_code_that_breaks_down_is_a_failure_that_says_how(
     assert (await does(activities, "answer")).success
 
 
-async def test_what_code_prints_is_bounded_and_no_reply(activities: AgentActivities) -> None:
+async def test_output_of_user_code_is_bounded_and_is_not_its_reply(
+    activities: AgentActivities,
+) -> None:
     assert (await does(activities, "print")).data == "printed"
     assert (await does(activities, "input")).data == ""
 

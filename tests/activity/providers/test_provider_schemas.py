@@ -64,7 +64,7 @@ def test_objects_are_closed_and_bounds_become_words() -> None:
     assert before == PLAN, "the caller's schema stays as it is"
 
 
-def test_what_the_narrowed_schema_takes_the_whole_one_takes_too() -> None:
+def test_narrowed_schema_accepts_only_what_the_whole_one_accepts() -> None:
     narrowed = strict_schema(PLAN)
     assert narrowed is not None
     answer = {"steps": [{"file": "src/a.py"}], "note": None, "risk": "low", "size": 3}
@@ -127,7 +127,7 @@ def test_definitions_that_refer_to_each_other_again_and_again_stay_small() -> No
         (PLAN, False),
     ],
 )
-def test_it_is_known_whether_every_key_is_required(schema: Json, *, every: bool) -> None:
+def test_schema_reports_whether_every_key_is_required(schema: Json, *, every: bool) -> None:
     assert requires_every_key(schema) is every
 
 

@@ -40,14 +40,14 @@ def failed(status: int, body: object = "", **headers: str) -> ProviderFailure:
         ({"retry-after": "Fri, 01 May 2026 11:00:00 GMT"}, 0.0),
     ],
 )
-def test_when_to_try_again_is_read_in_every_form(
+def test_retry_after_header_is_read_in_every_form(
     headers: dict[str, str], seconds: float | None
 ) -> None:
     assert retry_after(headers, NOW) == seconds
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 520, 529])
-def test_what_may_pass_is_tried_again(status: int) -> None:
+def test_status_that_may_pass_is_retried(status: int) -> None:
     failure = failed(status)
     assert failure.retryable
     limited = FailureType.RATE_LIMITED if status == 429 else FailureType.PROVIDER_UNAVAILABLE
@@ -55,7 +55,7 @@ def test_what_may_pass_is_tried_again(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 410, 413, 415, 422, 451])
-def test_what_will_not_pass_is_final(status: int) -> None:
+def test_status_that_will_not_pass_is_final(status: int) -> None:
     assert (failed(status).kind, failed(status).retryable) == (FailureType.PROVIDER_REFUSED, False)
 
 

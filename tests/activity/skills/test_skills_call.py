@@ -158,14 +158,14 @@ async def test_a_result_too_big_for_a_history_says_its_size(workspace: Workspace
     assert "Narrow the input" in error.message
 
 
-async def test_what_may_happen_once_runs_in_the_first_attempt_only(workspace: Workspace) -> None:
+async def test_once_skill_runs_in_its_first_attempt_only(workspace: Workspace) -> None:
     assert await call(workspace, "Shelf.use", 7, skills=skill(_echo, "once")) == 7
     error = await failure(workspace, _echo, 7, attempt=2, effect="once")
     assert (error.type, error.non_retryable) == (FailureType.OUTCOME_UNKNOWN, True)
     assert "its first attempt was lost" in error.message
 
 
-async def test_what_may_happen_once_and_breaks_off_has_an_unknown_outcome(
+async def test_once_skill_has_an_unknown_outcome_when_it_breaks_off(
     workspace: Workspace,
 ) -> None:
     error = await failure(workspace, _break, 1, effect="once")
@@ -173,14 +173,14 @@ async def test_what_may_happen_once_and_breaks_off_has_an_unknown_outcome(
     assert "it hit a system error: Permission denied: 'list.txt'" in error.message
 
 
-async def test_what_may_happen_once_and_could_not_be_done_has_a_known_outcome(
+async def test_once_skill_has_a_known_outcome_when_it_could_not_start(
     workspace: Workspace,
 ) -> None:
     assert (await failure(workspace, _fail, 1, effect="once")).type == FailureType.SKILL_FAILED
     assert (await failure(workspace, _refuse, 1, effect="once")).type == FailureType.SKILL_REFUSED
 
 
-async def test_what_may_happen_once_and_is_cut_by_the_end_of_its_worker_has_an_unknown_outcome(
+async def test_once_skill_has_an_unknown_outcome_when_its_worker_ends(
     workspace: Workspace,
 ) -> None:
     begun = asyncio.Event()

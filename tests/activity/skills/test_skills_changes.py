@@ -215,7 +215,7 @@ async def test_a_file_that_is_no_text_is_not_patched_but_may_be_deleted(
         ({"file_path": "pipe", "type": "modify", "content": ""}, "not a regular file"),
     ],
 )
-async def test_what_is_no_file_is_not_changed(
+async def test_change_refuses_a_path_that_is_not_a_file(
     workspace: Workspace, change: JsonValue, reason: str
 ) -> None:
     (workspace.root / "dir").mkdir()

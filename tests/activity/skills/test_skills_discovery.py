@@ -56,7 +56,7 @@ async def test_all_files_are_collected_in_order_but_not_gits_and_the_workers_own
     assert result == await collect(workspace)
 
 
-async def test_what_is_collected_tells_about_how_many_tokens_it_is(workspace: Workspace) -> None:
+async def test_discovery_estimates_the_tokens_of_what_it_collects(workspace: Workspace) -> None:
     result = await collect(workspace, include=["src/cart.py"])
     assert (result.included_bytes, result.estimated_tokens) == (11, 3)
 

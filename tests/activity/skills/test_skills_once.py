@@ -109,7 +109,7 @@ async def test_a_verification_waits_until_what_was_lost_has_ended(tmp_path: Path
     assert list((tmp_path / ".coterie" / "calls").iterdir()) == []
 
 
-async def test_what_a_killed_worker_held_is_free_once_its_command_is_dead(tmp_path: Path) -> None:
+async def test_lock_of_a_killed_worker_is_free_once_its_command_is_dead(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "begun")
     worker = f"""
 import asyncio, os

@@ -90,7 +90,7 @@ async def test_a_rename_of_what_the_worker_trusts_is_refused(workspace: Workspac
     assert files(workspace.root) == before
 
 
-async def test_what_is_only_beside_it_may_be_changed(workspace: Workspace) -> None:
+async def test_files_beside_a_protected_path_may_change(workspace: Workspace) -> None:
     changes: list[JsonValue] = [
         {"file_path": path, "type": "create", "content": "new"}
         for path in ("configuration/x.yml", "src/coterie.py", ".env.example", "agents/other.py")

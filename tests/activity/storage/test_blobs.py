@@ -29,13 +29,13 @@ def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
     return DirectoryBlobs(tmp_path) if request.param == "directory" else MemoryBlobs()
 
 
-async def test_what_is_kept_is_found_under_the_hash_of_its_content(blobs: Blobs) -> None:
+async def test_stored_value_is_found_under_the_hash_of_its_content(blobs: Blobs) -> None:
     name = await blobs.put(TEXT, "run")
     assert name == name_of(TEXT)
     assert await blobs.get(name, "run") == TEXT
 
 
-async def test_what_was_never_kept_is_told_as_missing(blobs: Blobs) -> None:
+async def test_value_that_was_never_stored_is_reported_as_missing(blobs: Blobs) -> None:
     with pytest.raises(BlobMissing, match="the value 0123"):
         await blobs.get("0123" * 16, "run")
 

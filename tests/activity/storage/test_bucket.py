@@ -50,7 +50,7 @@ async def test_a_large_value_lies_in_the_bucket_and_comes_back(
     assert await storage.converter.decode([payload], [SkillResult]) == [value]
 
 
-async def test_what_is_small_or_for_people_stays_in_history(
+async def test_small_values_and_values_for_people_stay_in_history(
     bucket: Bucket, storage: Storage
 ) -> None:
     payloads: list[Payload] = await storage.converter.encode(

@@ -170,7 +170,7 @@ async def test_an_approval_can_be_given_from_another_terminal(desk: Project) -> 
     assert "elsewhere: completed" in desk.coterie("status", "elsewhere").stdout
 
 
-async def test_what_a_run_refuses_is_said_with_what_it_waits_for(desk: Project) -> None:
+async def test_refused_decision_names_what_the_run_waits_for(desk: Project) -> None:
     await begin_article(desk, "refusing")
     wrong = desk.coterie("approve", "refusing", "review/sign_off#7")
     assert wrong.returncode == 1

@@ -43,7 +43,7 @@ async def test_a_step_is_shown_with_its_prompts_attempts_and_cost(desk: Project)
     assert desk.coterie("result", "shown").returncode == 0
 
 
-async def test_whoever_watches_sees_the_run_of_another_and_leaves_it_alone(desk: Project) -> None:
+async def test_watch_shows_the_run_of_another_process_and_leaves_it_alone(desk: Project) -> None:
     desk.begin("run", "article", "--set", "topic=rain", "--id", "watched")
     await asks(desk, "watched")
     with terminal(desk, "watch", "watched") as screen:
@@ -83,7 +83,7 @@ def test_a_run_that_failed_is_watched_to_its_reason(desk: Project) -> None:
     assert "watched-failing: ended with failed" in watched.stdout
 
 
-def test_what_is_no_run_is_not_watched(desk: Project) -> None:
+def test_watch_refuses_what_is_not_a_run(desk: Project) -> None:
     assert "there is no run 'nobody'" in sentence(desk.coterie("watch", "nobody"))
     desk.temporal(
         "workflow", "start", "--type", "Other", "--task-queue", "other", "--workflow-id", "other"

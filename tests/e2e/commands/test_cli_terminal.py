@@ -29,7 +29,7 @@ def test_a_question_is_withdrawn_when_somebody_else_answers(desk: Project) -> No
     assert "approved by ann" in screen.shown
 
 
-async def test_whoever_closes_the_input_may_decide_later(desk: Project) -> None:
+async def test_closed_input_leaves_the_decision_for_later(desk: Project) -> None:
     with terminal(desk, "run", "article", "--set", "topic=rain", "--id", "later") as screen:
         screen.wait_for("approve? [y/n]")
         screen.press_ctrl_d()

@@ -53,7 +53,7 @@ def test_a_problem_is_told_with_all_that_mends_it(quiet_desk: Project) -> None:
     assert done.returncode == 2
 
 
-def test_of_a_folder_every_document_is_read_and_counted(quiet_desk: Project) -> None:
+def test_validate_reads_and_counts_every_document_of_a_folder(quiet_desk: Project) -> None:
     """Personas, the script of answers and the system file are no documents."""
     done = quiet_desk.coterie("validate", "config")
     assert done.returncode == 0, done.stdout

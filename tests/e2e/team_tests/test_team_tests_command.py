@@ -101,7 +101,7 @@ def test_a_wrong_file_is_exit_code_2_and_nothing_runs(shop: Project) -> None:
     assert done.stderr.splitlines()[-1] == "coterie: 2 problems"
 
 
-def test_what_is_no_test_is_told(shop: Project) -> None:
+def test_command_reports_a_file_that_is_not_a_test(shop: Project) -> None:
     told = {
         "nowhere.test.yml": "nowhere.test.yml does not exist",
         "coterie.yml": "coterie.yml is no file of tests: those end in .test.yml",

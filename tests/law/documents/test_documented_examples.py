@@ -146,7 +146,7 @@ def codes(example: str, *, trusted: bool = True, persona: str | None = None) -> 
         return {problem.code for problem in error.problems}
 
 
-def test_what_the_examples_stand_in_is_without_problems() -> None:
+def test_base_of_the_examples_has_no_problems() -> None:
     assert codes("name: docs\n") == set()
 
 

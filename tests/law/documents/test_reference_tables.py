@@ -89,7 +89,7 @@ def test_the_table_of_a_kind_has_every_key_of_its_own(kind: str) -> None:
     assert own <= named(STEPS[f"`{kind}`"]) <= said_of(kind)
 
 
-def test_what_every_kind_may_say_is_told_once() -> None:
+def test_common_keys_of_steps_are_listed_once() -> None:
     (general,) = [body for title, body in STEPS.items() if title == "Steps"]
     common = [row["Key"] for row in rows(general) if "Meaning" in row]
     assert sorted(quoted(" ".join(common))) == sorted(keys(StepBase))
@@ -152,7 +152,7 @@ def written_defaults() -> Iterator[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("title", "key", "cell"), list(written_defaults()))
-def test_what_holds_unless_said_is_the_default(title: str, key: str, cell: str) -> None:
+def test_default_in_a_table_is_the_default_in_the_code(title: str, key: str, cell: str) -> None:
     models = TABLES[title].model_fields | DEFAULTS[title].model_fields
     fields = {field.alias or name: field for name, field in models.items()}
     field = fields[key]
@@ -201,7 +201,7 @@ def test_templates_give_what_the_table_says(template: str, gives: str, facts: Js
         assert fill(template, facts) == json.loads(quoted(gives)[0])
 
 
-def test_what_there_is_of_jinja_is_all_there_is() -> None:
+def test_jinja_table_lists_everything_that_is_supported() -> None:
     said = {
         row["of Jinja2"]: set(quoted(row["supported"]))
         for row in rows(LANGUAGE["Templates"])
@@ -250,14 +250,14 @@ def test_routes_are_those_of_the_table(case: str) -> None:
         assert went(ROUTINGS[case], failed=failed) == ENDINGS.get(cell, cell)
 
 
-def test_every_failure_of_the_world_is_told() -> None:
+def test_every_failure_type_of_the_activities_is_listed() -> None:
     known = {value for name, value in vars(FailureType).items() if name.isupper()}
     told = {type for row in rows(STEPS["Types of failure"]) for type in quoted(row["type"])}
     # the first is of starts, not of steps; the second no step ever sees: its call is made elsewhere
     assert known - {"CompileRefused", "OwnQueue"} <= told
 
 
-def test_every_older_form_is_told_with_what_to_write() -> None:
+def test_every_older_form_is_listed_with_its_replacement() -> None:
     page = chapters("older-forms.md")
     read_forms = [name for row in rows(page["Read"]) for name in quoted(row["older"])]
     forms = " ".join(read_forms)

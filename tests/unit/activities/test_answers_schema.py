@@ -54,7 +54,7 @@ def test_a_large_value_is_not_quoted_in_full() -> None:
     assert told.endswith("is not of type 'array'")
 
 
-def test_of_alternatives_the_nearest_is_told() -> None:
+def test_answer_error_names_the_nearest_alternative() -> None:
     schema: Json = {
         "anyOf": [
             {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]},
@@ -89,7 +89,7 @@ def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
         ({"$schema": "https://example.com/mine"}, "'https://example.com/mine' is not"),
     ],
 )
-def test_what_means_something_else_in_its_draft_is_refused(schema: Json, told: str) -> None:
+def test_keyword_with_another_meaning_in_its_draft_is_refused(schema: Json, told: str) -> None:
     draft: Json = {"$schema": "http://json-schema.org/draft-07/schema#"}
     with pytest.raises(SchemaFault) as raised:
         schema_errors("x", {**draft, **schema})

@@ -52,7 +52,7 @@ def test_a_literal_part_that_the_contract_never_takes_is_a_fault_at_its_path(
         {"max_bytes": 5.0, "include": ["*.{{ context.suffix }}"]},
     ],
 )
-def test_what_the_run_may_take_is_no_fault(given: JsonValue) -> None:
+def test_contract_accepts_what_only_the_run_can_decide(given: JsonValue) -> None:
     assert faults("Discovery.collect", given) == []
 
 

@@ -35,7 +35,7 @@ def test_mappings_lists_and_tuples_arrive_as_json_and_share_nothing() -> None:
         ({"\ud800": 1}, "data contains half of a surrogate pair"),
     ],
 )
-def test_what_json_has_not_is_named_with_its_place(value: object, told: str) -> None:
+def test_value_that_json_does_not_have_is_named_with_its_path(value: object, told: str) -> None:
     with pytest.raises(NotJson) as caught:
         as_json(value, "data")
     assert str(caught.value).startswith(told)

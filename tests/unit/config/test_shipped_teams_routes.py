@@ -114,7 +114,7 @@ def test_once_a_person_says_so_the_team_that_stopped_begins_anew(team: str) -> N
     assert choose(TEAMS["handle_error"], Facts(context={}, tasks=tasks)).next_team == team
 
 
-def test_what_nobody_wants_to_try_again_fails_the_run() -> None:
+def test_run_fails_when_nobody_wants_another_attempt() -> None:
     tasks = {
         "what_failed": Outcome.succeeded({"stopped": "engineering"}),
         "try_again": decided("rejected", "leave it"),

@@ -26,7 +26,7 @@ def test_options_stand_before_between_or_after_names(words: list[str]) -> None:
         (["show", "run", "request", "more"], "unrecognized arguments: more"),
     ],
 )
-def test_what_is_missing_or_unknown_is_told(
+def test_command_line_reports_missing_and_unknown_arguments(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):

@@ -52,7 +52,7 @@ def test_the_second_cancels_the_cleaning_up() -> None:
     assert seen == ["cut"]
 
 
-def test_what_never_ends_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_leaves_a_task_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coterie.interrupts, "_LAST_SECONDS", 0.05)
     left: list[asyncio.Task[None]] = []
 
@@ -69,7 +69,7 @@ def test_what_never_ends_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None
     assert run_async(command()) == "done"
 
 
-def test_what_was_to_be_done_in_spite_of_it_counts() -> None:
+def test_result_of_a_shielded_task_counts_after_an_interrupt() -> None:
     async def command() -> str:
         with suppress(asyncio.CancelledError):
             interrupt()
@@ -87,7 +87,7 @@ def test_an_error_comes_through() -> None:
         run_async(command())
 
 
-def test_who_ignores_it_is_not_interrupted() -> None:
+def test_process_that_ignores_sigint_is_not_interrupted() -> None:
     """As a shell has its jobs in the background do."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
 

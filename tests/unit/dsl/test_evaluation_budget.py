@@ -260,7 +260,7 @@ def test_all_templates_of_one_value_share_one_budget() -> None:
     assert raised.value.bound == STEPS
 
 
-def test_what_is_filled_with_the_same_names_shares_one_budget() -> None:
+def test_templates_with_the_same_names_share_one_budget() -> None:
     names = Facts(context={}).names()
     text = "{{ range(90000) | list | length }}"
     fill(text, names)

@@ -70,7 +70,7 @@ CONDITIONS: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(CONDITIONS)
-def test_what_is_examined_holds_just_when_it_was_decided_so(condition: Condition) -> None:
+def test_evidence_holds_exactly_when_the_condition_did(condition: Condition) -> None:
     assert examine(condition, FACTS).holds == holds(condition, FACTS)
 
 

@@ -74,13 +74,13 @@ def test_every_operator_has_one_row() -> None:
 
 
 @pytest.mark.parametrize("operator", TESTS)
-def test_the_short_names_are_those_that_are_read(operator: Operator) -> None:
+def test_short_names_of_an_operator_are_those_that_are_read(operator: Operator) -> None:
     short = [name for name, full in SHORT_NAMES.items() if full == operator]
     assert sorted(quoted(TABLE[operator]["short"])) == sorted(short)
 
 
 @pytest.mark.parametrize("operator", TESTS)
-def test_the_value_is_of_the_kinds_that_are_accepted(operator: Operator) -> None:
+def test_value_of_an_operator_has_the_kinds_of_its_row(operator: Operator) -> None:
     assert [value for value in values(operator) if wrong_value(operator, value)] == []
     foreign = [set(map(repr, OF_NO_KIND[kind])) for kind in kinds(operator)]
     wrong = set[str].intersection(*foreign)
@@ -91,14 +91,14 @@ def test_the_value_is_of_the_kinds_that_are_accepted(operator: Operator) -> None
 
 
 @pytest.mark.parametrize("operator", TESTS)
-def test_it_holds_for_the_types_that_the_table_says_and_for_no_other(operator: Operator) -> None:
+def test_operator_holds_only_for_the_types_of_its_row(operator: Operator) -> None:
     cell = TABLE[operator]["for"]
     said = set(FOUND) if cell == "any" else set(cell.split(", "))
     assert {found for found in FOUND if holds_for(operator, found)} == said
 
 
 @pytest.mark.parametrize("operator", TESTS)
-def test_of_another_type_nothing_holds_whatever_the_value(operator: Operator) -> None:
+def test_operator_holds_for_no_value_of_another_type(operator: Operator) -> None:
     row = TABLE[operator]
     assert row["other types"] == ("-" if row["for"] == "any" else "no")
     said = set(FOUND) if row["for"] == "any" else set(row["for"].split(", "))
@@ -107,12 +107,12 @@ def test_of_another_type_nothing_holds_whatever_the_value(operator: Operator) ->
 
 
 @pytest.mark.parametrize("operator", TESTS)
-def test_of_a_missing_value_it_is_as_the_table_says(operator: Operator) -> None:
+def test_operator_treats_a_missing_value_as_its_row_says(operator: Operator) -> None:
     expected = {"yes": True, "no": False}[TABLE[operator]["missing"]]
     assert {TESTS[operator](MISSING, value) for value in values(operator)} == {expected}
 
 
-def test_a_flag_of_false_turns_the_operator_round_on_a_missing_value_too() -> None:
+def test_false_negates_an_operator_for_a_missing_value_too() -> None:
     flagged: list[Operator] = [name for name in TESTS if kinds(name) == ["flag"]]
     assert sorted(flagged) == sorted(WITHOUT_VALUE)
     every = [MISSING, *(one for some in FOUND.values() for one in some)]
@@ -121,7 +121,7 @@ def test_a_flag_of_false_turns_the_operator_round_on_a_missing_value_too() -> No
         assert test(found, None) is test(found, True) is not test(found, False)
 
 
-def test_numbers_and_texts_are_never_compared_with_each_other() -> None:
+def test_operators_never_compare_numbers_with_strings() -> None:
     assert "neither less nor greater" in CHAPTER.replace("\n", " ")
     ordered: list[Operator] = [name for name in TESTS if kinds(name) == ["number", "string"]]
     assert len(ordered) == 4
@@ -133,7 +133,7 @@ def test_numbers_and_texts_are_never_compared_with_each_other() -> None:
         assert not any(TESTS[operator](found, value) for found, value in mixed)
 
 
-def test_an_empty_list_asks_nothing_of_what_is_there() -> None:
+def test_contains_all_of_an_empty_list_holds_for_any_existing_value() -> None:
     every = [one for some in FOUND.values() for one in some]
     assert all(TESTS["contains_all"](found, []) for found in every)
     assert not TESTS["contains_all"](MISSING, [])

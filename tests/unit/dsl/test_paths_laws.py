@@ -39,7 +39,7 @@ TREE: Json = {"a": {"b": [1, {"c": None}]}, "0": "zero", "t": "text", "": {"": 1
     ("path", "found"),
     [("a.b[1].c", None), ("a.b.0", 1), ("0", "zero"), ("a.b", [1, {"c": None}]), ("", TREE)],
 )
-def test_what_is_there_is_found_also_when_it_is_null(path: str, found: JsonValue) -> None:
+def test_path_finds_a_value_even_when_it_is_null(path: str, found: JsonValue) -> None:
     assert get(TREE, parse(path)) == found
 
 
@@ -59,7 +59,7 @@ def test_what_is_there_is_found_also_when_it_is_null(path: str, found: JsonValue
         "a..b",
     ],
 )
-def test_what_is_not_there_is_missing_and_no_error(path: str) -> None:
+def test_path_to_nothing_is_missing_and_not_an_error(path: str) -> None:
     assert get(TREE, parse(path)) is MISSING
 
 
@@ -73,7 +73,7 @@ def puttable(tree: Json, path: tuple[str, ...]) -> bool:
 
 
 @given(json_objects, paths, json_values)
-def test_what_is_put_is_found(tree: Json, path: tuple[str, ...], value: JsonValue) -> None:
+def test_path_finds_what_was_put_there(tree: Json, path: tuple[str, ...], value: JsonValue) -> None:
     if puttable(tree, path):
         assert get(put(tree, path, value), path) == value
 

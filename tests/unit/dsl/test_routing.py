@@ -204,7 +204,7 @@ def test_condition_on_data_that_a_task_brought_otherwise_is_an_error() -> None:
         choose(team(rules), facts(Outcome.succeeded({"scores": 3})))
 
 
-def test_what_a_model_said_is_never_a_template() -> None:
+def test_model_output_is_never_a_template() -> None:
     said = Outcome.succeeded({"status": "FAIL", "order": {"id": "{{ context.review }}"}})
     assert choose(team(), facts(said)).updates["current_work_order_id"] == "{{ context.review }}"
 
@@ -224,9 +224,7 @@ team_once = team()
 
 
 @given(json_values, json_values)
-def test_what_is_put_at_a_path_is_found_there_and_nothing_else_changes(
-    value: Any, other: Any
-) -> None:
+def test_context_update_changes_its_path_and_nothing_else(value: Any, other: Any) -> None:
     tree = {"a": {"b": other}, "c": other}
     changed = put(tree, parse("a.x.y"), value)
     assert get(changed, parse("a.x.y")) == value

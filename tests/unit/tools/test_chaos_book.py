@@ -69,7 +69,7 @@ def skill(method: str, failure: str | None = None, code: int = 0) -> Call:
         ([skill("run_once")], "nothing"),
     ],
 )
-def test_what_became_of_an_unknown_outcome_is_read_from_what_came_next(
+def test_ledger_resolves_an_unknown_outcome_from_the_next_entry(
     after: list[Call], became: str
 ) -> None:
     lost = skill("run_once", "timed out")

@@ -41,7 +41,7 @@ def test_mutants_are_every_wrong_version_of_a_statement(body: str, wrong: set[st
 @pytest.mark.parametrize(
     "body", ["raise Error(1)", "x: Final[1] = b", "'''Returns 1.'''", "assert a < b", "return None"]
 )
-def test_what_decides_nothing_has_no_mutants(body: str) -> None:
+def test_statement_that_decides_nothing_has_no_mutants(body: str) -> None:
     assert wrong_versions(body) == set()
 
 
@@ -55,7 +55,7 @@ def test_a_sample_takes_executed_lines_only_and_one_mutant_a_line(tmp_path: Path
     assert len(draw(found, 5, random.Random(1))) == 1
 
 
-def test_of_the_tests_of_a_line_each_file_gives_one_before_any_gives_a_second() -> None:
+def test_tests_of_a_line_come_from_different_files_first() -> None:
     one, two = "tests/unit/test_one.py::", "tests/unit/test_two.py::"
     slow = "tests/workflow/test_slow.py::"
     best_first = [f"{one}a", f"{one}b", f"{one}c", f"{two}a", f"{two}b", f"{slow}a"]
@@ -91,7 +91,7 @@ def test_an_equivalent_mutant_does_not_count_and_a_survivor_does() -> None:
     assert score(everything, [known]) == (1, 2)
 
 
-def test_what_is_listed_as_equivalent_is_one_mutant_each() -> None:
+def test_each_listed_equivalent_is_one_mutant() -> None:
     for entry in read_equivalents(ROOT / "tests" / "mutants" / "equivalent.yml"):
         path = Path(entry.path)
         found = mutants_of(path, (ROOT / path).read_text())

@@ -126,7 +126,9 @@ def _days(began: str, at: str) -> int:
     return round(passed / timedelta(days=1))
 
 
-async def test_who_was_asked_later_may_decide(env: WorkflowEnvironment, tmp_path: Path) -> None:
+async def test_approver_from_an_escalation_may_decide(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
     text = document(approvers="[ann]", escalate="[{after: 2d, to: [ben]}]")
     async with engine(env, tmp_path, []) as running:
         handle: Handle = await running.start(text, CONTEXT)
@@ -186,7 +188,7 @@ async def test_an_approver_may_change_what_is_shown_and_the_change_is_on_record(
         assert result["decisions"][0]["payload"] == {"notes": ["a"], "pages": 4}
 
 
-async def test_who_gives_back_what_is_shown_approves_it_and_wipes_nothing(
+async def test_payload_equal_to_what_is_shown_approves_and_keeps_approvals(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     async with engine(env, tmp_path, []) as running:
@@ -263,7 +265,7 @@ async def test_a_change_of_another_shape_is_refused(
         assert told in await refused(handle, given)
 
 
-async def test_what_was_approved_is_approved_again_when_the_same_is_shown(
+async def test_remembered_approval_answers_an_equal_request(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     text = (

@@ -124,7 +124,7 @@ async def test_without_a_channel_no_event_is_written(
         assert await scheduled(handle) == []
 
 
-async def test_what_is_on_its_way_when_a_run_continues_as_new_is_sent_again_with_its_id(
+async def test_notification_in_progress_repeats_with_its_id_after_continue_as_new(
     tmp_path: Path,
 ) -> None:
     with receiver(503) as there:

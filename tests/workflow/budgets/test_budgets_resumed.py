@@ -65,7 +65,7 @@ async def ended(
             raise AssertionError("there are calls enough")
 
 
-async def test_wherever_a_run_is_stopped_its_budgets_go_on() -> None:
+async def test_budgets_continue_from_any_point_of_a_run() -> None:
     plan = plan_of(TEAM)
     expected, whole, once = await ended(plan, None)
     assert expected.end == "budget_model_calls"

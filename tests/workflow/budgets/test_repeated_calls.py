@@ -60,7 +60,7 @@ async def test_the_third_time_is_told_and_the_fifth_is_not_made(
 @pytest.mark.parametrize(
     ("more", "files"), [("repeated_calls: allow", False), ("loop_variable: round", True)]
 )
-async def test_what_may_repeat_and_what_changes_goes_on(
+async def test_calls_that_may_repeat_or_that_change_continue(
     env: WorkflowEnvironment, tmp_path: Path, more: str, files: bool
 ) -> None:
     """Another result is progress, although the arguments are the same."""

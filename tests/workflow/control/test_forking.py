@@ -89,7 +89,7 @@ async def test_a_visit_begins_again_with_another_context_and_counts_on(here: Eng
     assert nowhere.message.endswith("it has: draft#1, review#1"), "each told once"
 
 
-async def test_where_several_ways_failed_the_visit_before_them_begins_again(here: Engine) -> None:
+async def test_fork_starts_before_the_branches_when_several_failed(here: Engine) -> None:
     handle = await forked(here, await ended(here), updates={"who": "dan"})
     assert (await failure(handle)).message.endswith("Failed: dan")
     described = await handle.describe()
@@ -111,7 +111,7 @@ async def test_where_several_ways_failed_the_visit_before_them_begins_again(here
         ({"at": "fan#1", "updates": {"who.deeper": 1}}, "cannot be set"),
     ],
 )
-async def test_what_cannot_be_gone_on_from_is_refused_in_a_sentence(
+async def test_fork_refuses_a_point_where_a_run_cannot_continue(
     here: Engine, fork: Json, told: str
 ) -> None:
     cause = await failure(await forked(here, await ended(here), **fork))

@@ -102,7 +102,7 @@ async def none_failed(handle: Any) -> bool:
 
 
 @pytest.mark.parametrize("case", CASES)
-async def test_what_cannot_travel_is_a_failure_that_names_it(here: Engine, case: str) -> None:
+async def test_value_that_cannot_travel_is_a_failure_that_names_it(here: Engine, case: str) -> None:
     steps, message = CASES[case]
     handle: Any = await here.start(TEAM + steps + "\n")
     cause = await failure(handle)

@@ -207,7 +207,7 @@ orchestration:
 """
 
 
-async def test_what_is_too_much_to_carry_stays_until_it_is_less(tmp_path: Path) -> None:
+async def test_run_stays_in_its_history_while_its_state_is_too_large(tmp_path: Path) -> None:
     answers: list[Json] = [{"task": "ask", "answer": "a"}, {"task": "ask_last", "answer": "b"}]
     async with suggesting_after(30) as env, engine(env, tmp_path, answers) as running:
         handle: Any = await running.start(ROOMY)

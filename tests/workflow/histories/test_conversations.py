@@ -119,7 +119,7 @@ async def test_only_so_many_turns_are_sent_as_the_task_says(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["{{ '' }}", "{{ [1] }}", "{{ 'x' * 201 }}"])
-async def test_what_is_no_name_fails_the_task(
+async def test_conversation_with_an_invalid_name_fails_the_task(
     env: WorkflowEnvironment, tmp_path: Path, name: str
 ) -> None:
     async with engine(env, tmp_path, []) as here:

@@ -142,7 +142,7 @@ async def undisturbed(plan: Plan) -> tuple[TeamResult, World]:
     return await run(Stopping(plan, state, world, None)), world
 
 
-async def test_wherever_a_run_is_stopped_it_goes_on_from_there_and_repeats_nothing() -> None:
+async def test_run_continues_from_any_point_and_repeats_nothing() -> None:
     plan = plan_of(TEAM)
     expected, once = await undisturbed(plan)
     stops = 0

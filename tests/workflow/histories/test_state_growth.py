@@ -69,14 +69,14 @@ async def after(plan: Plan, steps: int) -> int:
 
 
 @pytest.mark.parametrize("case", CASES)
-async def test_what_is_carried_along_does_not_grow_for_ever(case: str) -> None:
+async def test_carried_state_does_not_grow_without_bound(case: str) -> None:
     plan = plan_of(HEAD + CASES[case])
     size = await after(plan, 2000)
     assert size < MAX_VALUE_SIZE
     assert await after(plan, 2400) < 1.02 * size
 
 
-async def test_of_a_very_long_loop_the_latest_results_are_kept_and_the_others_counted() -> None:
+async def test_very_long_loop_keeps_its_latest_results_and_counts_the_others() -> None:
     plan = plan_of(
         HEAD
         + CASES["a loop of large answers"].replace("100000) }}", "900) }}").rstrip()
@@ -95,7 +95,7 @@ def decided(number: int) -> Decision:
     return Decision(id=str(number), verdict="approved", by="ann", at="", how="update")
 
 
-def test_of_very_many_decisions_the_latest_are_kept() -> None:
+def test_state_keeps_the_latest_of_very_many_decisions() -> None:
     state = RunState()
     for number in range(MAX_DECISIONS + 10):
         state.decide(decided(number), awaited=False)

@@ -96,7 +96,7 @@ async def test_files_and_tokens_are_shown_and_warned_of_before_the_first_call_is
     assert size < warning < next(n for n, line in enumerate(lines) if "write" in line)
 
 
-async def test_what_was_found_stands_before_what_came_of_it_when_both_are_news(
+async def test_discovery_is_shown_before_the_calls_that_follow(
     skipping_client: Client, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("word")

@@ -134,7 +134,7 @@ async def test_a_team_that_no_rule_led_out_of_is_told_although_no_entry_says_so(
     assert "no default names a team" in visits_text([lost])
 
 
-async def test_what_people_changed_and_where_they_sent_it_is_told_as_theirs(here: Engine) -> None:
+async def test_why_names_changes_and_redirects_by_people(here: Engine) -> None:
     handle: Any = await here.start(DECIDING, {"tries": 5})
     await asked(handle)
     await handle.execute_update("amend", {"updates": {"tries": 50}, "by": "ann", "why": "so"})
@@ -186,9 +186,7 @@ orchestration:
 """
 
 
-async def test_what_a_budget_led_away_from_is_told_with_that_budget(
-    env: WorkflowEnvironment, tmp_path: Path
-) -> None:
+async def test_why_names_the_budget_that_routed(env: WorkflowEnvironment, tmp_path: Path) -> None:
     async with engine(env, tmp_path, [{"task": "write", "answer": "x"}]) as running:
         handle: Any = await running.start(LEFT)
         await handle.result()

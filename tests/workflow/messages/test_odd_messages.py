@@ -67,9 +67,7 @@ async def _refusal(handle: Handle, update: str, given: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize("case", ODD)
-async def test_what_is_no_message_is_refused_as_malformed_and_the_run_goes_on(
-    here: Engine, case: str
-) -> None:
+async def test_malformed_message_is_refused_and_the_run_continues(here: Engine, case: str) -> None:
     given, said = ODD[case]
     handle: Any = await here.start(WAITING)
     await asked(handle)
@@ -194,7 +192,7 @@ LONGEST_ANSWER = 1_100
         ("decide", {LONG: 1, "id": "x"}, "qqq"),
     ],
 )
-async def test_what_is_too_long_is_refused_with_a_sentence_that_is_not(
+async def test_long_message_is_refused_with_a_short_sentence(
     here: Engine, update: str, given: Any, said: str
 ) -> None:
     handle: Any = await here.start(WAITING)

@@ -272,7 +272,7 @@ orchestration:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_whoever_comes_first_counts_once_and_what_comes_later_changes_nothing(
+async def test_first_decision_counts_and_later_ones_change_nothing(
     env: WorkflowEnvironment, tmp_path: Path, seed: int
 ) -> None:
     """Right and wrong decisions by update and by signal, all at once, in any order."""

@@ -19,7 +19,7 @@ orchestration:
 """
 
 
-async def test_what_was_signalled_is_recorded_unless_it_was_refused(
+async def test_recording_keeps_signals_that_were_not_refused(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     async with engine(env, tmp_path, []) as running:

@@ -70,14 +70,14 @@ async def test_every_form_gives_the_same_changes(value: JsonValue) -> None:
         ([{**CHANGE, "diff": "+a\n"}], "a diff or a content, not both"),
     ],
 )
-async def test_what_is_no_set_of_changes_is_named(value: JsonValue, reason: str) -> None:
+async def test_reader_names_what_is_not_a_set_of_changes(value: JsonValue, reason: str) -> None:
     with pytest.raises(SkillFailure) as caught:
         await read(value)
     assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [None, 7, {"answer": BLOCK}, {"content": "", "format": "yaml"}])
-async def test_what_is_no_answer_is_refused(value: JsonValue) -> None:
+async def test_reader_refuses_what_is_not_an_answer(value: JsonValue) -> None:
     with pytest.raises(SkillRefusal, match="invalid input for"):
         await read(value)
 

@@ -90,7 +90,7 @@ def test_the_inputs_and_the_worst_case_are_shown(desk: Desk) -> None:
     assert err == "team.yml: no problems\n"
 
 
-def test_what_is_left_out_is_said(desk: Desk) -> None:
+def test_check_says_what_it_leaves_out(desk: Desk) -> None:
     desk.write()
     assert "left out" not in desk.check()[1]
     file = desk.folder / "team.yml"
@@ -158,7 +158,7 @@ def test_a_server_of_ones_own_has_no_public_price(desk: Desk) -> None:
     assert desk.report()["worst_case"]["total"]["unpriced"] == ["local/gpt-5"]
 
 
-def test_what_nothing_bounds_is_told_with_its_loop(desk: Desk) -> None:
+def test_unbounded_calls_are_reported_with_their_loop(desk: Desk) -> None:
     desk.write(more=EACH)
     code, out, _ = desk.check()
     assert code == 0

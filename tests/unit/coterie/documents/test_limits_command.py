@@ -70,7 +70,7 @@ def test_every_bound_is_there_with_its_value_and_its_line(
     }
 
 
-def test_what_only_looks_like_a_bound_is_none(
+def test_apparent_bound_is_not_a_limit(
     bounds: dict[tuple[str, str], tuple[Any, str]],
 ) -> None:
     """An input, a variable and a context field may be called timeout or deadline."""

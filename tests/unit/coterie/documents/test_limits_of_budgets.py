@@ -59,7 +59,7 @@ orchestration:
 )
 
 
-def test_who_is_asked_how_often_and_when_others_are_is_a_limit_of_each_question(
+def test_quorum_reminders_and_escalation_are_limits_of_each_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "team.yml").write_text(ASKED)

@@ -42,7 +42,7 @@ def test_the_line_stands_below_with_a_caret_under_the_place() -> None:
     ]
 
 
-def test_of_a_long_line_the_part_around_the_place_is_shown() -> None:
+def test_problem_shows_the_part_of_a_long_line_around_its_position() -> None:
     _, line, caret = shown(problem(3, 151))
     assert len(line) <= 130
     assert line[caret.index("^") :].startswith("here")

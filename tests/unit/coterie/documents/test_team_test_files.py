@@ -355,7 +355,7 @@ def test_a_mistake_is_told_at_its_place(
         ("{ decision: approve, value: 1 }", "a `value` goes with `decision: skip`"),
     ],
 )
-def test_what_a_decision_has_no_use_for_is_told(entry: str, allowed: str, tmp_path: Path) -> None:
+def test_unused_key_of_a_decision_is_reported(entry: str, allowed: str, tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, f"cases: [{{ name: a, decisions: [{entry}] }}]")
     assert (problem.code, problem.column, problem.allowed) == ("E103", 32, allowed)
 

@@ -104,7 +104,7 @@ def test_the_way_to_a_team_that_was_not_begun_was_not_taken() -> None:
     assert taken(walk) == {f"a: {TO_C} → c"}
 
 
-def test_who_is_led_away_twice_went_one_way() -> None:
+def test_graph_draws_one_route_when_a_team_is_redirected_twice() -> None:
     told = trail(
         enters("a"),
         led("a", "b", RULE),

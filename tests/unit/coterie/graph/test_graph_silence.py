@@ -49,7 +49,7 @@ def test_each_team_that_silence_leads_to_has_one_way_with_all_its_reasons() -> N
     assert {route.team for route in ways} == {"review"}
 
 
-def test_it_stands_in_the_text_and_in_the_drawing() -> None:
+def test_timeout_route_is_in_the_text_and_in_the_drawing() -> None:
     text = mermaid_of(drawn())
     assert f'team_review -.->|"{LATE}"| team_late' in text
     assert "a person accepts its answer, by ann, within 3 d, else other" in text

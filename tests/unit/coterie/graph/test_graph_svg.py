@@ -96,7 +96,7 @@ def test_hostile_names_stay_text() -> None:
     assert not [key for element in root.iter() for key in element.attrib if key.startswith("on")]
 
 
-def test_what_no_xml_may_hold_does_not_break_it() -> None:
+def test_svg_survives_characters_that_xml_does_not_allow() -> None:
     control = "x \x00 y \x1b z \ud800"
     made = plan_of(SMALL)
     hostile = made.model_copy(update={"name": control})

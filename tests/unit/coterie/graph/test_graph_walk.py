@@ -98,7 +98,7 @@ def test_route_in_the_picture_is_the_rule_that_routing_chose(
     assert list(walk.taken) == [("draft", rule)], cause
 
 
-def test_what_the_run_itself_says_wins_over_its_trail() -> None:
+def test_graph_prefers_the_state_of_the_run_over_its_trail() -> None:
     """A fan-out's cancelled branches leave no last word in the trail."""
     begun = trail(("team", "draft", 1, None, "", ""), ("team", "review", 1, None, "", ""))
     doing = Activity(step="draft/write", since="2026-01-01T00:00:00+00:00")
@@ -159,7 +159,7 @@ def test_taken_ways_are_strong_and_numbered_and_the_others_fade() -> None:
 
 
 @pytest.mark.parametrize("times", [1, 4, 30])
-def test_what_a_run_says_covers_no_text(times: int) -> None:
+def test_labels_of_a_run_cover_no_text(times: int) -> None:
     around = [
         entry.model_copy(update={"number": number})
         for number, entry in enumerate(ONCE_AROUND * times, 1)

@@ -69,7 +69,7 @@ def test_a_spoilt_history_is_refused(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "5", "{}", "nothing", "[" * 100_000])
-def test_what_is_no_history_at_all_is_refused(tmp_path: Path, text: str) -> None:
+def test_reader_refuses_what_is_not_a_history(tmp_path: Path, text: str) -> None:
     file = tmp_path / "none.json"
     file.write_text(text)
     with pytest.raises(CommandError, match="is no history of a run"):

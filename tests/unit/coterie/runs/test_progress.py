@@ -229,7 +229,7 @@ def found(tokens: int) -> list[TrailEntry]:
     return trail(step("look/collect", found=told), step("look"))
 
 
-def test_what_was_found_is_told_in_files_and_tokens() -> None:
+def test_discovery_is_shown_in_files_and_tokens() -> None:
     first, nothing = found(1_000)
     assert list(found_lines(first, {"own/large": 2_000})) == [
         "write/look/collect: 3 files, about 1,000 tokens (estimated: a token for 4 bytes)"
@@ -237,12 +237,12 @@ def test_what_was_found_is_told_in_files_and_tokens() -> None:
     assert list(found_lines(nothing, {"own/large": 2_000})) == []
 
 
-def test_what_fills_more_than_half_of_a_models_context_is_a_warning() -> None:
+def test_discovery_warns_above_half_of_a_models_context() -> None:
     _, warning = found_lines(found(1_001)[0], {"own/large": 2_000})
     assert warning.startswith("warning: in a prompt that is about 50% of the context of own/large")
 
 
-async def test_what_was_found_is_told_once_with_the_contexts_of_public_models() -> None:
+async def test_discovery_is_shown_once_with_the_contexts_of_public_models() -> None:
     section = ProviderSection(kind="anthropic")
     teller = DiscoveryNotes({"own": section})
     told = {"files": 1, "estimated_tokens": 150_000, "models": ["own/claude-haiku-4-5", "x/y"]}

@@ -59,7 +59,7 @@ def entry(kind: Any, status: str | None, step: str | None) -> TrailRecord:
     return TrailRecord(1, 0.0, kind, "t", 1, step, status)
 
 
-def test_of_what_a_replay_passes_by_only_failed_steps_are_where_a_run_can_have_failed() -> None:
+def test_replay_takes_only_failed_steps_as_the_point_of_failure() -> None:
     entries = [
         entry("step", "success", "good"),
         entry("step", "skipped", "left"),

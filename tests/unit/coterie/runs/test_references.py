@@ -19,7 +19,7 @@ KEY = f"v0/ns/default/wt/TeamWorkflow/wi/a%2Fb/ri/null/d/sha256/{HASH}"
 OURS = {"bucket": "team", "key": KEY, "hash_algorithm": "sha256", "hash_value": HASH}
 
 
-def test_what_coterie_writes_is_followed() -> None:
+def test_reference_that_coterie_wrote_is_followed() -> None:
     assert claim_fault("coterie.directory", {"sha256": HASH}) is None
     assert claim_fault("coterie.storage.bucket", OURS, "team") is None
     assert claim_fault("coterie.storage.bucket", {**OURS, "key": f"v0/d/sha256/{HASH}"}) is None

@@ -64,7 +64,7 @@ r1: 0.0315 USD and unpriced calls
 """)
 
 
-def test_what_nobody_knows_is_not_zero() -> None:
+def test_unknown_usage_is_not_shown_as_zero() -> None:
     assert money_text(0.0, unpriced=False) == "0.00 USD"
     assert money_text(None, unpriced=True) == "unpriced"
     assert money_text(0.5, unpriced=True) == "0.50 USD and unpriced calls"

@@ -73,7 +73,7 @@ def test_a_route_says_because_what_it_changed_and_whether_the_team_failed() -> N
     assert "the end" in trail_line(entry("route", next_team=None, status="success"))
 
 
-def test_what_has_no_price_is_unpriced_in_a_result_as_in_the_cost_of_a_run() -> None:
+def test_result_and_cost_show_a_call_without_a_price_as_unpriced() -> None:
     end = RunEnd(completed=True, message="", result=result(unpriced=True))
     assert "24 out), unpriced\n" in end_text("r", end)
     dear = RunEnd(completed=True, message="", result=result(cost=0.5, unpriced=True))
@@ -158,7 +158,7 @@ def test_one_request_is_told_whole_with_its_terms_and_what_happened_so_far() -> 
         assert told in text, text
 
 
-def test_what_is_too_long_to_show_is_counted() -> None:
+def test_long_values_are_shown_by_their_count() -> None:
     request = Pending(id="a", prompt="b", since=AT, show="y" * 5000)
     assert "[1,000 characters more: coterie show RUN REQUEST]" in pending_text(
         [PendingOfRun("r", request)]

@@ -50,7 +50,7 @@ def test_a_branch_that_had_done_nothing_when_it_was_stopped_has_no_visit_that_en
     assert witnessed(team, visit, frame=frame) == {}
 
 
-def test_what_happened_between_two_visits_is_told_with_the_next_one_alone() -> None:
+def test_events_between_two_visits_belong_to_the_next_one_only() -> None:
     plan = plan_of(PLAN)
     witness, state = DecisionObserver("run", lambda: plan), RunState()
     entries = [

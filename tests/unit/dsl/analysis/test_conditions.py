@@ -139,7 +139,7 @@ ANY = [Statuses({"one": 15, "two": 15}, ("one", "two"))]
 
 @settings(max_examples=200)
 @given(st.lists(conditions(), min_size=1, max_size=4), facts())
-def test_what_holds_in_some_run_can_hold(some: list[Condition], found: Facts) -> None:
+def test_condition_that_holds_in_some_run_can_hold(some: list[Condition], found: Facts) -> None:
     formulas: list[Formula] = []
     for condition in some:
         try:

@@ -37,7 +37,7 @@ ON = "rules: [{next_team: risky}]"
     ],
     ids=["on the run's own way", "as a branch", "as a step in a try", "as a step and on the way"],
 )
-def test_what_fails_by_a_failure_without_a_route_is_told_where_it_is_certain(
+def test_failure_without_a_route_is_reported_when_it_is_certain(
     task: str, routing: str, told: str
 ) -> None:
     text = TEAMS.replace("{TASK}", task).replace("{{ROUTING}}", f"{{{routing}}}")

@@ -33,7 +33,7 @@ def needs(teams: str) -> dict[str, str]:
     return with_needs(compiled(teams)).plan.needs
 
 
-def test_what_every_run_reads_is_needed_with_the_step_that_reads_it_first() -> None:
+def test_input_that_every_run_reads_is_needed_with_its_first_reader() -> None:
     assert needs(BOTH) == {"order.id": "a/note", "topic": "b/say"}
 
 
@@ -59,7 +59,7 @@ def test_a_path_within_one_that_is_needed_is_not_named_as_well() -> None:
         "{ name: r, type: return, value: 1 }, NOTE",
     ],
 )
-def test_what_only_some_runs_read_is_not_needed(task: str) -> None:
+def test_input_that_only_some_runs_read_is_not_needed(task: str) -> None:
     assert needs(f"a:\n  tasks: [{task.replace('NOTE', NOTE)}]\n") == {}
 
 
@@ -74,7 +74,7 @@ def test_what_only_some_runs_read_is_not_needed(task: str) -> None:
         "{ name: c, team: b }",
     ],
 )
-def test_what_every_run_reads_within_a_block_is_needed(task: str) -> None:
+def test_input_that_every_run_reads_in_a_block_is_needed(task: str) -> None:
     called = f"b:\n  tasks: [{NOTE}]\n" if "team: b" in task else ""
     tasks = task.replace("NOTE", NOTE)
     assert list(needs(f"a:\n  tasks: [{tasks}]\n{called}")) == ["order.id"]

@@ -53,7 +53,7 @@ def test_a_field_that_only_later_teams_set_is_told(document: str, expected: list
     assert found(document) == expected
 
 
-def test_who_sets_it_is_told() -> None:
+def test_finding_names_the_team_that_sets_the_field() -> None:
     (told,) = messages(reads("{{ context.x }}"))
     assert told == (
         "context.x is read by the team 'a' before any team can have set it: only 'a' sets it, and "

@@ -88,7 +88,7 @@ def test_a_condition_that_can_never_hold_is_told(condition: str, impossible: boo
     assert found(document) == expected + always
 
 
-def test_what_excludes_what_is_told() -> None:
+def test_finding_names_the_parts_that_exclude_each_other() -> None:
     (told,) = messages(rules(when(f"[{SUCCESS}, {x(1)}, {x(2)}]"), TO_B))
     assert told == ("this condition can never hold: context.x equals 1 excludes context.x equals 2")
 

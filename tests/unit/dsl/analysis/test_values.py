@@ -76,14 +76,14 @@ def test_every_operator_is_tried() -> None:
 
 
 @given(st.lists(claims(), min_size=1, max_size=5), st.sampled_from(FOUND))
-def test_what_some_value_meets_is_possible(some: list[Claim], found: Found) -> None:
+def test_condition_that_some_value_meets_is_possible(some: list[Claim], found: Found) -> None:
     """Each claim is turned so that the value meets it: then all of them can be met."""
     met = [Claim(c.operator, c.value, TESTS[c.operator](found, c.value)) for c in some]
     assert possible(met)
 
 
 @given(st.lists(claims(), min_size=1, max_size=3))
-def test_what_is_impossible_no_value_meets(some: list[Claim]) -> None:
+def test_impossible_condition_is_met_by_no_value(some: list[Claim]) -> None:
     if not possible(some):
         assert not [found for found in FOUND if all(claim.fits(found) for claim in some)]
 
@@ -159,5 +159,5 @@ def test_a_contradiction_is_seen(some: list[Claim]) -> None:
         [is_("not_equals", "a"), is_("is_empty")],
     ],
 )
-def test_what_only_looks_like_a_contradiction_is_not_one(some: list[Claim]) -> None:
+def test_apparent_contradiction_is_not_reported(some: list[Claim]) -> None:
     assert possible(some)

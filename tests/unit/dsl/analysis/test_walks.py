@@ -102,7 +102,7 @@ def analysis_of(document: Json) -> tuple[Compiled, Teams, WorstCase]:
 
 @settings(max_examples=80, deadline=None)
 @given(documents(simple=True))
-def test_what_is_reached_and_how_often_agrees_with_every_walk(document: Json) -> None:
+def test_reachability_and_visits_agree_with_every_walk(document: Json) -> None:
     done, graph, worst = analysis_of(document)
     walks = Walks(done.plan)
     walks.walk(done.plan.entry_team, {})
@@ -114,7 +114,7 @@ def test_what_is_reached_and_how_often_agrees_with_every_walk(document: Json) ->
 
 @settings(max_examples=80, deadline=None)
 @given(documents(simple=True))
-def test_what_is_told_of_rules_and_failures_holds_for_every_visit(document: Json) -> None:
+def test_findings_about_rules_and_failures_hold_for_every_visit(document: Json) -> None:
     done, graph, _ = analysis_of(document)
     for team in done.plan.teams.values():
         worlds = after_all(team.steps, team.stop_on_failure)

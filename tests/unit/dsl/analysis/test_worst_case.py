@@ -157,7 +157,7 @@ BODY = "[WRITE]"
         ),
     ],
 )
-def test_what_a_task_can_ask_is_exact(task: str, calls: float) -> None:
+def test_bound_of_model_calls_of_a_task_is_exact(task: str, calls: float) -> None:
     found = worst(team("a", tasks=task))
     assert found.total.model_calls == calls
     assert found.models == ({"scripted/demo": calls} if calls else {})
@@ -211,7 +211,7 @@ def test_approvals_are_counted_also_where_a_run_makes_no_progress() -> None:
     assert worst_case(document, analysed(document), TERMS).total.approvals == 10
 
 
-def test_what_has_no_price_is_told_and_not_taken_for_nothing() -> None:
+def test_model_without_a_price_is_reported_and_not_free() -> None:
     dear = (
         "{ name: dear, agent_type: generic_single_shot, persona_key: writer, "
         "config: { provider: anthropic, model: new } }"

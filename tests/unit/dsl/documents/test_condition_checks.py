@@ -139,7 +139,7 @@ def test_the_schema_is_the_persona_s_with_the_task_s_laid_over_it(
     assert [problem.code for problem in found] == codes
 
 
-def test_where_the_schema_is_not_plain_nothing_is_said() -> None:
+def test_condition_check_is_silent_when_the_schema_is_not_plain() -> None:
     assert schema_at({"anyOf": [{"type": "string"}]}, ()) is None
     assert schema_at({"properties": {"a": {"$ref": "#/x"}}}, ("a",)) is None
     assert schema_at({"type": "array", "prefixItems": [{}], "items": {}}, ("0",)) is None

@@ -153,7 +153,7 @@ def test_an_expression_that_names_what_is_not_there_is_an_error_that_says_so() -
         ("-", (True, False, False, False)),
     ],
 )
-def test_how_the_tasks_ended_together(statuses: str, expected: tuple[bool, ...]) -> None:
+def test_condition_on_all_tasks_has_its_form(statuses: str, expected: tuple[bool, ...]) -> None:
     made = {"s": Outcome.succeeded(), "f": Outcome.failed("T", "m"), "-": Outcome.skipped()}
     facts = Facts(context={}, tasks={f"t{i}": made[one] for i, one in enumerate(statuses)})
     words = ("all_success", "any_success", "any_failure", "all_failure")

@@ -118,7 +118,7 @@ def test_an_operator_that_turns_another_round_is_refused_with_what_to_write(name
         ("{ config_field: name, operator: equal, value: 1 }", "E401", "equal"),
     ],
 )
-def test_what_is_too_much_in_an_older_condition_is_refused(
+def test_extra_keys_of_an_older_condition_are_refused(
     condition: str, code: str, named: str
 ) -> None:
     told = refused(RULE % f"condition: {condition}")
@@ -155,7 +155,7 @@ def test_what_is_too_much_in_an_older_condition_is_refused(
         ),
     ],
 )
-def test_what_is_too_much_in_an_older_plan_is_refused(plan: str, code: str) -> None:
+def test_extra_keys_of_an_older_plan_are_refused(plan: str, code: str) -> None:
     assert codes(PLAN % plan) == [code]
 
 

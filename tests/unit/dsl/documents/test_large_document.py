@@ -36,7 +36,7 @@ def places(text: str) -> list[tuple[str, int, int]]:
     return [(one.code, one.line, one.column) for one in problems_of(text)]
 
 
-def test_it_has_a_thousand_lines_and_no_mistake() -> None:
+def test_large_document_has_a_thousand_lines_and_no_mistake() -> None:
     made = compiled(large_document())
     assert len(large_document().splitlines()) == 1000
     assert len(made.plan.teams) == 60

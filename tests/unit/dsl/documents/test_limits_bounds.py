@@ -95,7 +95,7 @@ orchestration:
 TEAMS = plan_of(DOCUMENT).teams
 
 
-def test_what_a_team_looks_at_is_known_before_it_runs() -> None:
+def test_reads_of_a_team_are_known_before_it_runs() -> None:
     assert sorted(TEAMS["a"].reads) == ["draft.text", "reader", "round", "source", "wanted"]
     assert TEAMS["b"].reads == ()
     assert TEAMS["b"].reads_teams == ("a.tasks.write.data.text",)
@@ -131,7 +131,7 @@ def test_a_missing_field_is_not_a_null() -> None:
     assert fingerprint(one, {}, {}) != fingerprint(one, {"x": None}, {})
 
 
-def test_what_earlier_teams_came_to_is_progress_too() -> None:
+def test_results_of_earlier_teams_count_as_progress() -> None:
     def marked(text: str, other: str = "") -> str:
         outcomes = {"write": Outcome.succeeded({"text": text, "other": other})}
         return fingerprint(TEAMS["b"], {}, {"a": outcomes})

@@ -41,7 +41,7 @@ def problems(text: str) -> tuple[Problem, ...]:
     return error.value.problems
 
 
-def test_what_they_are_laid_over_has_no_problem() -> None:
+def test_base_document_of_the_mistakes_has_no_problem() -> None:
     compile_sources([BASE], WORKER, name="base")
 
 

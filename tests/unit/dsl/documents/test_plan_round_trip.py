@@ -24,7 +24,7 @@ def test_a_plan_comes_back_the_same() -> None:
     assert as_sent(Plan.model_validate(as_sent(PLAN))) == as_sent(PLAN)
 
 
-def test_what_is_default_is_not_sent_and_names_are_those_of_the_yaml() -> None:
+def test_plan_omits_defaults_and_keeps_the_names_of_the_yaml() -> None:
     text = json.dumps(as_sent(PLAN))
     assert "null" not in text.replace('"value": [1, "two", null]', "").replace(
         '"next_team": null', ""

@@ -119,7 +119,7 @@ def test_a_document_without_a_key_has_the_same_problems_when_each_text_is_x(
     assert [facts(text) for text in DAMAGED] == before
 
 
-def test_what_stands_in_for_a_missing_name_is_never_shown() -> None:
+def test_placeholder_of_a_missing_name_is_never_shown() -> None:
     for text in DAMAGED:
         for one in found(text):
             shown = f"{one.message}{one.allowed}{one.fix}{one.step}"

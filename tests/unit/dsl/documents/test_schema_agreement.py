@@ -131,11 +131,11 @@ def agree(document: Json) -> None:
 
 @large
 @given(documents())
-def test_they_agree_on_random_documents(document: Json) -> None:
+def test_schema_and_models_agree_on_random_documents(document: Json) -> None:
     agree(document)
 
 
 @large
 @given(broken())
-def test_they_agree_on_random_mistakes(document: Json) -> None:
+def test_schema_and_models_agree_on_random_mistakes(document: Json) -> None:
     agree(document)

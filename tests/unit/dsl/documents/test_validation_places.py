@@ -33,7 +33,7 @@ orchestration:
 """
 
 
-def test_what_could_not_be_read_moves_no_later_item() -> None:
+def test_unreadable_item_does_not_move_later_items() -> None:
     told = {(p.code, p.path) for p in problems_of(LISTS)}
     plan = "llm_config.personas.planned.execution_plan"
     team = "orchestration.teams.draft"

@@ -75,7 +75,9 @@ _inner = st.recursive(st.booleans() | st.just(_NOTHING), _schemas, max_leaves=4)
 
 
 @given(_inner, _inner, _values)
-def test_it_agrees_with_the_library(schema: JsonValue, shared: JsonValue, value: JsonValue) -> None:
+def test_schema_checker_agrees_with_the_library(
+    schema: JsonValue, shared: JsonValue, value: JsonValue
+) -> None:
     whole: Json = {"$defs": {"x": shared}, "allOf": [schema]}
     try:
         wrong = bool(schema_errors(value, whole))
@@ -110,7 +112,7 @@ def test_it_agrees_with_the_library(schema: JsonValue, shared: JsonValue, value:
     ),
     json_values,
 )
-def test_whatever_calls_itself_a_schema_it_answers_or_says_that_it_cannot(
+def test_schema_checker_answers_for_any_schema_or_says_that_it_cannot(
     schema: Json, value: JsonValue
 ) -> None:
     try:
@@ -151,7 +153,7 @@ OFFER: Json = {
         ([], "payload is a list, not a mapping"),
     ],
 )
-def test_it_names_the_field_and_why(value: JsonValue, told: str) -> None:
+def test_schema_checker_names_the_field_and_the_reason(value: JsonValue, told: str) -> None:
     assert misfits(value, OFFER, "payload") == [told]
 
 
@@ -197,5 +199,7 @@ def test_a_hostile_schema_costs_little_and_is_not_used(
         ({"enum": [{"patternProperties": 1}], "$defs": {"unevaluatedItems": {}}}, None),
     ],
 )
-def test_what_it_cannot_check_is_told_beforehand(schema: Json, told: str | None) -> None:
+def test_schema_checker_reports_beforehand_what_it_cannot_check(
+    schema: Json, told: str | None
+) -> None:
     assert beyond(schema) == told

@@ -116,7 +116,7 @@ def test_a_schema_may_refer_to_itself_deeper_in_the_value() -> None:
 
 
 @pytest.mark.parametrize("word", ["const", "default"])
-def test_what_looks_like_a_schema_in_data_is_data(word: str) -> None:
+def test_schema_keywords_in_data_are_data(word: str) -> None:
     looks: JsonValue = {
         "$schema": "https://example.com",
         "$ref": "https://example.com",

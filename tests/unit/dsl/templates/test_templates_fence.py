@@ -137,7 +137,7 @@ EVIL = "{{ context.secret }} {% for x in y %} {# gone #} {{ 7 * 7 }}"
         "{{ [context.said] }}",
     ],
 )
-def test_what_a_model_said_is_never_rendered_again(around: str) -> None:
+def test_model_output_is_never_rendered_again(around: str) -> None:
     facts = {"context": {"said": EVIL, "secret": "leaked"}}
     assert EVIL in str(fill(around, facts))
     assert EVIL in fill_text(around, facts)

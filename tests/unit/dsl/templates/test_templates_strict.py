@@ -62,7 +62,7 @@ def test_an_undefined_name_is_an_error_that_says_what_there_is(template: str, me
         ("{{ range(1000000) }}", "Range too big"),
     ],
 )
-def test_what_cannot_be_evaluated_is_told_with_the_template(template: str, message: str) -> None:
+def test_evaluation_failure_names_the_template(template: str, message: str) -> None:
     with pytest.raises(TemplateFailed) as caught:
         fill(template, NAMES)
     assert message in str(caught.value)

@@ -114,7 +114,9 @@ def test_a_task_that_is_called_data_is_a_task_like_any_other() -> None:
         ("{{ '{{' }} stays", "{{ stays"),
     ],
 )
-def test_in_a_text_values_stand_as_json_and_texts_as_they_are(template: str, text: str) -> None:
+def test_template_with_text_renders_values_as_json_and_strings_unchanged(
+    template: str, text: str
+) -> None:
     assert fill(template, NAMES) == text
 
 
@@ -127,7 +129,7 @@ def test_prompts_may_use_statements_and_are_always_texts() -> None:
 
 
 @given(json_values)
-def test_whatever_lies_in_the_context_comes_out_as_it_is(value: JsonValue) -> None:
+def test_single_expression_returns_any_context_value_unchanged(value: JsonValue) -> None:
     names = Facts(context={"x": value}, tasks={"t": Outcome.succeeded(value)}).names()
     assert fill("{{ context.x }}", names) == value
     assert fill("{{ tasks.t.data }}", names) == value

@@ -42,7 +42,7 @@ class Desk(StoppingScope):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("verdict", ["approve", "reject"])
-async def test_what_was_decided_leaves_nothing_behind(
+async def test_decided_output_approval_leaves_no_state(
     when: Literal["before", "after"], verdict: Literal["approve", "reject"]
 ) -> None:
     desk = Desk(PLAN, fresh(PLAN, {}), World(lambda _: {}), None)

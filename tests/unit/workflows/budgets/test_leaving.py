@@ -103,7 +103,7 @@ async def test_a_run_is_left_when_its_calls_have_ended(scope: LocalScope) -> Non
     assert scope.leaving is None
 
 
-async def test_who_is_stopped_while_leaving_lets_the_next_one_leave(scope: LocalScope) -> None:
+async def test_branch_stopped_while_leaving_lets_the_next_one_leave(scope: LocalScope) -> None:
     await call(scope)
     await call(scope)
     scope.in_flight = 1

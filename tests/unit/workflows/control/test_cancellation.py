@@ -8,7 +8,7 @@ from workflows.control.cancellation import at_last
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 
 
-async def test_what_fails_as_a_run_ends_is_noted_of_no_visit_of_a_team() -> None:
+async def test_failure_at_the_end_of_a_run_is_noted_without_a_visit() -> None:
     scope = StoppingScope(PLAN, fresh(PLAN, {}), World(lambda _: {}), None)
 
     async def work() -> None:
@@ -20,7 +20,7 @@ async def test_what_fails_as_a_run_ends_is_noted_of_no_visit_of_a_team() -> None
     assert (noted.status, noted.because) == ("failed", "TemplateFailed: no x")
 
 
-async def test_what_finds_no_time_left_is_noted_of_no_visit_of_a_team() -> None:
+async def test_cleanup_without_time_left_is_noted_without_a_visit() -> None:
     world = World(lambda _: {})
     scope = StoppingScope(PLAN, fresh(PLAN, {}), world, None)
     scope.state.stop_by = scope.time()

@@ -74,7 +74,7 @@ def test_no_page_is_larger_than_it_may_be(value: JsonValue) -> None:
 
 
 @given(VALUES.filter(lambda value: not told(value)))
-def test_whoever_asks_for_every_part_that_was_left_out_has_the_whole(value: JsonValue) -> None:
+def test_parts_that_were_left_out_make_up_the_whole(value: JsonValue) -> None:
     assert fetched(value, ()) == value
 
 
@@ -83,7 +83,7 @@ def test_a_small_value_stands_there_as_it_is() -> None:
     assert extract(value, (), 0) == Extract(value, size(value), True, None)
 
 
-def test_what_is_large_is_told_by_kind_size_and_path_beside_what_is_small() -> None:
+def test_large_value_is_replaced_by_its_kind_size_and_path() -> None:
     value: JsonValue = {"topic": "rain", "book": "x" * 50_000, "pages": list(range(9_000))}
     part = extract(value, ("context",), 0)
     assert part.value == {

@@ -29,7 +29,7 @@ def test_the_board_begins_with_where_the_run_is(main: Track, told: str) -> None:
     assert board(PLAN, RunState(tracks={"main": main})).startswith(told)
 
 
-def test_of_very_many_steps_and_requests_the_board_shows_a_few() -> None:
+def test_board_shows_a_few_of_very_many_steps_and_requests() -> None:
     """It is written anew at every step, so a thousand ways may not write a thousand lines each."""
     state = RunState()
     for number in range(1000):

@@ -74,7 +74,7 @@ async def test_a_signal_that_nothing_waits_for_is_refused_and_not_kept(run: List
     assert run.state.signals == {}
 
 
-async def test_what_waits_as_one_signal_is_bounded_in_its_size(run: Listening) -> None:
+async def test_waiting_signals_of_one_name_are_bounded_in_size(run: Listening) -> None:
     large = "x" * 60_000
     for _ in range(200):
         await run.signalled("go", raw(large))

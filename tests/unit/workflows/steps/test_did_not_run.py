@@ -71,12 +71,12 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-async def test_what_did_not_run_in_this_round_reads_as_skipped(body: str) -> None:
+async def test_step_that_did_not_run_in_this_round_reads_as_skipped(body: str) -> None:
     looking = f"{LOOP}{indent(body, '    ')}    - {LOOK}\n"
     assert await asked(work(looking)) == ["1 success skipped", "2 skipped success"]
 
 
-async def test_what_follows_a_failed_step_reads_as_skipped_with_all_that_it_holds() -> None:
+async def test_steps_after_a_failed_one_read_as_skipped_with_their_nested_steps() -> None:
     body = f"""
 - name: careful
   type: try
@@ -102,7 +102,7 @@ async def test_each_way_of_a_parallel_step_tells_its_own_steps_alone() -> None:
     assert await asked(work(looking)) == ["1 success skipped", "2 skipped success"]
 
 
-async def test_what_an_earlier_round_brought_is_there_until_its_step_comes_again() -> None:
+async def test_outcome_of_an_earlier_round_stays_until_its_step_runs_again() -> None:
     body = "{{ tasks.inner.data.n if n > 1 else 0 }}"
     looking = f"{LOOP}    - {agent('look', body)}\n    - {INNER}\n"
     assert await asked(work(looking)) == [0, 1]

@@ -133,7 +133,7 @@ async def test_a_call_in_the_queue_of_its_run_waits_there_for_a_worker_for_as_lo
     assert queue["priority"] == Priority.default
 
 
-async def test_whoever_started_the_run_says_with_whom_its_calls_take_turns(patch: Any) -> None:
+async def test_fairness_key_of_the_start_applies_to_the_calls(patch: Any) -> None:
     engine = patch(Engine(AgentResponse(data="x")))
     engine.state.queues["theirs"] = QUEUE
     engine.fairness_key = "a customer"

@@ -73,13 +73,15 @@ def test_a_call_that_was_lost_with_its_worker_is_not_called_slow(effect: Effect)
 
 
 @pytest.mark.parametrize("kind", [TimeoutType.HEARTBEAT, TimeoutType.START_TO_CLOSE])
-def test_of_what_may_happen_once_the_outcome_is_unknown(kind: TimeoutType) -> None:
+def test_lost_once_call_has_an_unknown_outcome(kind: TimeoutType) -> None:
     assert failed(kind, "once")[0] == FailureType.OUTCOME_UNKNOWN
 
 
 @pytest.mark.parametrize("effect", get_args(Effect))
 @pytest.mark.parametrize("kind", [TimeoutType.HEARTBEAT, TimeoutType.START_TO_CLOSE])
-def test_what_a_lost_call_used_is_known_by_its_last_beat(kind: TimeoutType, effect: Effect) -> None:
+def test_usage_of_a_lost_call_comes_from_its_last_heartbeat(
+    kind: TimeoutType, effect: Effect
+) -> None:
     spent = lost(kind, effect, {"usage": {"input_tokens": 7}, "seconds": 2.5}).spent
     assert spent == Spent(usage=TokenUsage(7), seconds=2.5)
 

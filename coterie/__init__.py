@@ -1,4 +1,4 @@
-"""The front door. Importing it makes sure that Coterie's packages are its own."""
+"""The front door. Importing it ensures that Coterie's packages are its own."""
 
 from coterie.own_packages import install
 

@@ -1,4 +1,4 @@
-"""Arguments that several commands have, and how their texts are read."""
+"""Define the arguments that several commands share, and parse their values."""
 
 import argparse
 import getpass
@@ -23,12 +23,12 @@ from dsl.values import Json, seconds
 
 
 def at_most(characters: int) -> Callable[[str], str]:
-    """A text that is not longer than a run takes it."""
+    """Return a parser for a text of limited length."""
 
     def given(text: str) -> str:
         if len(text) > characters:
             raise argparse.ArgumentTypeError(
-                f"it has {len(text):,} characters, and {characters:,} are allowed"
+                f"it has {len(text):,} characters; at most {characters:,} are allowed"
             )
         return text
 
@@ -41,17 +41,17 @@ name_given = at_most(MAX_NAME_LENGTH)
 
 
 def add_target(parser: ArgumentParser) -> None:
-    """The document."""
+    """Add the document."""
     parser.add_argument("target", metavar="TEAM_OR_FILE", help="a file, or the name of a team")
 
 
 def add_run(parser: ArgumentParser) -> None:
-    """The run."""
+    """Add the run."""
     parser.add_argument("run", metavar="RUN", help="the run's id")
 
 
 def add_model(parser: ArgumentParser) -> None:
-    """The model for everyone."""
+    """Add the model for all personas."""
     parser.add_argument(
         "--model",
         type=model_name,
@@ -61,7 +61,7 @@ def add_model(parser: ArgumentParser) -> None:
 
 
 def add_context(parser: ArgumentParser) -> None:
-    """What a run begins with."""
+    """Add the initial context of a run."""
     parser.add_argument(
         "--context", metavar="JSON|@FILE", help="the context: a JSON object, or a YAML file"
     )
@@ -77,7 +77,7 @@ def add_context(parser: ArgumentParser) -> None:
 
 
 def add_fork(parser: ArgumentParser) -> None:
-    """The other run, and what is different in it."""
+    """Add the run to fork, and the changes for the new one."""
     parser.add_argument(
         "--set",
         dest="settings",
@@ -90,7 +90,7 @@ def add_fork(parser: ArgumentParser) -> None:
 
 
 def add_decision(parser: ArgumentParser) -> None:
-    """Who decides what."""
+    """Add the decision and the person who makes it."""
     add_run(parser)
     parser.add_argument(
         "request",
@@ -109,7 +109,7 @@ def add_decision(parser: ArgumentParser) -> None:
 
 
 def login_name() -> str:
-    """Who sits here, as the system calls them."""
+    """Return the user's login name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -123,48 +123,48 @@ def add_who_and_why(parser: ArgumentParser) -> None:
 
 
 def model_name(text: str) -> str:
-    """`provider/model`, both parts given."""
+    """Parse `provider/model`; both parts are required."""
     provider, _, model = text.partition("/")
     if not provider or not model:
         raise argparse.ArgumentTypeError(
-            f"{text!r} does not read provider/model, like anthropic/claude-sonnet-5-5"
+            f"{text!r} must have the form provider/model, such as anthropic/claude-sonnet-5-5"
         )
     return text
 
 
 def duration_given(text: str) -> float:
-    """A duration like `20s`, in seconds."""
+    """Parse a duration such as `20s` into seconds."""
     try:
         given = seconds(float(text) if text.replace(".", "", 1).isdigit() else text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
     if not isinstance(given, int | float):
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration like 20s")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 20s")
     return float(given)
 
 
 def print_warnings(target: str, warnings: Sequence[Problem]) -> None:
-    """That there are some; a run does not wait for them."""
+    """Point to the warnings; a run does not wait for them."""
     if warnings:
         note(f"{target}: {counted(len(warnings), 'warning')}, see `coterie validate {target}`")
 
 
 def read_context(settings: Settings, given: str | None, values: Sequence[str]) -> Json:
-    """The context that `--context` and then each `--set` give.
+    """Build the context from `--context` and then each `--set`.
 
     Raises:
-        CommandError: a text is not what it should be.
-        InvalidDocument: the file is not YAML of ours.
+        CommandError: A value is malformed.
+        InvalidDocument: The file is not valid YAML.
     """
     context = _base(settings, given)
     for text in values:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise CommandError(f"--set {text!r} does not read key=value")
+            raise CommandError(f"--set {text!r} must have the form key=value")
         try:
             context = put(context, parse(key), _value(value))
         except ValueError as error:
-            raise CommandError(f"--set {text!r} cannot be set: {error}") from None
+            raise CommandError(f"could not apply --set {text!r}: {error}") from None
     return _finite(context)
 
 
@@ -172,37 +172,37 @@ def _finite(values: Json) -> Json:
     found = non_finite(values)
     if found is not None:
         raise CommandError(
-            f"the value of {found!r} is NaN or beyond all numbers, which JSON has not; give a "
-            "number, or a text in quotes"
+            f"the value of {found!r} is not a JSON number (NaN or infinite); use a "
+            "finite number, or a string in quotes"
         )
     return values
 
 
 def read_updates(values: Sequence[str]) -> Json:
-    """`{dotted path: value}` of each `--set`.
+    """Parse each `--set` into `{dotted path: value}`.
 
     Raises:
-        CommandError: a text is not what it should be.
+        CommandError: A value is malformed.
     """
     updates: Json = {}
     for text in values:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise CommandError(f"--set {text!r} does not read key=value")
+            raise CommandError(f"--set {text!r} must have the form key=value")
         updates[key] = _value(value)
     return _finite(updates)
 
 
 def _no_number(word: str) -> JsonValue:
-    """NaN and Infinity, which Python's reader takes and nobody else's."""
-    raise ValueError(f"{word} is no number of JSON")
+    """Reject NaN and Infinity, which only Python's JSON parser accepts."""
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def read_value(settings: Settings, option: str, given: str) -> JsonValue:
-    """A JSON value from the command line, or of a file as `@FILE`.
+    """Parse a JSON value from the command line, or from a file given as `@FILE`.
 
     Raises:
-        CommandError: it is none.
+        CommandError: It is not JSON.
     """
     text = given
     if given.startswith("@"):
@@ -222,18 +222,20 @@ def _base(settings: Settings, given: str | None) -> Json:
     try:
         value: JsonValue = json.loads(given)
     except ValueError as error:
-        raise CommandError(f"--context is not JSON ({error}); a file is named as @FILE") from None
+        raise CommandError(
+            f"--context is not JSON ({error}); to read a file, write @FILE"
+        ) from None
     if not isinstance(value, dict):
-        raise CommandError('--context is a JSON object, like {"topic": "rain"}')
+        raise CommandError('--context must be a JSON object, such as {"topic": "rain"}')
     return value
 
 
 def _file_context(settings: Settings, name: str) -> Json:
     try:
         value = read(read_text(settings.cwd / name, name), name).plain()
-    except InvalidDocument as error:  # its places are lines; here the path is what is looked for
+    except InvalidDocument as error:  # its problems show lines; here the reader needs the path
         raise InvalidDocument([_with_path(problem) for problem in error.problems]) from None
-    assert isinstance(value, dict)  # a document's root is a mapping, or it is refused
+    assert isinstance(value, dict)  # a document's root is a mapping, else it was refused
     return value
 
 
@@ -244,16 +246,16 @@ def _with_path(problem: Problem) -> Problem:
 
 
 def read_text(file: Path, name: str) -> str:
-    """A file's text.
+    """Read a text file.
 
     Raises:
-        InvalidDocument: it cannot be read.
+        InvalidDocument: It cannot be read.
     """
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        problem = Problem("E001", name, 1, 1, "", f"{name} cannot be read: {reason}")
+        problem = Problem("E001", name, 1, 1, "", f"could not read {name}: {reason}")
         raise InvalidDocument([problem]) from None
 
 

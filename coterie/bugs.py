@@ -1,4 +1,4 @@
-"""What happens to an exception that nobody expected: a log file, and one line about it."""
+"""Report an unexpected exception: a log file, and one line about it."""
 
 import tempfile
 import traceback
@@ -15,12 +15,12 @@ from dsl.visible import visible
 
 
 def report(error: Exception, words: Sequence[str], settings: Settings | None) -> ExitCode:
-    """Write the traceback to a file, tell the person where it is.
+    """Write the traceback to a file, and print where it is.
 
     Args:
-        error: what was not expected.
-        words: the command line; no argument of ours is a secret.
-        settings: None when even these could not be read.
+        error: The unexpected exception.
+        words: The command line; our arguments contain no secrets.
+        settings: None when they could not be read.
     """
     lines = [
         f"{datetime.now(UTC).isoformat(timespec='seconds')}  coterie {' '.join(words)}",
@@ -32,10 +32,10 @@ def report(error: Exception, words: Sequence[str], settings: Settings | None) ->
     try:
         write_private(file, visible("\n".join(lines)))
     except OSError as refused:
-        told = f"what happened cannot be kept in {file} ({refused.strerror})"
-        note(visible(f"coterie: a bug: {type(error).__name__}: {error}; {told}; please report it"))
+        told = f"could not write the details to {file} ({refused.strerror})"
+        note(visible(f"coterie: a bug: {type(error).__name__}: {error}; {told}. Please report it"))
         return ExitCode.BUG
-    note(f"coterie: a bug: {type(error).__name__}. What happened is in {file}; please report it")
+    note(f"coterie: a bug: {type(error).__name__}. The details are in {file}; please report it")
     return ExitCode.BUG
 
 

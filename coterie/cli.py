@@ -1,6 +1,6 @@
-"""`coterie`: the parser, the dispatch to `coterie.commands`, and the one handler of errors.
+"""`coterie`: the parser, the dispatch to `coterie.commands`, and the only error handler.
 
-Only the chosen command's module is loaded, so that help and `validate` start fast.
+Only the module of the chosen command is loaded, so that help and `validate` start fast.
 """
 
 import gc
@@ -24,23 +24,23 @@ from dsl.errors import InvalidDocument
 _BRIEF = frozenset(
     {"validate", "check", "plan", "graph", "explain", "limits", "schema", "init", "completion"}
 )
-"""They read, tell and end: looking for garbage would cost a tenth of their time."""
+"""Short commands, for which garbage collection would cost a tenth of their time."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The console script's entry."""
+    """Run the command line, and return the exit code."""
     if argv is None:
-        gc.disable()  # until the command is loaded: nothing of what is imported ever goes
+        gc.disable()  # until the command is loaded: nothing that is imported can be collected
         _leave(_outcome(sys.argv[1:]))
     return _outcome(argv)
 
 
 def _leave(code: int) -> NoReturn:
-    """End without the interpreter's own clean-up.
+    """Exit without the interpreter's own clean-up.
 
-    Threads of Temporal's library may be about to take the interpreter's lock just when it is
-    taken down, and that ends in an abort instead of our exit code. And a tenth of the time of
-    `validate` would go into taking everything apart.
+    Threads of Temporal's library may try to take the interpreter's lock during shutdown, which
+    aborts the process instead of returning our exit code. Clean-up would also take a tenth of the
+    time of `validate`.
     """
     try:
         with suppress(BrokenPipeError):
@@ -53,14 +53,14 @@ def _leave(code: int) -> NoReturn:
 
 
 def _told(what: str) -> ExitCode:
-    """Say what the system refused, if it lets anything be said."""
+    """Report a system error, if anything can still be printed."""
     with suppress(OSError):
         note(one_entry(f"coterie: {what}"))
     return ExitCode.CALL_WRONG
 
 
 def _outcome(words: Sequence[str]) -> int:
-    """Parse, run, turn every error into a sentence and a number."""
+    """Parse and run the command; turn every error into a sentence and an exit code."""
     settings: Settings | None = None
     try:
         settings = load()
@@ -76,7 +76,7 @@ def _outcome(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has enough; keep the interpreter from failing to flush it.
+        # The reader of our output closed it; keep the interpreter from flushing into it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except Exception as error:

@@ -1,19 +1,19 @@
-"""How a command ends when it does not end well: one sentence for the person, and a number."""
+"""Define how a command fails: one sentence for the person, and an exit code."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the calling shell learns."""
+    """Exit codes for the calling shell."""
 
     DONE = 0
     RUN_FAILED = 1
     """The run failed or was refused."""
     CALL_WRONG = 2
-    """The document, the call or its surroundings are wrong: nothing was done."""
+    """The document, the arguments or the environment are wrong: nothing was done."""
     BUG = 3
     MAX_TOTAL_TEAMS = 10
-    """A bound of the run is reached: which, its number says."""
+    """The run hit a limit; the number shows which."""
     MAX_RECURSION_DEPTH = 11
     NO_PROGRESS = 12
     BUDGET_TOKENS = 20
@@ -25,11 +25,11 @@ class ExitCode(IntEnum):
 
 
 AT_LIMIT = {code.name.lower(): code for code in ExitCode if 10 <= code < 100}
-"""`{end of a run: its exit code}`, for the bounds of a run."""
+"""Exit codes of a run's limits, by the status of the run."""
 
 
 class CommandError(Exception):
-    """Something that a person can mend; the message is what they read, without a traceback."""
+    """An error that the user can fix; prints its message without a traceback."""
 
     def __init__(self, message: str, exit_code: ExitCode = ExitCode.CALL_WRONG) -> None:
         self.exit_code = exit_code

@@ -1,7 +1,7 @@
-"""Runs a command's coroutine so that Ctrl-C and a polite kill end it in order.
+"""Run a command's coroutine so that Ctrl-C and SIGTERM end it cleanly.
 
-The standard library's `asyncio.run` breaks off whatever runs at a second Ctrl-C, in the middle of
-any callback, and then waits for ever for those whom the callback would have woken.
+On a second Ctrl-C, the standard library's `asyncio.run` interrupts whatever is running, even inside
+a callback, and then waits forever for tasks that the callback would have resumed.
 """
 
 import asyncio
@@ -12,16 +12,16 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _LAST_SECONDS = 3.0
-"""For what a command has left behind, once it has ended: it is told to stop."""
+"""Time limit for leftover tasks of a finished command."""
 
 
 def run_async(main: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; SIGTERM counts as Ctrl-C.
+    """Run to the end; treat SIGTERM like Ctrl-C.
 
-    The first one cancels the coroutine, which cleans up; each further one cancels the cleaning up.
+    The first signal cancels the coroutine, which cleans up; each further one cancels the clean-up.
 
     Raises:
-        KeyboardInterrupt: it was interrupted, after its own cleaning up.
+        KeyboardInterrupt: It was interrupted and has cleaned up.
     """
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -42,12 +42,12 @@ async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
         task.cancel()
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell has it in the background
+        if signal.getsignal(number) is not signal.SIG_IGN:  # a shell ignores it for background jobs
             loop.add_signal_handler(number, interrupt)
     await asyncio.wait([task])
     await _stopped()
     await loop.shutdown_asyncgens()
-    await asyncio.sleep(0)  # what is not used any more has its generators closed by tasks
+    await asyncio.sleep(0)  # lets the tasks that close abandoned generators run
     await _stopped()
     if interrupted and task.cancelled():
         raise KeyboardInterrupt
@@ -55,7 +55,7 @@ async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
 
 
 async def _stopped() -> None:
-    """End all that goes on beside the caller."""
+    """Cancel all other tasks."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()

@@ -1,4 +1,4 @@
-"""Where log lines go: to a file beside the runs, or to standard error for a worker's operator."""
+"""Route log lines: to a file beside the runs, or to standard error for a worker's operator."""
 
 import logging
 import sys
@@ -25,7 +25,7 @@ _MARGIN = "    "
 
 
 class VisibleFormatter(logging.Formatter):
-    """Makes control characters visible; further lines of a record cannot pass for another one."""
+    """Makes control characters visible and indents continuation lines."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as text, its further lines indented."""
@@ -33,7 +33,7 @@ class VisibleFormatter(logging.Formatter):
 
 
 class _Known:
-    """What no log line of this process tells."""
+    """The secrets that no log line of this process may contain."""
 
     secrets = KnownSecrets()
 
@@ -42,12 +42,12 @@ _known = _Known()
 
 
 def hide(secrets: KnownSecrets) -> None:
-    """Keep secrets out of every log line from now on."""
+    """Redact secrets in all log lines from now on."""
     _known.secrets = secrets
 
 
 class PrivateLogFile(RotatingFileHandler):
-    """A log that nobody else may read."""
+    """A log that only this user may read."""
 
     _told = False
 
@@ -55,24 +55,24 @@ class PrivateLogFile(RotatingFileHandler):
         return open(self.baseFilename, "a", encoding=self.encoding, opener=private_opener)
 
     def handleError(self, record: logging.LogRecord) -> None:  # the library's name
-        """Say once why lines are lost, as of a full disk; the library prints tracebacks."""
+        """Report a write error once, such as a full disk; the library would print tracebacks."""
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
             super().handleError(record)
         elif not self._told:
             self._told = True
-            note(f"coterie: {self.baseFilename} cannot be written: {reason_of(error)}")
+            note(f"coterie: could not write {self.baseFilename}: {reason_of(error)}")
 
 
 def to_file(settings: Settings) -> None:
-    """Keep the terminal for the run; logs go to `.coterie/coterie.log`."""
+    """Keep the terminal for the run, and log to `.coterie/coterie.log`."""
     hide(KnownSecrets(secrets_of(settings.environment)))
     file = state_folder(settings) / "coterie.log"
     _configure(PrivateLogFile(file, maxBytes=5_000_000, backupCount=1, encoding="utf-8"))
 
 
 def quietly(settings: Settings) -> None:
-    """For a short command: to the file where there is a state folder; it makes none."""
+    """Log to the file for a short command, but only if the state folder exists."""
     if settings.state.is_dir():
         to_file(settings)
     else:
@@ -80,12 +80,12 @@ def quietly(settings: Settings) -> None:
 
 
 def to_stderr() -> None:
-    """A worker's operator reads them where the process writes."""
+    """Log to standard error, where a worker's operator reads."""
     _configure(logging.StreamHandler(sys.stderr))
 
 
 def _configure(handler: logging.Handler) -> None:
-    """Our handler for everything, Temporal's core included; once per process, before a client."""
+    """Install our handler for all logs, including Temporal's core; once per process."""
     handler.setFormatter(VisibleFormatter(_FORMAT))
     root = logging.getLogger()
     root.addHandler(handler)

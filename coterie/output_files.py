@@ -1,4 +1,4 @@
-"""Files that people name with `-o`: written whole or not at all."""
+"""Write files that users name with `-o`, atomically."""
 
 import os
 from contextlib import suppress
@@ -9,10 +9,10 @@ from coterie.failures import CommandError
 
 
 def write_output(cwd: Path, named: str, text: str) -> None:
-    """Write a file as the user names it, in UTF-8; an older file stays until the new one is whole.
+    """Write a file in UTF-8; keep an existing one until the new one is complete.
 
     Raises:
-        CommandError: it cannot be written.
+        CommandError: It cannot be written.
     """
     file = cwd / named
     try:
@@ -21,7 +21,7 @@ def write_output(cwd: Path, named: str, text: str) -> None:
         else:
             _replace(file.resolve(), text)
     except OSError as error:
-        raise CommandError(f"{named} cannot be written: {reason_of(error)}") from None
+        raise CommandError(f"could not write {named}: {reason_of(error)}") from None
 
 
 def _replace(file: Path, text: str) -> None:

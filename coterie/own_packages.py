@@ -1,7 +1,7 @@
-"""Coterie's packages are always its own, whatever packages the project has.
+"""Ensure that Coterie imports its own packages, whatever packages the project has.
 
 `python -m coterie` and `PYTHONPATH=.` put the project's folder first on the path. A project with a
-`workflows` or `config` package of its own would otherwise replace ours.
+`workflows` or `config` package of its own would otherwise shadow ours.
 """
 
 import sys
@@ -11,11 +11,11 @@ from pathlib import Path
 from types import ModuleType
 
 ROOMS = ("activities", "config", "dsl", "workflows")
-"""The packages that belong to Coterie, besides `coterie` itself."""
+"""Top-level packages of Coterie, besides `coterie` itself."""
 
 
 class OwnPackages:
-    """Finds the rooms in one folder; knows nothing of other packages."""
+    """Finds the rooms in one folder, and no other packages."""
 
     def __init__(self, folder: str) -> None:
         self._path = [folder]
@@ -23,7 +23,7 @@ class OwnPackages:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The room of this name, or None for the finders that come after."""
+        """Return the room of this name, or None for other packages."""
         return PathFinder.find_spec(name, self._path, target) if name in ROOMS else None
 
 
@@ -31,7 +31,7 @@ def install() -> None:
     """Put the finder before all others, once.
 
     Raises:
-        ImportError: a package of the same name is loaded already, from elsewhere.
+        ImportError: Another package of the same name is already loaded.
     """
     folder = Path(__file__).resolve().parents[1]
     for name in ROOMS:
@@ -39,7 +39,7 @@ def install() -> None:
         if loaded is not None and not _lies_in(loaded, folder):
             raise ImportError(
                 f"another package called {name!r} is loaded ({loaded!r}), and Coterie has one of "
-                "this name; import coterie first, or rename the other package"
+                "the same name; import coterie first, or rename the other package"
             )
     if not any(isinstance(finder, OwnPackages) for finder in sys.meta_path):
         sys.meta_path.insert(0, OwnPackages(str(folder)))

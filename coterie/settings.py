@@ -1,7 +1,7 @@
-"""What the environment says, read once; everything else is handed these values.
+"""Read the environment once; all other code receives these values.
 
-The only reader of environment variables. A `.coterie/` folder in the project keeps the embedded
-server's data, what a started run needs to be gone on with, and the logs of failures.
+This is the only reader of environment variables. A `.coterie/` folder in the project holds the
+embedded server's data, the state needed to resume a run, and error logs.
 """
 
 import os
@@ -16,9 +16,9 @@ from coterie.failures import CommandError
 
 STATE_FOLDER = ".coterie"
 STORED = "blobs"
-"""Within it: large values and conversations of runs on the embedded server."""
+"""Subfolder for large values and conversations of runs on the embedded server."""
 OVERRIDE_FILE = "coterie.yml"
-"""The project's own word on what the worker decides; laid over every document."""
+"""The project's worker settings, which override every document."""
 SYSTEM_FILE = "system_config.yml"
 """Marks a config root: providers, defaults and limits for the documents below it."""
 
@@ -29,48 +29,48 @@ _FALSE = ("", "0", "false", "no", "off")
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """Paths of PEM files, for a server that asks for certificates."""
+    """Paths of PEM files, for a server that requires certificates."""
 
     ca: Path | None = None
-    """Trusted to sign the server's certificate; the system's own when None."""
+    """Trusted to sign the server's certificate; None for the system's own."""
     certificate: Path | None = None
     key: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The environment and the place where a command was called."""
+    """The environment and the folder of a command."""
 
     cwd: Path
     project: Path
-    """The nearest folder upwards with `.coterie`, `coterie.yml`, `system_config.yml` or `.git`;
-    else the current one."""
+    """The nearest parent folder with `.coterie`, `coterie.yml`, `system_config.yml` or `.git`; else
+    the current one."""
     address: str | None = None
-    """`host:port` of a Temporal server; None means the project's embedded one."""
+    """`host:port` of a Temporal server; None for the project's embedded one."""
     ui: str | None = None
-    """The base address of that server's UI, to print links; the embedded one's is known."""
+    """Base URL of that server's UI, for links; the embedded server's is known."""
     namespace: str = "default"
     task_queue: str = "coterie"
-    """Where `start` puts runs and `worker` takes them."""
+    """Where `start` puts runs and `worker` takes them from."""
     api_key: str | None = field(default=None, repr=False)
     tls: bool = False
     tls_files: TlsFiles = TlsFiles()
     config_roots: tuple[Path, ...] = ()
-    """Where documents are looked up by name, before the shipped ones."""
+    """Where to look up documents by name, before the shipped ones."""
     storage: str | None = None
-    """Where large values and conversations lie: an absolute path, `s3://bucket`, or `none`; None
-    means the project's own folder with the embedded server, and nowhere with another."""
+    """Storage of large values and conversations: an absolute path, `s3://bucket`, or `none`. None
+    means the project's own folder with the embedded server, and no storage with another."""
     color: bool = True
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """For keys that a configuration names, and for the commands that skills run."""
 
     @property
     def state(self) -> Path:
-        """The project's `.coterie` folder; it may not exist yet."""
+        """The project's `.coterie` folder, which may not exist yet."""
         return self.project / STATE_FOLDER
 
     def secret(self, name: str) -> str | None:
-        """The value under a name that a configuration gives; None when absent or empty."""
+        """Return the value of an environment variable; None when absent or empty."""
         return self.environment.get(name) or None
 
 
@@ -78,11 +78,11 @@ def load(environ: Mapping[str, str] | None = None, cwd: Path | None = None) -> S
     """Read the settings.
 
     Args:
-        environ: the process's own environment unless given.
-        cwd: the current folder unless given.
+        environ: Default: the process's environment.
+        cwd: Default: the current folder.
 
     Raises:
-        CommandError: a variable has a value that it cannot have.
+        CommandError: A variable has an invalid value.
     """
     env = dict(os.environ if environ is None else environ)
     here = (cwd or Path.cwd()).resolve()
@@ -106,7 +106,7 @@ def load(environ: Mapping[str, str] | None = None, cwd: Path | None = None) -> S
 
 
 def find_project(start: Path) -> Path:
-    """The nearest folder from `start` upwards that is a project; `start` when none is."""
+    """Find the nearest folder from `start` upwards that is a project; default: `start`."""
     for folder in (start, *start.parents):
         if any((folder / mark).exists() for mark in _PROJECT_MARKS):
             return folder
@@ -114,7 +114,7 @@ def find_project(start: Path) -> Path:
 
 
 def state_folder(settings: Settings) -> Path:
-    """The `.coterie` folder, made when missing, kept out of version control by itself."""
+    """Return the `.coterie` folder; create it if missing, with its own `.gitignore`."""
     folder = settings.state
     try:
         private_folder(folder)
@@ -123,8 +123,8 @@ def state_folder(settings: Settings) -> Path:
             write_private(ignore, "*\n")
     except OSError as error:
         raise CommandError(
-            f"the folder {folder} cannot be written: {reason_of(error)}; "
-            "call coterie in a folder that you may write to"
+            f"could not write the folder {folder}: {reason_of(error)}; "
+            "run coterie in a folder that you may write to"
         ) from None
     return folder
 
@@ -136,7 +136,7 @@ def _address(env: Mapping[str, str]) -> str | None:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         raise CommandError(
-            f"COTERIE_ADDRESS is {address!r}; it reads host:port, like localhost:7233"
+            f"COTERIE_ADDRESS is {address!r}; it must be host:port, such as localhost:7233"
         )
     return address
 
@@ -149,7 +149,7 @@ def _config_roots(env: Mapping[str, str], cwd: Path, project: Path) -> tuple[Pat
     roots = tuple((cwd / part).resolve() for part in named.split(os.pathsep) if part)
     for root in roots:
         if not root.is_dir():
-            raise CommandError(f"COTERIE_CONFIG names {root}, which is no folder")
+            raise CommandError(f"COTERIE_CONFIG names {root}, which is not a folder")
     return roots
 
 

@@ -1,10 +1,10 @@
-"""Errors of the system that are nobody's bug, as one sentence for a terminal."""
+"""Describe system errors that are not bugs, in one sentence for a terminal."""
 
 from activities.os_errors import REASONS, reason_of
 
 
 def system_error(error: OSError) -> str | None:
-    """One sentence with the path and the cause; None when it may be a bug of ours."""
+    """Return one sentence with path and cause; None if it may be a bug of ours."""
     if error.errno not in REASONS:
         return None
     return f"{error.filename}: {reason_of(error)}" if error.filename else reason_of(error)

@@ -1,7 +1,7 @@
-"""The one way out to the person: results to standard output, everything else to standard error.
+"""Print to the person: results to standard output, everything else to standard error.
 
-What models, tools, files and people wrote cannot control the terminal: control characters are made
-visible here, for all commands.
+Text from models, tools, files and people cannot control the terminal: this module makes control
+characters visible, for all commands.
 """
 
 import sys
@@ -10,26 +10,26 @@ from dsl.visible import visible
 
 
 def say(text: str = "") -> None:
-    """A line of the command's result."""
+    """Print a line of the command's result."""
     sys.stdout.write(f"{visible(text)}\n")
     sys.stdout.flush()
 
 
 def note(text: str) -> None:
-    """A line about what is going on; never part of the result."""
+    """Print a line about progress, which is never part of the result."""
     sys.stderr.write(f"{visible(text)}\n")
     sys.stderr.flush()
 
 
 def prompt(text: str) -> None:
-    """Print the beginning of a line that the person completes."""
+    """Print the start of a line that the person completes."""
     sys.stderr.write(visible(text))
     sys.stderr.flush()
 
 
 def is_interactive() -> bool:
-    """A person sits there: questions reach them and answers come back.
+    """Return whether a person can read questions and type answers.
 
-    Standard output may go to a file meanwhile; it holds results only.
+    Standard output may go to a file; it contains only results.
     """
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""Which versions are at work; for `--version`, the worker's build id and reports of bugs."""
+"""Report versions, for `--version`, the worker's build id and bug reports."""
 
 import platform
 
@@ -6,7 +6,7 @@ _TOLD = ("coterie", "temporalio", "pydantic")
 
 
 def own_version() -> str:
-    """The version of this product, as installed."""
+    """Return the installed version of Coterie."""
     from importlib.metadata import PackageNotFoundError, version  # slow, and rarely needed
 
     try:
@@ -16,7 +16,7 @@ def own_version() -> str:
 
 
 def versions() -> dict[str, str]:
-    """`{what: version}` of everything that matters for a report."""
+    """Return `{component: version}` of everything relevant to a bug report."""
     from importlib.metadata import version
 
     return (

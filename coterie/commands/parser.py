@@ -1,4 +1,4 @@
-"""The parser of the command line. Of the commands' modules it loads only the chosen one."""
+"""The parser of the command line. It loads only the module of the chosen command."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -15,34 +15,34 @@ from dsl.visible import visible
 
 
 class CommandModule(Protocol):
-    """What each module in `coterie.commands` has."""
+    """The interface of each module in `coterie.commands`."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the command's arguments."""
         ...
 
     def run(self, args: Namespace, settings: Settings) -> ExitCode:
-        """Do it."""
+        """Execute the command."""
         ...
 
 
 class _Parser(ArgumentParser):
-    """Repeats what was given in its errors, with control characters visible."""
+    """Repeats the user's words in errors, with control characters visible."""
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """End the command."""
+        """Exit the command."""
         super().exit(status, None if message is None else visible(message))
 
 
 class _Verb(_Parser):
-    """Takes options between positional words too: `approve RUN --by ada REQUEST`."""
+    """Accepts options between positional arguments: `approve RUN --by ada REQUEST`."""
 
     _mixing = False
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Any = None, namespace: Any = None
     ) -> Any:
-        """As `parse_known_intermixed_args`, which calls this in turn."""
+        """Parse like `parse_known_intermixed_args`, which calls this method."""
         if self._mixing:
             return super().parse_known_args(args, namespace)
         self._mixing = True
@@ -53,15 +53,15 @@ class _Verb(_Parser):
 
 
 def whole_parser() -> ArgumentParser:
-    """The parser of every command, with all their arguments."""
+    """Return the parser of every command, with all arguments."""
     return _parser(dict.fromkeys(VERBS, True))
 
 
 def _parser(verbs: Mapping[str, bool]) -> ArgumentParser:
-    """The parser.
+    """Build the parser.
 
     Args:
-        verbs: the commands that it knows; and whether with their arguments.
+        verbs: The commands, and whether to load their arguments.
     """
     parser = _Parser(
         prog="coterie",
@@ -82,9 +82,9 @@ def _parser(verbs: Mapping[str, bool]) -> ArgumentParser:
 
 
 def parsed(words: Sequence[str]) -> tuple[str, Namespace]:
-    """The chosen command and its arguments; ends the process for help, the version, a mistake."""
+    """Return the chosen command and its arguments; exit for help, the version, or an error."""
     chosen = next((word for word in words if not word.startswith("-")), None)
-    # To make the parsers of all commands takes as long as to check a short document.
+    # Building the parsers of all commands takes as long as checking a short document.
     alone = chosen in VERBS and words[0] == chosen
     known = {verb: verb == chosen for verb in VERBS if verb == chosen or not alone}
     parser = _parser(known)
@@ -103,5 +103,5 @@ def _show_version() -> None:
 
 
 def load_command(verb: str) -> CommandModule:
-    """The module of a command."""
+    """Import the module of a command."""
     return cast("CommandModule", import_module(VERBS[verb].module))

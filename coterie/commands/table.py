@@ -8,9 +8,9 @@ class Verb(NamedTuple):
     """One command, described without loading it."""
 
     summary: str
-    """What it does, for `coterie --help`."""
+    """Summary for `coterie --help`."""
     module: str
-    """Its module, imported when the command is chosen and no sooner."""
+    """Its module, imported only when the command is chosen."""
 
 
 VERBS: Mapping[str, Verb] = {

@@ -1,4 +1,4 @@
-"""Commands that hold a run, let it go on, change its context, and stop it."""
+"""Commands that pause and resume a run, change its context, and stop it."""
 
 from datetime import timedelta
 from typing import Literal
@@ -23,12 +23,12 @@ _ANSWER_SECONDS = timedelta(seconds=10)
 async def control(
     settings: Settings, id: str, what: Literal["pause", "resume"], by: str, why: str
 ) -> ExitCode:
-    """Signal the run; what it means there is told by `coterie status`."""
+    """Signal the run; `coterie status` shows the effect."""
     run = Run((await open_connection(settings)).client, id)
     described = (await run.describe()).raw_description
     if what == "pause" and described.workflow_extended_info.cancel_requested:
         raise CommandError(
-            f"the run {id!r} is cancelled: what it still does has its time, and is not paused",
+            f"run {id!r} is being cancelled; its cleanup cannot be paused",
             ExitCode.RUN_FAILED,
         )
     await run.signal(what, Control(by=by, why=why))
@@ -60,7 +60,7 @@ async def skip(settings: Settings, id: str, asked: SkipInput) -> ExitCode:
 
 
 async def cancel(settings: Settings, id: str, by: str, why: str) -> ExitCode:
-    """Cancel the run, wait until it has cleaned up, and show what it came to."""
+    """Cancel the run, wait for its cleanup, and print its result."""
     run = Run((await open_connection(settings)).client, id)
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING:

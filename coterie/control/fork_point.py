@@ -1,8 +1,8 @@
-"""The point of a recorded run from which another one goes on: found by replaying its history.
+"""Find the point of a recorded run from which another one continues, by replaying its history.
 
-The state at that point is in no history; it is what the interpreter has in memory there (decision
-0007), so the history goes through it once more, up to there. Of a run that continued as new each
-part is looked through, the latest first.
+No history contains the state at that point; the interpreter has it in memory there (decision 0007).
+So the interpreter replays the history up to that point. A run that continued as new is searched
+part by part, the latest first.
 """
 
 from collections import deque
@@ -33,25 +33,25 @@ from workflows.team import TeamWorkflow
 
 _MAX_FAILURES = 50
 _UNFINISHED = ("LimitExceeded", "RunRefused", "InvalidPlan")
-"""Ends that come again from the same place, whatever is changed."""
+"""Failures that repeat from the same point, whatever is changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForkPoint:
-    """Where another run may go on."""
+    """Where another run may continue."""
 
     plan: Plan
     carried: Json
-    """The state there."""
+    """The state at that point."""
     at: str
-    """`review#2`, or `review#2/check`: in the middle of a visit, where a task had failed."""
+    """`review#2`; or `review#2/check`, inside a visit where a task failed."""
 
 
 async def point_at(client: Client, run: str, part: str | None, visit: str) -> ForkPoint:
-    """The beginning of a visit of a run, which may still go on or have ended in any way.
+    """Find the start of a visit of an open or finished run.
 
     Raises:
-        CommandError: there is no such visit, or nobody can go on from there.
+        CommandError: The visit does not exist, or no run can continue from it.
     """
     known: list[str] = []
     line = await Run(client, run).history(part)
@@ -63,21 +63,21 @@ async def point_at(client: Client, run: str, part: str | None, visit: str) -> Fo
             return points.point(points.found, visit)
         if visit in points.elsewhere and visit in own:
             raise CommandError(
-                f"the visit {visit} of the run {run!r} was one of several ways at once, or a team "
-                f"as a step; fork where they began: {points.elsewhere[visit]}"
+                f"visit {visit} of run {run!r} was in a concurrent branch, or in a team as a "
+                f"step; fork at the visit around it: {points.elsewhere[visit]}"
             )
         known = [*own, *known]
         before = await _before(client, line)
         if before is None:
-            told = listed(set(known))  # where a fork began is a visit of both runs
-            raise CommandError(f"the run {run!r} has no visit {visit!r}; it has: {told}")
+            told = listed(set(known))  # a fork's first visit belongs to both runs
+            raise CommandError(f"run {run!r} has no visit {visit!r}; it has: {told}")
         line, forked_at = before
         if last is None or last in points.visits:
-            last = forked_at or None  # else the visit lies further back still
+            last = forked_at or None  # else the visit is further back
 
 
 def _up_to(last: str | None, visits: list[str]) -> list[str]:
-    """The visits of a run up to the one that another was forked from: none when it lies before."""
+    """Return the visits up to the point of the fork; empty if that point is earlier."""
     if last is None:
         return visits
     return visits[: visits.index(last) + 1] if last in visits else []
@@ -86,7 +86,7 @@ def _up_to(last: str | None, visits: list[str]) -> list[str]:
 async def _before(
     client: Client, history: WorkflowHistory
 ) -> tuple[WorkflowHistory, str | None] | None:
-    """What came before: the part that a history continues, or the run it was forked from and where.
+    """Return the previous history: the part before continue-as-new, or the run it was forked from.
 
     Returns:
         The history, and the latest of its visits that leads here; None when all of them do.
@@ -104,7 +104,7 @@ async def _before(
 
 
 async def began_with_a_plan(client: Client, run: str, part: str | None) -> bool:
-    """Whether a run, or the first of those that it was forked from, was started with a plan."""
+    """Return whether a run, or the first of those it was forked from, started with a plan."""
     line = await Run(client, run).history(part)
     while (before := await _before(client, line)) is not None:
         line, _ = before
@@ -123,16 +123,16 @@ def _forks(history: WorkflowHistory) -> Iterator[ForkResult]:
 
 
 async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPoint:
-    """Where a failed run failed: at the step, as deep as it can be gone on with; else its visit.
+    """Find where a run failed: the deepest step that can be resumed, else its visit.
 
     Raises:
-        CommandError: it has not failed, or would only do so again.
+        CommandError: It has not failed, or would only fail again.
     """
     history = await Run(client, run).history(part)
     last = history.events[-1]
     if last.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
         raise CommandError(
-            f"the run {run!r} has not ended as failed; another run may begin at one of its visits: "
+            f"run {run!r} has not failed; to start another run at one of its visits: "
             f"`coterie fork {run} --at TEAM#VISIT`"
         )
     failure = last.workflow_execution_failed_event_attributes.failure
@@ -140,8 +140,8 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
     points = await _replayed(history, None)
     if kind in _UNFINISHED or points.plan is None or not points.latest:
         raise CommandError(
-            f"the run {run!r} ended with {kind or 'a failure'}, and from there it would again "
-            f"({failure.message}); begin at an earlier visit: `coterie fork {run} --at TEAM#VISIT`"
+            f"run {run!r} ended with {kind or 'a failure'}, and would end so again from there "
+            f"({failure.message}); start at an earlier visit: `coterie fork {run} --at TEAM#VISIT`"
         )
     found = points.failed_step()
     if found is not None:
@@ -152,7 +152,7 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A step that failed, with the state in which it can be tried again."""
+    """A failed step, with a state from which it can be retried."""
 
     entry: TrailRecord
     carried: Json
@@ -164,7 +164,7 @@ class _Failure:
 
 @dataclass(slots=True)
 class _Points:
-    """What a replay passes by."""
+    """The points that a replay passes."""
 
     wanted: str | None
     plan: Plan | None = None
@@ -172,9 +172,9 @@ class _Points:
     found: Json | None = None
     visits: list[str] = field(default_factory=list[str])
     elsewhere: dict[str, str] = field(default_factory=dict[str, str])
-    """`{visit: the visit of the run's own way before it}`, where there were several ways."""
+    """`{visit: the main visit before it}`, for visits in concurrent branches."""
     latest: tuple[str, Json] | None = None
-    """The latest visit of the run's own way, and the state at its beginning."""
+    """The latest visit outside concurrent branches, and the state at its start."""
     failures: deque[_Failure] = field(default_factory=lambda: deque(maxlen=_MAX_FAILURES))
 
     def pass_by(self, state: RunState, entry: TrailRecord) -> None:
@@ -198,7 +198,7 @@ class _Points:
             self.latest = name, {}
 
     def failed_step(self) -> _Failure | None:
-        """The failure that ended the run, where it first came about."""
+        """Return the failure that ended the run, at the step where it started."""
         state, plan = self.state, self.plan
         team = plan.teams.get(state.main.team or "") if plan and state else None
         if state is None or plan is None or team is None:
@@ -219,14 +219,14 @@ class _Points:
         return found
 
     def point(self, carried: Json, at: str) -> ForkPoint:
-        """The point with the plan."""
+        """Build the fork point with the plan."""
         if self.plan is None:
             raise CommandError("the run has no plan: it was refused at its start")
         return ForkPoint(self.plan, carried, at)
 
 
 def _came_from(inner: _Failure, outer: _Failure, plan: Plan) -> bool:
-    """Whether a failure is the other one, deeper, and the run can go on in the middle there."""
+    """Return whether a failure caused the outer one, and the run can resume inside that step."""
     path = f"{inner.entry.team}/{inner.path}"
     failure = _failure(inner)
     return (
@@ -248,7 +248,7 @@ def _carried(state: RunState) -> Json:
 
 @dataclass(slots=True)
 class _PassedState(RunState):
-    """The state of a replayed run, whose points are looked at as they pass."""
+    """The state of a replayed run that reports each point."""
 
     points: _Points = field(default_factory=lambda: _Points(None))
 
@@ -264,7 +264,7 @@ class _Passing(ReplayObserver):
         self.points = points
 
     def met(self, run: TeamWorkflow) -> None:
-        """Have its points looked at from its beginning on."""
+        """Observe the run from its start."""
         known = {one.name: getattr(run.state, one.name) for one in fields(RunState)}
         run.state = self.points.state = _PassedState(**known, points=self.points)
 
@@ -276,7 +276,7 @@ async def _replayed(history: WorkflowHistory, wanted: str | None) -> _Points:
     points.plan = onlooker.run.plan if onlooker.run is not None else None
     if failure is not None:
         raise CommandError(
-            f"this code cannot follow the history of {history.workflow_id!r}, so it does not know "
-            "its state: another version ran it, or it is another workflow"
+            f"this code cannot follow the history of {history.workflow_id!r}: another version ran "
+            "it, or it is another workflow"
         )
     return points

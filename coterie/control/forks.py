@@ -1,4 +1,4 @@
-"""Commands that begin a run in the middle of another: where people want it, or where it failed."""
+"""Commands that start a run in the middle of another: at a chosen visit, or where it failed."""
 
 import asyncio
 
@@ -18,32 +18,32 @@ from workflows.core.messages import AmendInput, ForkInput, RetryInput, TeamInput
 
 _LOOKS = 60
 _BETWEEN = 0.3
-"""Seconds between two looks at whether a worker has found the point."""
+"""Seconds between two checks whether a worker has found the point."""
 
 
 async def retry(
     settings: Settings, id: str, asked: RetryInput, updates: Json, new: str | None
 ) -> ExitCode:
-    """Have a failed task tried again that waits; of a run that has failed, begin another there."""
+    """Retry a waiting failed task; for a failed run, start another one where it failed."""
     quietly(settings)
     connection = await open_connection(settings)
     run = Run(connection.client, id)
     description = await run.describe()
     if description.status == WorkflowExecutionStatus.RUNNING:
         if new is not None:
-            raise CommandError(f"the run {id!r} goes on: what is tried again has no other id")
+            raise CommandError(f"run {id!r} is still open: `--id` applies only to finished runs")
         if updates:
             await run.amend(AmendInput(updates=updates, by=asked.by, why=asked.why))
         say(decision_text(await run.retry(asked)))
         return ExitCode.DONE
     if asked.task is not None:
         raise CommandError(
-            f"the run {id!r} has ended: another one begins where it failed, and no task is named; "
-            f"`coterie fork {id} --at TEAM#VISIT` begins elsewhere"
+            f"run {id!r} has ended: `retry` starts another run where it failed, so name no task; "
+            f"to start elsewhere: `coterie fork {id} --at TEAM#VISIT`"
         )
     if description.status != WorkflowExecutionStatus.FAILED:
         raise CommandError(
-            f"the run {id!r} has not failed; another one may begin at one of its visits: "
+            f"run {id!r} has not failed; to start another run at one of its visits: "
             f"`coterie fork {id} --at TEAM#VISIT`"
         )
     given = ForkInput(run=id, updates=updates, by=asked.by, why=asked.why)
@@ -51,7 +51,7 @@ async def retry(
 
 
 async def fork(settings: Settings, asked: ForkInput, new: str | None) -> ExitCode:
-    """Begin another run at a visit of one, wherever that is by now."""
+    """Start another run at a visit of one, open or finished."""
     quietly(settings)
     return await _begun(settings, await open_connection(settings), asked, new)
 
@@ -82,14 +82,14 @@ async def _begun(
 
 
 async def _print_point(run: Run, serve: str) -> None:
-    """Say where it began, or why it could not."""
+    """Print where it starts, or why it cannot."""
     for _ in range(_LOOKS):
         described = await run.describe()
         if described.status == WorkflowExecutionStatus.FAILED and not await described.memo():
             raise CommandError((await run.end()).message, ExitCode.RUN_FAILED)
         told = (await described.memo()).get("forked_from")
         if told is not None:
-            note(f"{run.id} goes on from {told}")
+            note(f"{run.id} continues from {told}")
             return
         await asyncio.sleep(_BETWEEN)
-    note(f"no worker has taken {run.id} yet; serve it: {serve}")
+    note(f"no worker has picked up {run.id} yet; serve it: {serve}")

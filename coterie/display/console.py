@@ -1,4 +1,4 @@
-"""A console for drawn output that no text can control: the twin of `coterie.terminal`."""
+"""A console for drawn output that no text can control, like `coterie.terminal` for lines."""
 
 from collections.abc import Iterable
 
@@ -9,12 +9,12 @@ from dsl.visible import visible
 
 
 class SafeConsole(Console):
-    """Makes control characters visible in everything that is drawn; its own codes pass."""
+    """Makes control characters visible in everything that it draws, except its own codes."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Yield what the console draws, with every text visible."""
+        """Yield what the console draws, with control characters visible."""
         for segment in super().render(renderable, options):
             if segment.control is None:
                 yield Segment(visible(segment.text), segment.style)

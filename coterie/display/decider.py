@@ -1,4 +1,4 @@
-"""Decides what waits for a person: by the file of decisions, by asking, or by telling how."""
+"""Handle requests that wait for a person: by the decisions file, a question, or a hint."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -20,14 +20,14 @@ from workflows.core.requests import Decision, Pending
 
 
 class _Shown(NamedTuple):
-    """What a person is asked about: when it changes, they are asked again."""
+    """What a question showed; if it changes, the person is asked again."""
 
     request: str
     digest: str
 
 
 class Decider:
-    """Looks at what is pending, again and again; deals with each request once."""
+    """Handles each pending request once."""
 
     def __init__(
         self, run: Run, view: ProgressView, written: Sequence[WrittenDecision], *, interactive: bool
@@ -38,14 +38,14 @@ class Decider:
         self._interactive = interactive
         self._seen: set[_Shown] = set()
         self._met: set[str] = set()
-        """Requests that met all that was written for them."""
+        """Requests for which all written decisions were used."""
         self._asking: tuple[_Shown, asyncio.Task[None]] | None = None
 
     async def consider(self, pending: Sequence[Pending]) -> None:
-        """Decide what can be decided; withdraw a question that somebody else answered.
+        """Decide what can be decided, and withdraw a question that another person answered.
 
         Raises:
-            CommandError: the run refuses a written decision.
+            CommandError: The run rejects a written decision.
         """
         await self._settle({_Shown(request.id, request.digest) for request in pending})
         for request in pending:
@@ -56,7 +56,7 @@ class Decider:
                 self._seen.add(shown)
             elif not self._interactive:
                 self._seen.add(shown)
-                with suppress(Unanswered):  # then as far as it is known
+                with suppress(Unanswered):  # then show the partial information
                     request = await self._whole(request)
                 self._view.show(request)
                 self._view.say(self._how_to(request))
@@ -84,19 +84,19 @@ class Decider:
             self._view.say(f"{shown.request} was {what} elsewhere")
 
     async def _as_written(self, request: Pending) -> bool:
-        """Decide by what was written beforehand; whether that was enough, or refused."""
+        """Apply the written decisions; return whether they settled the request or were rejected."""
         self._met.add(request.id)
         entries = decisions_for(request.id, self._written)
         if entries:
             request = await self._whole(request)
-        # Of what somebody else changed the file knows nothing; of its own changes it does.
+        # The file knows about its own changes, but not about those by other people.
         digest = None if request.edited else request.digest
         for entry in entries:
-            changed = "payload" in entry.model_fields_set  # null, too, is one
+            changed = "payload" in entry.model_fields_set  # null counts as a change too
             after = digest_of(request.prompt, entry.payload) if changed else digest
             if entry.decision == "approve" and is_among(entry.by, request.approved_by):
                 digest = after if after == request.digest else digest
-                continue  # before the run was resumed
+                continue  # applied before the run was resumed
             if not await self._leaves_open(request, entry, digest):
                 return True
             digest = after
@@ -105,12 +105,12 @@ class Decider:
     async def _leaves_open(
         self, request: Pending, entry: WrittenDecision, digest: str | None
     ) -> bool:
-        """Do what an entry says; whether its request still waits for the next entry.
+        """Apply an entry, and return whether its request is still open for the next entry.
 
         Args:
-            request: what waits.
-            entry: what was written.
-            digest: of what the entry decides.
+            request: The request.
+            entry: The written decision.
+            digest: Digest of what the entry decides.
         """
         by, comment = entry.by, entry.comment
         match entry.decision:
@@ -118,7 +118,7 @@ class Decider:
                 asked = DecideInput(
                     id=request.id, decision=entry.decision, by=by, comment=comment, digest=digest
                 )
-                if "payload" in entry.model_fields_set:  # null, too, is one
+                if "payload" in entry.model_fields_set:  # null counts as a payload too
                     asked = asked.model_copy(update={"payload": entry.payload})
                 taken = await self._decide(asked)
                 return taken is not None and taken.verdict == "counted"
@@ -147,21 +147,21 @@ class Decider:
                 assert_never(entry.decision)
 
     async def _steer(self, request: str, asked: Awaitable[None], done: str) -> bool:
-        """Change the run; whether it took the change."""
+        """Change the run, and return whether it accepted the change."""
         try:
             await asked
         except CommandError as error:
             self._view.say(f"{request}: {error}")
             return False
-        self._view.say(f"{request}: {done}, as written beforehand")
+        self._view.say(f"{request}: {done}, by a written decision")
         return True
 
     async def _decide(self, asked: DecideInput) -> Decision | None:
-        """Decide, and tell what came of it; None when it is refused."""
+        """Decide, and print the result; return None if the run rejects it."""
         return await self._attempt(asked.id, self._run.decide(asked))
 
     async def _attempt(self, request: str, asked: Awaitable[Decision]) -> Decision | None:
-        """Await a decision, and tell what came of it; None when it is refused."""
+        """Await a decision, and print the result; return None if the run rejects it."""
         try:
             taken = await asked
         except CommandError as error:
@@ -202,8 +202,8 @@ class Decider:
         )
 
     async def _ask_about_failure(self, request: Pending, by: str) -> bool:
-        """Ask what becomes of a failed task; whether there was an answer."""
-        choice = await ask_one_of("try it again, skip it, or let it fail?", request.choices)
+        """Ask what to do with a failed task; return whether there was an answer."""
+        choice = await ask_one_of("retry it, skip it, or let it fail?", request.choices)
         comment = None if choice is None else await ask("comment: ")
         if choice is None or comment is None:
             return False

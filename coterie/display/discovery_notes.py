@@ -1,4 +1,4 @@
-"""What skills have found for prompts, told once, with the contexts of the models that may read."""
+"""Report what skills collected for prompts, once, with the context windows of the models."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -10,23 +10,23 @@ from workflows.core.views import TrailEntry
 
 
 class DiscoveryNotes:
-    """Tells how much was found, and warns where that fills a model's context."""
+    """Reports collected sizes, and warns if they fill a model's context window."""
 
     def __init__(self, providers: Mapping[str, ProviderSection]) -> None:
-        """A teller.
+        """Prepare the notes.
 
         Args:
-            providers: how providers are reached; one that is not among them goes by its name.
+            providers: Provider settings; a provider without settings is known by its name.
         """
         self._providers = providers
         self._windows: dict[str, int | None] = {}
         self._told: set[str] = set()
 
     async def lines(self, news: Sequence[TrailEntry]) -> list[str]:
-        """What is new to tell."""
+        """Return the lines for new trail entries."""
         found = [entry for entry in news if entry.found is not None]
         asked = {model for entry in found if entry.found for model in entry.found.models}
-        for model in asked - self._windows.keys():  # the first look loads a library
+        for model in asked - self._windows.keys():  # the first lookup loads a library
             self._windows[model] = await asyncio.to_thread(self._window, model)
         windows = {model: size for model, size in self._windows.items() if size is not None}
         lines = dict.fromkeys(line for entry in found for line in found_lines(entry, windows))

@@ -1,4 +1,4 @@
-"""Follows a run to its end: shows progress, has requests decided, outlasts a server's absence."""
+"""Follow a run to its end: show progress, handle requests, survive a server outage."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,19 +17,19 @@ _SILENCE_TOLD_AT = 3
 
 
 class RequestHandling(Protocol):
-    """What becomes of the requests that wait for a person."""
+    """Handles the requests that wait for a person."""
 
     async def consider(self, pending: Sequence[Pending]) -> None:
-        """Look at all that wait; called again and again."""
+        """Look at all pending requests; called repeatedly."""
         ...
 
     async def close(self) -> None:
-        """The run has ended, or nobody looks any more."""
+        """Stop: the run has ended, or nobody watches it any more."""
         ...
 
 
 class Watch:
-    """One person's look at one run."""
+    """One person's view of one run."""
 
     def __init__(
         self,
@@ -38,13 +38,13 @@ class Watch:
         decider: RequestHandling,
         found: DiscoveryNotes | None = None,
     ) -> None:
-        """A look.
+        """Prepare to follow a run.
 
         Args:
-            run: to follow.
-            view: what shows it.
-            decider: what becomes of requests.
-            found: tells what skills find; one that knows providers by their names unless given.
+            run: The run.
+            view: Shows progress.
+            decider: Handles requests.
+            found: Reports what skills collect; default: knows providers only by name.
         """
         self._found = found or DiscoveryNotes({})
         self._run = run
@@ -52,10 +52,10 @@ class Watch:
         self._decider = decider
         self._unanswered = 0
         self.trail: list[TrailEntry] = []
-        """What was seen so far."""
+        """All entries seen so far."""
 
     async def until_end(self) -> RunEnd:
-        """Look at the run, have its requests decided, until it ends."""
+        """Follow the run, and handle its requests, until it ends."""
         end = asyncio.create_task(self._end())
         try:
             while not end.done():
@@ -89,13 +89,13 @@ class Watch:
             self._view.say(f"the run {self._run.id!r} answers again")
         self._unanswered = 0
         self.trail += news
-        for line in await self._found.lines(news):  # before what the calls after it came to
+        for line in await self._found.lines(news):  # before the results of later calls
             self._view.say(line)
         self._view.progress(status, news, pending, cost=cost, retries=retries)
         await self._decider.consider(pending)
 
     def _note_silence(self, error: Unanswered) -> None:
-        """Once is a hiccup; what lasts is told, once."""
+        """Report a silence once, if it lasts longer than a moment."""
         self._unanswered += 1
         if self._unanswered == _SILENCE_TOLD_AT:
             self._view.say(str(error))

@@ -1,4 +1,4 @@
-"""Questions to the person at the terminal that can be withdrawn when somebody else answers."""
+"""Ask the person at the terminal; a question can be withdrawn when another person answers."""
 
 import asyncio
 import sys
@@ -8,9 +8,9 @@ from coterie.terminal import note, prompt
 
 
 async def ask(question: str) -> str | None:
-    """A line from the person; None when they close the input (Ctrl-D).
+    """Read a line; return None when the person closes the input (Ctrl-D).
 
-    Waiting for it can be cancelled, unlike `input()`, which would hold a thread for ever.
+    The wait can be cancelled, unlike `input()`, which would block a thread forever.
     """
     prompt(question)
     loop = asyncio.get_running_loop()
@@ -28,7 +28,7 @@ async def ask(question: str) -> str | None:
 
 
 async def ask_yes_no(question: str) -> bool | None:
-    """Yes or no, asked until it is one of them; None when the input is closed."""
+    """Ask until the answer is yes or no; return None when the input is closed."""
     while True:
         answer = await ask(f"{question} [y/n] ")
         if answer is None:
@@ -40,7 +40,7 @@ async def ask_yes_no(question: str) -> bool | None:
 
 
 async def ask_one_of(question: str, choices: Sequence[str]) -> str | None:
-    """One of the words, or its first letter; None when the input is closed."""
+    """Ask until the answer is one of the words, or its first letter; None when closed."""
     while True:
         answer = await ask(f"{question} [{'/'.join(choices)}] ")
         if answer is None:

@@ -1,4 +1,4 @@
-"""The live display of a run in a terminal: where it is, how long, what it used, whom it awaits."""
+"""The live display of a run in a terminal: position, duration, usage, pending requests."""
 
 import time
 from collections.abc import Generator, Iterator, Sequence
@@ -28,9 +28,9 @@ from workflows.core.views import CostReport, RunStatus, TrailEntry
 
 _FEWEST_ROWS = 4
 _FRAME = 4
-"""Cells that the frame of a panel takes."""
+"""Width of a panel's frame, in cells."""
 _MAX_WIDTH = 120
-"""Cells: longer lines are hard to read."""
+"""Width in cells; longer lines are hard to read."""
 
 
 class LiveView:
@@ -47,16 +47,16 @@ class LiveView:
         workspace: Path | None = None,
         console: SafeConsole | None = None,
     ) -> None:
-        """A view.
+        """Prepare the view.
 
         Args:
-            run: its id.
-            color: use colours.
-            seconds: for how long the run has been going on already.
-            asks: the person is asked; else told how to decide.
-            verbose: write every event above the display.
-            workspace: where the files are that the run changes; None when they are elsewhere.
-            console: where it draws; standard error unless given.
+            run: Id of the run.
+            color: Use colours.
+            seconds: How long the run has been open already.
+            asks: Whether the person is asked here; else show how to decide.
+            verbose: Print every event above the display.
+            workspace: Folder of the files that the run changes; None if it is elsewhere.
+            console: Where to draw; default: standard error.
         """
         self._run = run
         self._console = console or SafeConsole(stderr=True, no_color=not color, highlight=False)
@@ -91,16 +91,16 @@ class LiveView:
             self.say(trail_line(entry))
 
     def show(self, request: Pending) -> None:
-        """The request as a panel, which stays above the display."""
+        """Print the request as a panel above the display."""
         self._console.print(self._panel(request))
 
     def say(self, text: str) -> None:
-        """A line above the display, which stays."""
+        """Print a line above the display."""
         self._console.print(Text(visible(text)))
 
     @contextmanager
     def suspended(self) -> Generator[None]:
-        """Clear the display while a question is asked."""
+        """Clear the display during a question."""
         self._live.stop()
         try:
             yield
@@ -112,7 +112,7 @@ class LiveView:
         self._live.stop()
 
     def drawn(self) -> RenderableType:
-        """The whole display as it is now."""
+        """Return the whole current display."""
         below = [*self._doing(), *self._waiting()]
         budgets = () if self._status is None else self._status.budgets
         near = [use for use in budgets if use.state != "open"]

@@ -1,4 +1,4 @@
-"""What the person beside a run sees of it while it goes on: plain lines here, live elsewhere."""
+"""What a person sees of a run in progress: plain lines here, the live display elsewhere."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -19,11 +19,11 @@ from workflows.core.views import Activity, CostReport, RunStatus, TrailEntry
 
 
 class ProgressView(Protocol):
-    """Shows progress; says what the person must know."""
+    """Shows progress and messages."""
 
     @property
     def rows(self) -> Progress:
-        """The visits and tasks that it has seen."""
+        """Visits and tasks seen so far."""
         ...
 
     def progress(
@@ -35,23 +35,23 @@ class ProgressView(Protocol):
         cost: CostReport | None = None,
         retries: Sequence[PendingRetry] = (),
     ) -> None:
-        """Take the run's state and what happened since the last time.
+        """Take the run's state and the new events.
 
         Args:
-            status: where the run is.
-            news: what happened.
-            pending: what waits for a person.
-            cost: what was spent; None when it did not change.
-            retries: calls that are made again.
+            status: Where the run is.
+            news: New events.
+            pending: Requests that wait for a person.
+            cost: Costs; None when unchanged.
+            retries: Calls that are being retried.
         """
         ...
 
     def show(self, request: Pending) -> None:
-        """A request that the person is about to decide."""
+        """Show a request that the person is about to decide."""
         ...
 
     def say(self, text: str) -> None:
-        """Something to read, once."""
+        """Print a message."""
         ...
 
     @contextmanager
@@ -60,12 +60,12 @@ class ProgressView(Protocol):
         ...
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Close the view."""
         ...
 
 
 class PlainView:
-    """Lines for logs and pipes."""
+    """Prints lines, for logs and pipes."""
 
     def __init__(
         self,
@@ -74,12 +74,12 @@ class PlainView:
         verbose: bool = False,
         workspace: Path | None = None,
     ) -> None:
-        """A view.
+        """Prepare the view.
 
         Args:
-            write: where the lines of progress go; what must be known is always noted.
-            verbose: tell every event with its whole reason, instead of a line for each task.
-            workspace: where the files are that the run changes; None when they are elsewhere.
+            write: Receives progress lines; messages always go to standard error.
+            verbose: Print every event with its full reason, instead of one line per task.
+            workspace: Folder of the files that the run changes; None if it is elsewhere.
         """
         self._write = write
         self._verbose = verbose
@@ -96,7 +96,7 @@ class PlainView:
         cost: CostReport | None = None,
         retries: Sequence[PendingRetry] = (),
     ) -> None:
-        """A line for each event and for each step that began."""
+        """Print a line for each event and for each step that started."""
         self.rows.follow(news, status.doing)
         if cost is not None:
             self.rows.price(cost)
@@ -133,25 +133,25 @@ class PlainView:
         return True
 
     def show(self, request: Pending) -> None:
-        """The question and what there is to look at; changes of files as their diff."""
+        """Print the question and its subject; file changes as a diff."""
         shown = plain_lines(request, self._workspace)
         note(text_of(["", request.id, *prompt_lines(request.prompt), *shown]))
 
     def say(self, text: str) -> None:
-        """A line."""
+        """Print a line."""
         note(text)
 
     @contextmanager
     def suspended(self) -> Generator[None]:
-        """Lines do not mind a question."""
+        """Do nothing: lines and a question can coexist."""
         yield
 
     def close(self) -> None:
-        """Every line is out already."""
+        """Do nothing: every line is already printed."""
 
 
 def _innermost(doing: Sequence[Activity]) -> list[Activity]:
-    """The steps in progress that hold no other one."""
+    """Return the steps in progress that contain no other one."""
     return [
         one for one in doing if not any(other.step.startswith(f"{one.step}/") for other in doing)
     ]

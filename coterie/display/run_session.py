@@ -1,4 +1,4 @@
-"""A run served and watched by one process: its own worker, the server looked after."""
+"""Serve and watch a run in one process: its own worker, and supervision of the server."""
 
 import asyncio
 from collections.abc import Sequence
@@ -27,10 +27,11 @@ from dsl.values import Json
 from workflows.core.messages import TeamInput
 
 _GRACE = timedelta(seconds=10)
-"""After Ctrl-C, for calls in progress; a model call that takes longer is made again later."""
+"""Time for calls in progress after Ctrl-C; a longer model call is repeated later."""
 
 _STICKY = timedelta(seconds=2)
-"""This worker has one run: whoever resumes it after a kill need not wait long for its memory."""
+"""This worker has one run: after a kill, a resumed run need not wait long for this worker's cache.
+"""
 
 
 async def serve_and_watch(
@@ -42,15 +43,15 @@ async def serve_and_watch(
     interactive: bool,
     verbose: bool = False,
 ) -> ExitCode:
-    """Serve the run until it ends, then tell everything about it.
+    """Serve the run until it ends, then print a summary.
 
     Args:
-        settings: where we are.
-        record: what serving it takes.
-        begin: plan and context of a new run; None to go on with one.
-        written: decisions made beforehand.
-        interactive: a person can be asked.
-        verbose: tell every event.
+        settings: Environment of the command.
+        record: What is needed to serve the run.
+        begin: Plan and context of a new run; None to resume one.
+        written: Written decisions.
+        interactive: A person can be asked.
+        verbose: Print every event.
     """
     to_file(settings)
     while True:
@@ -65,7 +66,7 @@ async def serve_and_watch(
                 verbose=verbose,
             )
         except ServerMoved as moved:
-            note(f"{moved}; the run goes on there")
+            note(f"{moved}; the run continues there")
             begin = None
 
 
@@ -97,7 +98,7 @@ async def _serve_at(
         except asyncio.CancelledError:
             view.close()
             note(
-                f"\nfinishing calls in progress, {_GRACE.seconds} s at most; Ctrl-C again to end "
+                f"\nfinishing calls in progress, {_GRACE.seconds} s at most; Ctrl-C again to stop "
                 "at once"
             )
             raise
@@ -105,7 +106,7 @@ async def _serve_at(
             raise
         except CommandError as error:
             raise CommandError(
-                f"{error}. The run is not over; go on with it: coterie run --resume {run.id}",
+                f"{error}. The run is not finished; resume it: coterie run --resume {run.id}",
                 error.exit_code,
             ) from None
         finally:
@@ -145,13 +146,13 @@ def _view(
 
 
 async def _watched(watch: Watch, view: ProgressView, embedded: Embedded | None) -> RunEnd:
-    """Watch, and bring an embedded server back when it dies."""
+    """Watch the run, and restart an embedded server that dies."""
     watching = asyncio.create_task(watch.until_end())
     supervising = asyncio.create_task(_supervised(view, embedded))
     try:
         await asyncio.wait({watching, supervising}, return_when=asyncio.FIRST_COMPLETED)
         if supervising.done():
-            await supervising  # it only ever ends by an error
+            await supervising  # it only ends by an error
         return await watching
     finally:
         for task in (watching, supervising):
@@ -166,7 +167,7 @@ async def _supervised(view: ProgressView, embedded: Embedded | None) -> None:
         await supervise(
             embedded.server,
             embedded.record,
-            lambda: view.say("the embedded server had died; it is back"),
+            lambda: view.say("the embedded server died and was restarted"),
         )
 
 

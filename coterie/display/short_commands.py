@@ -1,4 +1,4 @@
-"""What the short commands do with a server: ask runs, decide for them, tell how they ended."""
+"""Short commands against a server: query runs, decide requests, show results."""
 
 import asyncio
 import json
@@ -35,13 +35,13 @@ _ASKED_AT_ONCE = 20
 
 
 async def _client(settings: Settings) -> Client:
-    """A client whose library keeps its remarks to a file."""
+    """Connect, with the library's log lines going to a file."""
     quietly(settings)
     return (await open_connection(settings)).client
 
 
 async def show_status(settings: Settings, id: str, *, trail: bool, as_json: bool) -> ExitCode:
-    """Where a run is; of one that has ended, how."""
+    """Show where a run is, or how it ended."""
     run = Run(await _client(settings), id)
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING and not trail:
@@ -62,7 +62,7 @@ async def show_status(settings: Settings, id: str, *, trail: bool, as_json: bool
 
 
 async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> ExitCode:
-    """What waits in a run, or in all open ones."""
+    """Show the requests of a run, or of all open ones."""
     client = await _client(settings)
     silent: list[str] = []
     if id is not None:
@@ -79,7 +79,7 @@ async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> 
     elif found:
         say(pending_text(found))
     else:
-        note("nothing waits for a person")
+        note("no request waits for a person")
     if silent:
         note(f"no worker answers for {counted(len(silent), 'open run')}: {listed(silent)}")
     return ExitCode.DONE
@@ -88,16 +88,16 @@ async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> 
 async def show_runs(
     settings: Settings, wanted: RunFilter, limit: int, *, as_json: bool
 ) -> ExitCode:
-    """The runs of the server that a filter takes."""
+    """List the runs on the server that match a filter."""
     rows = [row async for row in run_rows(await _client(settings), wanted, limit)]
     if as_json:
         say(json.dumps([run_json(row) for row in rows], indent=2, ensure_ascii=False))
     elif rows:
         say(run_table(rows, datetime.now(UTC)))
     else:
-        note("no run is so")
+        note("no run matches")
     if len(rows) == limit:
-        note(f"the latest {limit} are listed; more: --limit N")
+        note(f"these are the latest {limit}; for more: --limit N")
     return ExitCode.DONE
 
 
@@ -107,14 +107,14 @@ async def _pending_in(client: Client, run: Run) -> list[PendingOfRun]:
 
 
 async def _pending_of(client: Client, runs: list[Run], silent: list[str]) -> list[PendingOfRun]:
-    """The requests of many runs, a few asked at once; those that nobody answers for are noted."""
+    """Ask many runs for their requests, a few at once; record those that do not answer."""
     places = asyncio.Semaphore(_ASKED_AT_ONCE)
 
     async def pending_of(run: Run) -> list[PendingOfRun]:
         async with places:
             try:
                 return await _pending_in(client, run)
-            except CommandError:  # nobody answers for it, or it is of another kind
+            except CommandError:  # no worker answers, or it is another kind of workflow
                 silent.append(run.id)
                 return []
 
@@ -128,7 +128,7 @@ async def decide(
     request: str | None,
     asked: DecideInput,
 ) -> ExitCode:
-    """Decide one request; which one is looked up when it is not named and just one waits."""
+    """Decide one request: the named one, or the only one that waits."""
     run = Run(await _client(settings), id)
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING:
@@ -142,12 +142,13 @@ async def decide(
 
 
 async def _shown(run: Run, asked: DecideInput) -> DecideInput | None:
-    """Show what is decided, and name it by its digest; None when the person does not go on.
+    """Show what is decided, and add its digest; return None if the person declines.
 
-    Whoever gives a digest has looked at it. What waits no longer, the run itself refuses.
+    A given digest proves that the person has seen it. The run itself refuses a request that no
+    longer waits.
 
     Raises:
-        CommandError: it was changed since it opened, and nobody sits here to look at it.
+        CommandError: It was changed since it opened, and no person is at the terminal.
     """
     request = next((one for one in await run.pending() if one.id == asked.id), None)
     if request is None or asked.digest is not None:
@@ -162,18 +163,18 @@ async def _shown(run: Run, asked: DecideInput) -> DecideInput | None:
                 f"{run.id} '{request.id}'`, and approve what you saw with --digest",
                 ExitCode.RUN_FAILED,
             )
-        if not await ask_yes_no("it was changed since it opened; approve it as it is now?"):
-            note("nothing is decided")
+        if not await ask_yes_no("it was changed since it opened; approve the current version?"):
+            note("not decided")
             return None
     return asked.model_copy(update={"digest": request.digest})
 
 
 async def show_result(settings: Settings, id: str, *, as_json: bool) -> ExitCode:
-    """How a run ended; waits for it as long as it takes."""
+    """Show how a run ended; wait for the end if necessary."""
     run = Run(await _client(settings), id)
     description = await run.describe()
     if description.status == WorkflowExecutionStatus.RUNNING:
-        note(f"the run {id} goes on; waiting for its end (Ctrl-C stops only the waiting)")
+        note(f"run {id} is still open; waiting for its end (Ctrl-C stops only the waiting)")
     end = await run.end()
     _show_end(run, end, as_json=as_json)
     return end.exit_code

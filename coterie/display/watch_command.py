@@ -1,6 +1,6 @@
-"""Watching a run that somebody else serves: its own, a foreign one, one that ended long ago.
+"""Watch any run: one served elsewhere, another user's, one that ended long ago.
 
-Whoever watches changes nothing: they may come and go, and the run does not notice.
+Watching changes nothing: watchers may come and go, and the run does not notice.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ from workflows.core.views import TrailEntry
 
 
 async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = False) -> ExitCode:
-    """Follow a run to its end, then tell how it ended.
+    """Follow a run to its end, then show how it ended.
 
     Args:
-        settings: where we are.
-        id: the run's.
-        live: redraw in a terminal, instead of writing lines.
-        verbose: tell every event.
+        settings: Environment of the command.
+        id: Id of the run.
+        live: Redraw in a terminal, instead of printing lines.
+        verbose: Print every event.
     """
     quietly(settings)
     connection = await open_connection(settings)
@@ -42,7 +42,7 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     description = await run.describe()
     if description.workflow_type != WORKFLOW:
         raise CommandError(
-            f"{id!r} is no run of a team, but a workflow {description.workflow_type!r}"
+            f"{id!r} is not a run of a team, but a workflow {description.workflow_type!r}"
         )
     ui = connection.ui_of(id)
     note(f"run {id}" + (f"  {ui}" if ui else ""))
@@ -54,7 +54,7 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
         end = await watch.until_end()
     except asyncio.CancelledError:
         view.close()
-        note(f"\nthe run goes on without you; see it again: coterie watch {id}")
+        note(f"\nthe run continues; watch it again: coterie watch {id}")
         raise
     finally:
         view.close()
@@ -80,19 +80,19 @@ async def _view(
 
 
 async def _tell(settings: Settings, run: Run, end: RunEnd, *, told: int | None) -> ExitCode:
-    """A summary of the run, from its history.
+    """Print a summary of the run from its history.
 
     Args:
-        settings: where we are.
-        run: that has ended.
-        end: how.
-        told: the last event that was told; what came after it is told too; None tells none.
+        settings: Environment of the command.
+        run: A run that has ended.
+        end: How it ended.
+        told: The last event that was printed; print later ones too. None prints none.
     """
     rows = Progress()
     try:
         trace = await traced(settings, run.id)
     except CommandError as error:
-        note(f"what happened cannot be told: {error}")
+        note(f"could not read what happened: {error}")
     else:
         rows.follow(trace.trail)
         untold = [entry for entry in trace.trail if told is not None and entry.number > told]
@@ -104,7 +104,7 @@ async def _tell(settings: Settings, run: Run, end: RunEnd, *, told: int | None) 
 
 
 class _Onlooker:
-    """Tells, once, how somebody decides what waits; decides nothing."""
+    """Prints once how to decide each request; decides nothing."""
 
     def __init__(self, run: Run, view: ProgressView, *, live: bool) -> None:
         self._run = run
@@ -113,7 +113,7 @@ class _Onlooker:
         self._told: set[str] = set()
 
     async def consider(self, pending: Sequence[Pending]) -> None:
-        """A live display shows by itself what waits."""
+        """Print the hint, unless a live display already shows it."""
         for request in pending:
             if not self._live and request.id not in self._told:
                 self._told.add(request.id)
@@ -125,4 +125,4 @@ class _Onlooker:
                 )
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""

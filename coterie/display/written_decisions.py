@@ -1,17 +1,17 @@
-"""Decisions written down beforehand, for runs where no person sits.
+"""Decisions written in advance, for runs without a person at the terminal.
 
     - approval: "solution/*"       # which requests, as a pattern over their ids
       decision: approve            # reject, retry, skip, amend, redirect
       by: release-manager
       comment: The design was agreed on beforehand.
-      payload: {pages: 4}          # approve: replaces what an editable request shows
+      payload: {pages: 4}          # approve: replaces the payload of an editable request
       value: {}                    # skip: the task's data
       updates: {budget: 5}         # amend: {dotted path: value} of the context
-      team: review                 # redirect: the team that comes next
+      team: review                 # redirect: the next team
 
-The first entry whose pattern fits decides. `amend` and `redirect` change the run and leave the
-request open, and a request may need several people: then the next entries that fit follow. A
-request that no entry fits, or that is still open after the last one, waits for a person.
+The first entry with a matching pattern decides. `amend` and `redirect` change the run and leave the
+request open, and a request may need several people: then the next matching entries follow. A
+request without a matching entry, or still open after the last one, waits for a person.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _BELONGS_TO = {
     "updates": ("amend", True),
     "team": ("redirect", True),
 }
-"""`{key: (the decision that it goes with, whether that decision needs it)}`."""
+"""`{key: (its decision, whether that decision requires the key)}`."""
 
 
 class WrittenDecision(Frozen):
@@ -49,13 +49,13 @@ class WrittenDecision(Frozen):
     by: str = Field(min_length=1, max_length=MAX_BY_LENGTH)
     comment: str = Field(default="", max_length=MAX_WHY_LENGTH)
     payload: JsonValue = None
-    """With `approve`, of what is editable: what shall be instead of what was shown."""
+    """For `approve` of an editable request: replaces what was shown."""
     value: JsonValue = None
-    """With `skip`: the task's data."""
+    """For `skip`: the task's data."""
     updates: Json = Field(default_factory=dict[str, JsonValue])
-    """With `amend`: `{dotted path: value}` of the context."""
+    """For `amend`: `{dotted path: value}` of the context."""
     team: str = ""
-    """With `redirect`: the team that comes next."""
+    """For `redirect`: the next team."""
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> "WrittenDecision":
@@ -76,20 +76,20 @@ class WrittenDecision(Frozen):
 
 
 def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
-    """The entries of a file, in its order.
+    """Read the entries of a file, in order.
 
     Args:
-        file: where it is.
-        name: what messages call it.
+        file: Path of the file.
+        name: Name for messages.
 
     Raises:
-        CommandError: an entry is none; says where.
-        InvalidDocument: the file is not YAML of ours.
+        CommandError: An entry is invalid; says where.
+        InvalidDocument: The file is not valid YAML.
     """
     text = read_text(file, name)
     moved = _is_bare_list(text)
     try:
-        # A bare list is put under a key, since the root of what we read is a mapping.
+        # Put a bare list under a key, because the YAML reader expects a mapping at the root.
         tree = read(f"decisions:\n{text}" if moved else text, name)
     except InvalidDocument as error:
         raise InvalidDocument(
@@ -97,7 +97,9 @@ def read_decisions(file: Path, name: str) -> tuple[WrittenDecision, ...]:
         ) from None
     entries = tree.child("decisions")
     if entries is None or not isinstance(entries.value, list) or len(tree.entries()) > 1:
-        raise CommandError(f"{name} holds a list of decisions, each with approval, decision and by")
+        raise CommandError(
+            f"{name} must be a list of decisions, each with approval, decision and by"
+        )
     return tuple(_entry(node, name, moved=moved) for node in entries.items())
 
 
@@ -125,5 +127,5 @@ def _entry(node: Node, name: str, *, moved: bool) -> WrittenDecision:
 def decisions_for(
     request: str, decisions: Sequence[WrittenDecision]
 ) -> tuple[WrittenDecision, ...]:
-    """The entries whose pattern fits the request's id, in their order."""
+    """Return the entries whose pattern matches the request's id, in order."""
     return tuple(one for one in decisions if fnmatchcase(request, one.approval))

@@ -1,7 +1,7 @@
-"""Finds documents: by the path of a file, or by the name of a team in a config root.
+"""Find documents: by the path of a file, or by the name of a team in a config root.
 
-A config root is a folder with `system_config.yml`, `personas/<key>.yml` and `teams/<name>.yml`.
-A document's texts come in this order, later ones laid over earlier ones: the root's
+A config root is a folder with `system_config.yml`, `personas/<key>.yml` and `teams/<name>.yml`. The
+sources of a document merge in this order, later ones override earlier ones: the root's
 `system_config.yml`, its personas, the document, and the project's `coterie.yml`.
 """
 
@@ -28,23 +28,23 @@ class Located(NamedTuple):
     name: str
     file: Path
     root: Path | None
-    """The config root that it belongs to; None when it stands alone."""
+    """The config root that it belongs to; None for a standalone file."""
 
 
 class Catalog:
-    """The documents that a project, and the product itself, offer by name."""
+    """The documents that the project and Coterie itself offer by name."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.roots = (*settings.config_roots, shipped_root())
-        """In order of search."""
+        """In search order."""
 
     def names(self) -> tuple[str, ...]:
-        """Every name that can be run, sorted."""
+        """List every name that can run, sorted."""
         return tuple(sorted({file.stem for root in self.roots for file in _teams(root)}))
 
     def own(self) -> tuple[Located, ...]:
-        """The documents of the project's own roots, without the shipped ones."""
+        """List the documents of the project's own roots, without the shipped ones."""
         return tuple(
             Located(file.stem, file, root)
             for root in self._settings.config_roots
@@ -52,12 +52,12 @@ class Catalog:
         )
 
     def all(self) -> tuple[Located, ...]:
-        """Every document that a name finds."""
+        """List every document that a name finds."""
         found = (self.named(name) for name in self.names())
         return tuple(located for located in found if located is not None)
 
     def named(self, name: str) -> Located | None:
-        """The document of this name in the first root that has it."""
+        """Return the document of this name in the first root that has it."""
         for root in self.roots:
             for file in _teams(root):
                 if file.stem == name:
@@ -65,16 +65,16 @@ class Catalog:
         return None
 
     def locate(self, target: str) -> Located:
-        """The document that a person means: a file by its path, else a team by its name.
+        """Find the document that a person named: a file by its path, else a team by its name.
 
         Raises:
-            InvalidDocument: there is neither, or it is a file of tests.
+            InvalidDocument: Neither exists, or it is a test file.
         """
         path = self._settings.cwd / target
         if path.is_file():
             if is_test(path):
                 fix = f"run it with: coterie test {target}"
-                raise _unreadable(target, "is a file of tests, and no team", fix)
+                raise _unreadable(target, "is a test file, not a team", fix)
             return Located(path.stem, path, _root_of(path))
         named = self.named(target)
         if named is not None:
@@ -88,25 +88,25 @@ class Catalog:
         raise _unreadable(target, "is neither a file nor a team", hint, listed(self.names()))
 
     def is_folder(self, target: str) -> bool:
-        """Whether a person means a folder, and no team of that name."""
+        """Return whether the target is a folder and not the name of a team."""
         return (self._settings.cwd / target).is_dir() and self.named(target) is None
 
     def below(self, target: str) -> tuple[list[Located], int]:
-        """The documents in a folder and the folders below it, by their paths.
+        """List the documents in a folder and its subfolders, by path.
 
         Returns:
-            The documents, and how many other YAML files there are: tests, personas, scripts of
-            answers, and what else says nothing of teams.
+            The documents, and the number of other YAML files: tests, personas, scripts of answers,
+            and anything else without teams.
 
         Raises:
-            InvalidDocument: there is no document.
+            InvalidDocument: There is no document.
         """
         files = sorted(_yaml_files(self._settings.cwd / target))
         documents = [file for file in files if not is_test(file) and _is_document(file)]
         if not documents:
             raise _unreadable(
                 target,
-                "is a folder without a document",
+                "is a folder without documents",
                 "name another folder",
                 ".yml and .yaml files with the key `orchestration`",
             )
@@ -114,10 +114,10 @@ class Catalog:
         return located, len(files) - len(documents)
 
     def sources(self, located: Located) -> tuple[SourceText, ...]:
-        """The texts of a document, in merge order.
+        """Return the sources of a document, in merge order.
 
         Raises:
-            InvalidDocument: a file cannot be read.
+            InvalidDocument: A file cannot be read.
         """
         return (
             *self.root_sources(located.root, without=located.file),
@@ -126,7 +126,7 @@ class Catalog:
         )
 
     def root_sources(self, root: Path | None, without: Path | None = None) -> Iterator[SourceText]:
-        """What every document of a root is laid over: its system file and its personas."""
+        """Yield what every document of a root inherits: its system file and its personas."""
         if root is None:
             return
         yield from self.system_source(root, without)
@@ -134,13 +134,13 @@ class Catalog:
             yield self._source(file, persona=file.stem)
 
     def system_source(self, root: Path, without: Path | None = None) -> Iterator[SourceText]:
-        """The root's `system_config.yml`, unless it is the document itself."""
+        """Yield the root's `system_config.yml`, unless it is the document itself."""
         system = root / SYSTEM_FILE
         if system.is_file() and not (without and system.samefile(without)):
             yield self._source(system)
 
     def override(self) -> Iterator[SourceText]:
-        """The project's `coterie.yml`, if it has one that says anything."""
+        """Yield the project's `coterie.yml`, if it exists and is not empty."""
         file = self._settings.project / OVERRIDE_FILE
         if file.is_file():
             source = self._source(file)
@@ -149,15 +149,15 @@ class Catalog:
                 yield source
 
     def persona_source(self, file: Path) -> SourceText:
-        """A file that is one persona, by its name.
+        """Read a persona file.
 
         Raises:
-            InvalidDocument: it cannot be read.
+            InvalidDocument: It cannot be read.
         """
         return self._source(file, persona=file.stem)
 
     def shown(self, file: Path) -> str:
-        """A path as problems tell it."""
+        """Return a path as problems show it."""
         return shown(file, self._settings)
 
     def _source(self, file: Path, persona: str | None = None) -> SourceText:
@@ -166,18 +166,18 @@ class Catalog:
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise _unreadable(
-                shown(file, self._settings), f"cannot be read: {reason}", ""
+                shown(file, self._settings), f"could not be read: {reason}", ""
             ) from None
         return SourceText(file=shown(file, self._settings), text=text, persona=persona)
 
 
 def shipped_root() -> Path:
-    """The config root that comes with the product."""
+    """Return the config root that comes with Coterie."""
     return Path(str(config.__file__)).parent
 
 
 def shown(file: Path, settings: Settings) -> str:
-    """A path as messages tell it: relative to the current folder where it lies below."""
+    """Return a path for messages: relative if it is below the current folder."""
     try:
         return str(file.relative_to(settings.cwd))
     except ValueError:
@@ -189,7 +189,7 @@ def _unreadable(file: str, what: str, fix: str, allowed: str = "") -> InvalidDoc
 
 
 def _root_of(file: Path) -> Path | None:
-    """The nearest folder upwards from a file with a `system_config.yml`."""
+    """Find the nearest parent folder of a file with a `system_config.yml`."""
     for folder in file.resolve().parents:
         if (folder / SYSTEM_FILE).is_file():
             return folder
@@ -207,7 +207,7 @@ def _documents(folder: Path) -> tuple[Path, ...]:
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:
-    """Every YAML file below a folder, without hidden files and folders."""
+    """Yield every YAML file below a folder, except in hidden files and folders."""
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (
@@ -218,9 +218,9 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
 
 
 def _is_document(file: Path) -> bool:
-    """Whether a file describes teams; one that cannot be read may be meant to.
+    """Return whether a file describes teams; unreadable files count.
 
-    What is only laid under or over documents says limits there, and no teams.
+    Files that only set defaults or overrides may have limits, but no teams.
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -237,5 +237,5 @@ def _is_document(file: Path) -> bool:
 
 
 def is_test(file: Path) -> bool:
-    """Whether a file holds tests of a team, by its name; it stands beside teams and is none."""
+    """Return whether a file is named like a test file, which may be beside teams."""
     return file.suffix in _SUFFIXES and file.stem.endswith(".test")

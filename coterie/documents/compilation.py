@@ -1,4 +1,4 @@
-"""From what a person names to a plan, and to what the worker beside it may touch."""
+"""Compile the document that a person named, with what its worker may touch."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from dsl.values import Json
 
 
 class CompiledDocument(NamedTuple):
-    """A document of this machine, compiled; here its own sections are trusted."""
+    """A compiled document of this machine, whose own sections are trusted."""
 
     located: Located
     compiled: Compiled
@@ -23,14 +23,14 @@ class CompiledDocument(NamedTuple):
 
 
 def compile_located(catalog: Catalog, located: Located, model: str | None = None) -> Compiled:
-    """The document and what it is laid over, compiled.
+    """Compile the document with everything that it inherits.
 
     Raises:
-        InvalidDocument: with every problem.
+        InvalidDocument: With every problem.
     """
     return compile_sources(
         catalog.sources(located),
-        capabilities(agent_packages=()),  # what the project says is in its own files
+        capabilities(agent_packages=()),  # the project's own files declare them
         name=located.name,
         model=model,
         pricing=has_price,
@@ -38,32 +38,32 @@ def compile_located(catalog: Catalog, located: Located, model: str | None = None
 
 
 def startable(compiled: Compiled, context: Json) -> Compiled:
-    """The document, its plan saying what a start has to give, which the context does.
+    """Check that the context has what the plan requires at the start, and record it there.
 
     Raises:
-        CommandError: the context lacks something.
+        CommandError: The context lacks something.
     """
     compiled = with_needs(compiled)
     lacking = lacking_context(compiled.plan.needs, context)
     if lacking is not None:
-        raise CommandError(f"{lacking}; give it with `--set PATH=VALUE` or `--context FILE`")
+        raise CommandError(f"{lacking}; set it with `--set PATH=VALUE` or `--context @FILE`")
     return compiled
 
 
 def compile_target(
     settings: Settings, target: str, *, model: str | None = None, workspace: str | None = None
 ) -> CompiledDocument:
-    """Find and compile what a person named.
+    """Find and compile the document that a person named.
 
     Args:
-        settings: where they are.
-        target: a file's path or a team's name.
+        settings: Environment of the command.
+        target: A file's path or a team's name.
         model: `provider/model` for every persona instead of its own.
-        workspace: the folder that skills may touch, instead of the document's.
+        workspace: The folder that skills may touch, instead of the document's.
 
     Raises:
-        InvalidDocument: with every problem.
-        CommandError: the workspace is no folder.
+        InvalidDocument: With every problem.
+        CommandError: The workspace is not a folder.
     """
     catalog = Catalog(settings)
     located = catalog.locate(target)

@@ -1,4 +1,4 @@
-"""Files that are one persona: what is wrong with them, without a document that uses them."""
+"""Validate persona files without a document that uses them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,18 +14,18 @@ from dsl.source.nodes import Node
 from dsl.source.yaml_reader import read
 
 _TELLING = ("prompts", "execution_plan", "prompt_syntax", "output_schema")
-"""Keys that a persona has, and a document has not."""
+"""Keys that only personas have, and documents do not."""
 
 _BESIDE = SourceText(
     file="a document beside it",
     text="orchestration: {entry_team: t, teams: {t: {tasks: "
     "[{name: s, type: wait, duration: 1}]}}}",
 )
-"""The least that a persona can be compiled with; it uses none."""
+"""The smallest document that a persona can be compiled with; it uses no persona."""
 
 
 def is_persona(file: Path) -> bool:
-    """Whether a file holds a persona: by its folder, or else by what it says."""
+    """Return whether a file contains a persona: by its folder, else by its keys."""
     try:
         keys = _keys(read(file.read_text(encoding="utf-8"), file.name))
     except (InvalidDocument, OSError, UnicodeDecodeError):
@@ -40,7 +40,7 @@ def _keys(tree: Node) -> set[str]:
 
 
 def persona_problems(catalog: Catalog, located: Located) -> Sequence[Problem]:
-    """Everything that is wrong with the persona itself."""
+    """Return every problem of the persona itself."""
     system = () if located.root is None else catalog.system_source(located.root)
     try:
         sources = (*system, catalog.persona_source(located.file), _BESIDE, *catalog.override())

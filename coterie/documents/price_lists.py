@@ -1,6 +1,6 @@
-"""What models cost: by prices of one's own, else by the public ones that come along.
+"""Find the prices of models: the user's own, else the bundled public ones.
 
-A model that neither knows is not there: it is told as unpriced, never as free.
+A model that neither knows is unpriced, which is not the same as free.
 """
 
 from collections.abc import Mapping
@@ -22,17 +22,17 @@ from dsl.source.yaml_reader import read
 
 PACKAGE = "genai-prices"
 FREE = Price(input=0, output=0)
-"""What answers from a file cost."""
+"""Price of scripted answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """The prices of a plan's models, and whose they are."""
+    """The prices of a plan's models, and their sources."""
 
     prices: Mapping[str, Price]
     """`{"provider/model": price}`."""
     sources: Mapping[str, str]
-    """`{"provider/model": where its price comes from}`."""
+    """`{"provider/model": source of its price}`."""
 
 
 def prices(
@@ -42,14 +42,14 @@ def prices(
     own_file: str,
     input_tokens: int,
 ) -> Priced:
-    """The price of each model that a plan asks.
+    """Return the price of each model that a plan calls.
 
     Args:
-        plan: the plan.
-        providers: how the document reaches them.
-        own: prices that were given; they win.
-        own_file: where from.
-        input_tokens: the length of a prompt, for models that cost more when it is long.
+        plan: The plan.
+        providers: Providers of the document.
+        own: The user's prices, which take precedence.
+        own_file: File of the user's prices.
+        input_tokens: Length of a prompt, for models with higher rates for long prompts.
     """
     found: dict[str, Price] = {}
     sources: dict[str, str] = {}
@@ -73,7 +73,7 @@ def prices(
 
 
 def has_price(providers: Mapping[str, ProviderSection], provider: str, model: str) -> bool:
-    """Whether anything is known of what a model costs; asked where a budget is of money."""
+    """Return whether a model has any price, for budgets of money."""
     section = providers.get(provider) or BUILT_IN_PROVIDERS.get(provider)
     if section is not None and section.prices:
         return model in section.prices or _public(provider, section, model, 1) is not None
@@ -83,7 +83,7 @@ def has_price(providers: Mapping[str, ProviderSection], provider: str, model: st
 
 
 def _free(provider: str, section: ProviderSection | None) -> bool:
-    """Answers from a file, unless they are given prices: then another model has none."""
+    """Return whether calls are free: scripted answers without prices of their own."""
     if section is not None and section.prices:
         return False
     return (section.kind if section else None) == "scripted" or provider == "scripted"
@@ -101,11 +101,11 @@ def _public(
 
 
 def read_prices(settings: Settings, name: str) -> dict[str, Price]:
-    """Prices from a YAML file: `anthropic/claude-sonnet-5-5: {input: 3, output: 15}`.
+    """Read prices from a YAML file: `anthropic/claude-sonnet-5-5: {input: 3, output: 15}`.
 
     Raises:
-        CommandError: an entry is no price.
-        InvalidDocument: the file is not YAML of ours.
+        CommandError: An entry is not a price.
+        InvalidDocument: The file is not valid YAML.
     """
     tree = read(read_text(settings.cwd / name, name), name)
     found: dict[str, Price] = {}
@@ -114,7 +114,7 @@ def read_prices(settings: Settings, name: str) -> dict[str, Price]:
             found[model] = Price.model_validate(node.plain(), strict=True)
         except ValidationError:
             raise CommandError(
-                f"{name}:{node.at.line}:{node.at.column}: the price of {model!r} does not read "
-                "{input: 3.0, output: 15.0}, US dollars for a million tokens"
+                f"{name}:{node.at.line}:{node.at.column}: the price of {model!r} must read like "
+                "{input: 3.0, output: 15.0}, in US dollars per million tokens"
             ) from None
     return found

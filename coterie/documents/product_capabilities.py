@@ -1,4 +1,4 @@
-"""What this product offers to documents, told without loading what implements it."""
+"""List what Coterie offers to documents, without loading the implementation."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,13 +12,13 @@ AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING)
 """The types that the agent factory knows; loading it takes half a second."""
 
 KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
-"""Where each vendor's own tools look for the key."""
+"""Environment variables where each vendor's own tools look for the key."""
 
 BUILT_IN_PROVIDERS = {
     kind: ProviderSection.model_validate({"kind": kind, "api_key_env": name})
     for kind, name in KEY_NAMES.items()
 }
-"""Providers that need no configuration but a key."""
+"""Providers that need only a key."""
 
 
 def capabilities(
@@ -27,14 +27,14 @@ def capabilities(
     channels: Iterable[str] | None = None,
     agent_packages: Iterable[str] | None = None,
 ) -> Capabilities:
-    """Agent types, skills and built-in providers, with what a worker adds.
+    """List agent types, skills and built-in providers, with a worker's additions.
 
     Args:
-        providers: names of the worker's own providers.
-        commands: its commands; None when it is not known which it has.
-        channels: names of its channels to people; None when they are not known.
-        agent_packages: the packages of agent classes that it allows, beside those that the
-            document itself says; None when they are not known.
+        providers: Names of the worker's own providers.
+        commands: Its commands; None if unknown.
+        channels: Names of its notification channels; None if unknown.
+        agent_packages: Packages of agent classes that it allows, besides those in the document;
+            None if unknown.
     """
     return Capabilities(
         agent_types=AGENT_TYPES,

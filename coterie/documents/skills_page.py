@@ -1,4 +1,4 @@
-"""`python -m coterie.documents.skills_page > docs/skills.md`: every skill, from its contract."""
+"""Generate `docs/skills.md`: `python -m coterie.documents.skills_page > docs/skills.md`."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -77,7 +77,7 @@ def skills_page(contracts: Mapping[str, SkillContract]) -> str:
 
 
 def _objects(schemas: Iterable[Json]) -> dict[str, Json]:
-    """`{name: schema}` of the objects that schemas define."""
+    """Collect the objects that schemas define, `{name: schema}`."""
     return {
         name: _mapping(one)
         for schema in schemas
@@ -107,14 +107,14 @@ def _errors(errors: Mapping[str, str]) -> str:
 
 
 def _value(title: str, schema: Json, *, is_input: bool) -> str:
-    """An input or an output: its table, or which values it may be."""
+    """Describe an input or an output: its table, or its allowed values."""
     if "properties" in schema:
         return f"**{title}**\n\n{_table(schema, is_input=is_input)}".rstrip("\n")
     return f"**{title}**: {_type(schema)}."
 
 
 def _table(schema: Json, *, is_input: bool) -> str:
-    """The keys of an object; an output always has all of them, so it needs no defaults."""
+    """Format the keys of an object; an output always has all of them, so it needs no defaults."""
     rows = [
         (f"`{name}`", _type(one), _meaning(one), _default(name, one, schema))
         for name, one in _properties(schema)
@@ -142,7 +142,7 @@ def _default(name: str, schema: Json, of: Json) -> str:
 
 
 def _type(schema: Json) -> str:
-    """A schema in a few words; objects by their names, linked to their tables."""
+    """Describe a schema in a few words; link objects to their tables."""
     match schema:
         case {"$ref": str(reference)}:
             name = reference.rpartition("/")[2]

@@ -1,11 +1,11 @@
-"""The files that a document was read from."""
+"""List the files that a document was read from."""
 
 from coterie.settings import Settings
 from dsl.source.nodes import Node
 
 
 def documents_of(tree: Node, settings: Settings) -> tuple[str, ...]:
-    """The files that a merged document was read from, absolute and sorted."""
+    """List the files of a merged document, absolute and sorted."""
     named = {settings.cwd / file for file in _files(tree)}
     return tuple(sorted(str(file) for file in named if file.is_file()))
 

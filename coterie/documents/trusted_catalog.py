@@ -1,8 +1,8 @@
-"""What a worker of the shared queue may touch: said by system files and the project's word.
+"""Determine what a worker of the shared queue may touch: system files and the project's overrides.
 
-The shipped system file first, the project's own over it, last `coterie.yml`. A document of the
-catalog may reach a provider in its own way, say with its own script of answers; for its runs that
-provider has a name of its own, `scripted@development`, so that documents never meddle.
+The shipped system file comes first, then the project's own, last `coterie.yml`. A document may
+configure a provider differently, for example with its own script of answers; its runs then use a
+name of their own, `scripted@development`, so that documents never affect each other.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,11 +23,11 @@ from dsl.source.yaml_reader import Mark, Node, Problems, overlaid, read
 
 
 def trusted_catalog(settings: Settings, catalog: Catalog, workspace: str | None) -> TrustedConfig:
-    """The effective sections for every document of the catalog.
+    """Build the effective sections for all documents of the catalog.
 
     Raises:
-        InvalidDocument: a system file or `coterie.yml` is wrong.
-        CommandError: the workspace is no folder.
+        InvalidDocument: A system file or `coterie.yml` is invalid.
+        CommandError: The workspace is not a folder.
     """
     document, tree = _sections([*_system_sources(catalog), *catalog.override()])
     worker = document.worker or WorkerSection()
@@ -43,13 +43,13 @@ def trusted_catalog(settings: Settings, catalog: Catalog, workspace: str | None)
 def scope_providers(
     plan: Plan, name: str, own: dict[str, ProviderSection], trusted: TrustedConfig
 ) -> Plan:
-    """The plan, naming a document's own providers where they differ from the shared ones.
+    """Rename a document's own providers in its plan where they differ from the shared ones.
 
     Args:
-        plan: compiled from a document of the catalog.
-        name: the document's.
-        own: its providers, paths absolute.
-        trusted: the worker's.
+        plan: Compiled from a document of the catalog.
+        name: Name of the document.
+        own: Its providers, with absolute paths.
+        trusted: The worker's configuration.
     """
     renamed = {
         provider: _scoped_name(provider, name)
@@ -77,7 +77,7 @@ def _system_sources(catalog: Catalog) -> Iterator[SourceText]:
 def _own_providers(
     located: Located, catalog: Catalog, settings: Settings
 ) -> dict[str, ProviderSection]:
-    """A document's providers as it would reach them; one that is wrong is told and left out."""
+    """Return a document's own providers; if it is invalid, log that and return none."""
     try:
         sources = catalog.sources(located)
         document, tree = _sections(sources)
@@ -90,8 +90,8 @@ def _own_providers(
     file = shown(located.file, settings)
     if any(source.file == file and _says_worker(source) for source in sources):
         note(
-            f"{file} has a `worker` section, which counts for `coterie run` alone; what this "
-            f"worker may touch stands in {OVERRIDE_FILE}"
+            f"{file} has a `worker` section, which only `coterie run` uses; for this "
+            f"worker, use {OVERRIDE_FILE}"
         )
     return absolute_providers(dict(document.llm_config.providers), tree, settings)
 
@@ -101,7 +101,7 @@ def _says_worker(source: SourceText) -> bool:
 
 
 def _sections(sources: Iterable[SourceText]) -> tuple[SystemDocument, Node]:
-    """`worker` and `llm_config.providers` of documents laid over each other, nothing else."""
+    """Merge only the `worker` and `llm_config.providers` sections of the documents."""
     merged = Node({}, Mark(OVERRIDE_FILE, 1, 1))
     for source in sources:
         if source.persona is None:

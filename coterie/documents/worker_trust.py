@@ -1,7 +1,7 @@
-"""What a worker may touch and reach: from its own configuration, never from a run.
+"""Define what a worker may touch and reach: from its own configuration, never from a run.
 
-Paths are absolute here, secrets are still names. This much tells one worker from another: two
-with the same digest may serve the same runs.
+Paths are absolute here, and secrets are still names. Two workers with the same digest may serve the
+same runs.
 """
 
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ class TrustedConfig(Frozen):
     """The effective `worker` and `llm_config.providers` sections of one worker."""
 
     workspace: str
-    """Absolute path of the one folder that skills may touch."""
+    """Absolute path of the only folder that skills may touch."""
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
     sandbox: SandboxSection = SandboxSection()
-    """Paths absolute."""
+    """Paths are absolute."""
     agent_packages: tuple[str, ...] = ()
     agent_env: tuple[str, ...] = ()
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
@@ -45,18 +45,18 @@ class TrustedConfig(Frozen):
     event_groups: bool = False
     providers: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
     scoped: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
-    """Providers that one document of a catalog reaches in its own way: `name@document`."""
+    """Providers that one document of a catalog configures differently: `name@document`."""
     documents: tuple[str, ...] = ()
-    """The files that say all this, absolute: no skill changes them."""
+    """The files with this configuration, absolute: no skill changes them."""
 
     @property
     def marks_runs(self) -> bool:
-        """Its runs are told how they are to be seen."""
+        """Whether its runs get visibility settings."""
         return self.search_attributes or self.event_groups
 
     @property
     def digest(self) -> str:
-        """Equal for workers that can stand in for each other."""
+        """A digest that is equal for interchangeable workers."""
         return sha256(self.model_dump_json(by_alias=True).encode()).hexdigest()[:12]
 
 
@@ -67,24 +67,24 @@ def resolved(
     settings: Settings,
     workspace: str | None = None,
 ) -> TrustedConfig:
-    """The sections of a merged document with their paths made absolute.
+    """Make the paths in the sections of a merged document absolute.
 
     Args:
-        worker: what the document says, or the defaults.
-        providers: what the document says.
-        tree: the merged document, which knows the file of each value.
-        settings: the place of the call.
-        workspace: given with the call; relative to the current folder, and stronger.
+        worker: The document's section, or the defaults.
+        providers: The document's section.
+        tree: The merged document, which knows the file of each value.
+        settings: Environment of the command.
+        workspace: Given on the command line; relative to the current folder, and takes precedence.
 
     Raises:
-        CommandError: the workspace is no folder.
+        CommandError: The workspace is not a folder.
     """
     if workspace is not None:
         folder = settings.cwd / workspace
     else:
         folder = _beside(tree, ("worker", "workspace"), worker.workspace, settings)
     if not folder.is_dir():
-        raise CommandError(f"the workspace {folder} is no folder; make it, or name another")
+        raise CommandError(f"the workspace {folder} is not a folder; create it, or name another")
     return TrustedConfig(
         workspace=str(folder.resolve()),
         commands=worker.commands,
@@ -120,7 +120,7 @@ def _in_home(path: str, home: str) -> str:
 def absolute_providers(
     providers: dict[str, ProviderSection], tree: Node, settings: Settings
 ) -> dict[str, ProviderSection]:
-    """The providers of a merged document, with their paths made absolute."""
+    """Return the providers of a merged document with absolute paths."""
     return {name: _absolute(name, section, tree, settings) for name, section in providers.items()}
 
 
@@ -137,9 +137,9 @@ def _absolute(
 
 
 def _beside(tree: Node, place: Sequence[str | int], path: str, settings: Settings) -> Path:
-    """A path as its file means it: relative to that file's folder.
+    """Resolve a path relative to the folder of its file.
 
-    What no file says, and what a shipped file says of the workspace, is about the project.
+    A path from no file, or the workspace from a shipped file, is relative to the project.
     """
     node = tree.find(place)
     said = node is not tree.find(place[:-1])
@@ -150,7 +150,7 @@ def _beside(tree: Node, place: Sequence[str | int], path: str, settings: Setting
 
 
 def key_names(plan: Plan, trusted: TrustedConfig) -> dict[str, str]:
-    """`{provider: name of the variable with its key}` for each provider of the plan."""
+    """Return `{provider: environment variable with its key}` for each provider of the plan."""
     used = dict.fromkeys(persona.provider for persona in plan.personas.values())
     return {
         name: key
@@ -160,22 +160,22 @@ def key_names(plan: Plan, trusted: TrustedConfig) -> dict[str, str]:
 
 
 def missing_keys(keys: dict[str, str], settings: Settings) -> list[str]:
-    """One sentence for each key that the environment lacks."""
+    """Return one sentence for each key that the environment lacks."""
     return [
-        f"the provider {name!r} needs an API key in the environment variable {key}, which is not "
-        "set; export it, or choose another model with --model provider/model"
+        f"provider {name!r} needs an API key in the environment variable {key}, which is not "
+        "set: export it, or choose another model with --model provider/model"
         for name, key in keys.items()
         if settings.secret(key) is None
     ]
 
 
 def provider_kind(name: str, section: ProviderSection) -> str:
-    """The API that a provider speaks, by default its name."""
+    """Return a provider's API, by default its name."""
     return section.kind or name.partition("@")[0]
 
 
 def key_name(name: str, section: ProviderSection) -> str | None:
-    """Where the key is; a server at an `api_base` of its own gets only a key named for it."""
+    """Return the variable of the key; a server at its own `api_base` needs an explicit one."""
     if section.api_key_env is not None:
         return section.api_key_env
     return KEY_NAMES.get(provider_kind(name, section)) if section.api_base is None else None

@@ -1,1 +1,1 @@
-"""Effective values of a document, each with its origin: for `coterie explain` and `limits`."""
+"""Find a document's effective values and their origins, for `coterie explain` and `limits`."""

@@ -1,4 +1,4 @@
-"""What `coterie check` found, as text: inputs, the worst case as a table, and what it rests on."""
+"""Print the results of `coterie check`: inputs, the worst case as a table, and its basis."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -16,9 +16,9 @@ _INDENT = "  "
 
 
 def inputs_text(inputs: Sequence[Input], needs: Collection[str] = ()) -> str:
-    """The fields of the context that the document expects, and which no start may lack."""
+    """List the context fields that the document expects; mark those that every start must set."""
     if not inputs:
-        return "inputs: none; no team reads anything of the context that no team sets"
+        return "inputs: none; every context value that a team reads is set by a team"
     rows = [
         (
             one.path,
@@ -28,38 +28,38 @@ def inputs_text(inputs: Sequence[Input], needs: Collection[str] = ()) -> str:
         )
         for one in inputs
     ]
-    return text_of(["inputs, given with --context or --set", *_table(rows)])
+    return text_of(["inputs, set with --context or --set", *_table(rows)])
 
 
 def _how_needed(one: Input, needs: Collection[str]) -> str:
-    """`to start`: no run can do without it."""
+    """Return `to start` if no run works without it."""
     if one.path in needs:
         return "to start"
     return "needed" if one.needed else "optional"
 
 
 def worst_text(worst: WorstCase, limit: int) -> str:
-    """The table of the worst case.
+    """Format the table of the worst case.
 
     Args:
-        worst: the figures.
-        limit: the run's `max_total_teams`.
+        worst: The figures.
+        limit: The run's `max_total_teams`.
     """
     rows = [_HEAD, *(_row(team, figures) for team, figures in worst.teams.items())]
     rows.append(_row("the whole run", worst.total))
     lines = [f"worst case under the limits, at most {counted(limit, 'team visit')}"]
     lines += _table(rows, numbers=True)
     if sum(figures.visits for figures in worst.teams.values()) > worst.total.visits:
-        lines.append(f"{_INDENT}(each team on its own; together they stay within the last line)")
+        lines.append(f"{_INDENT}(each team by itself; together they stay within the last line)")
     return text_of(lines)
 
 
 def basis_text(worst: WorstCase, priced: Priced, budgets: Sequence[Budget] = ()) -> str:
-    """What the figures rest on, and what they leave out."""
+    """List the assumptions of the figures, and what they leave out."""
     lines = [*_basis(worst, priced)]
     if budgets:
         told = "; ".join(f"{one.told}, {one.amount(one.limit)}" for one in budgets)
-        lines.append(f"left out: budgets, which end or turn a run earlier: {told}")
+        lines.append(f"not counted: budgets, which end or redirect a run earlier: {told}")
     return text_of(f"{_INDENT}{line}" for line in lines)
 
 
@@ -68,16 +68,16 @@ def _basis(worst: WorstCase, priced: Priced) -> Iterator[str]:
         price = priced.prices.get(model)
         told = f"{model}: at most {_count(calls)} calls"
         if price is None:
-            what = "its class may ask any model" if model == LEGACY else "no price is known"
-            yield f"{told}, UNPRICED: {what}, and the cost leaves it out"
+            what = "its class may call any model" if model == LEGACY else "no price is known"
+            yield f"{told}, UNPRICED and not in the cost: {what}"
         else:
             yield (
-                f"{told}, {price.input:,.2f} USD in and {price.output:,.2f} USD out for a million "
+                f"{told}, {price.input:,.2f} USD in and {price.output:,.2f} USD out per million "
                 f"tokens ({priced.sources[model]})"
             )
     if worst.models:
         yield (
-            f"assumed: {worst.terms.input_tokens:,} input tokens a call, which no document says "
+            f"assumed: {worst.terms.input_tokens:,} input tokens per call, which no document says "
             "(--input-tokens-per-call)"
         )
         yield (
@@ -86,13 +86,13 @@ def _basis(worst: WorstCase, priced: Priced) -> Iterator[str]:
         )
     for loop in worst.unbounded:
         yield (
-            f"unbounded: the loop {loop.step!r} goes over {loop.length_of}, and no document says "
-            f"how long that is ({loop.mark.file}:{loop.mark.line}); `max_iterations` bounds it"
+            f"unbounded: the loop {loop.step!r} iterates over {loop.length_of}, whose length no "
+            f"document limits ({loop.mark.file}:{loop.mark.line}); set `max_iterations`"
         )
 
 
 def exceeded(worst: WorstCase, max_cost: float | None, max_model_calls: int | None) -> list[str]:
-    """A sentence for each bound that the worst case does not keep."""
+    """Return a sentence for each limit that the worst case exceeds."""
     total, told = worst.total, list[str]()
     if max_model_calls is not None and total.model_calls > max_model_calls:
         told.append(
@@ -101,8 +101,8 @@ def exceeded(worst: WorstCase, max_cost: float | None, max_model_calls: int | No
         )
     if max_cost is not None and total.unpriced:
         told.append(
-            f"the cost has no bound: {', '.join(total.unpriced)} is unpriced; name its price in "
-            "a file with --prices"
+            f"the cost has no upper limit: {', '.join(total.unpriced)} is unpriced; add its price "
+            "to a file and pass it with --prices"
         )
     elif max_cost is not None and total.cost > max_cost + 1e-9:
         told.append(
@@ -115,7 +115,7 @@ def exceeded(worst: WorstCase, max_cost: float | None, max_model_calls: int | No
 def _why(value: float, loops: Iterable[Unbounded]) -> str:
     if bounded(value):
         return ""
-    return ": nothing bounds " + ", ".join(repr(loop.step) for loop in loops)
+    return ": nothing limits " + ", ".join(repr(loop.step) for loop in loops)
 
 
 def _row(name: str, figures: Figures) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ def _money(figures: Figures) -> str:
 
 
 def _cost(value: float) -> str:
-    """Rounded up to cents: a bound stays one."""
+    """Round up to cents, so that an upper limit stays one."""
     return f"{math.ceil(value * 100 - 1e-6) / 100:,.2f}" if bounded(value) else "unbounded"
 
 

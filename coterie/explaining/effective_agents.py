@@ -1,4 +1,4 @@
-"""What an agent gets in the end, field by field: persona, task's `config`, defaults."""
+"""Resolve the settings of an agent, field by field: persona, task's `config`, defaults."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,30 +17,30 @@ _MEANS_NOTHING: tuple[JsonValue, ...] = (None, {}, [])
 
 @dataclass(frozen=True, slots=True)
 class AgentSources:
-    """Where the fields of one agent may stand."""
+    """The sources of one agent's fields."""
 
     tree: Node
     """The whole document."""
     llm: LlmConfig
     persona_key: str
     config: Node | None
-    """The task's own word over the persona."""
+    """The task's overrides of the persona."""
     model: str | None
-    """What the call said for everyone."""
+    """The model that the command line sets for all personas."""
 
     @property
     def merged(self) -> Node:
-        """The persona with the task's config over it, every leaf with its place."""
+        """The persona with the task's config merged over it; every leaf keeps its place."""
         persona = self.tree.find((*_PERSONAS, self.persona_key))
         return persona if self.config is None else overlaid(persona, self.config)
 
     def fields(
         self, persona: Persona, *, asks_a_model: bool
     ) -> Iterator[tuple[NodePath, JsonValue, Origin]]:
-        """Each field of the persona that counts, leaf by leaf, and where it came from.
+        """Yield each effective field of the persona, leaf by leaf, with its origin.
 
-        All but the execution plan, whose steps have fields of their own; what nobody wrote down
-        counts only where a model is asked.
+        Omit the execution plan, whose steps have fields of their own. Defaults count only if the
+        agent calls a model.
         """
         merged = self.merged
         values = persona.model_dump(mode="json", by_alias=True, exclude={"execution_plan"})

@@ -1,4 +1,4 @@
-"""Every bound of a document that counts, and where it came from (checklist C-20)."""
+"""List every effective limit of a document with its origin (checklist C-20)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ _BOUNDS = {
         )
     },
 }
-"""The fields of the language that bound something, and what they bound."""
+"""The fields of the language that limit something, and what they limit."""
 _BUDGETS = {
     "tokens": "tokens of all models, in and out",
     "money": "US dollars",
@@ -69,24 +69,24 @@ _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
 
 
 _OWNERS = ("Collect", "Consent", "Retry", "Persona", "SkillContract")
-"""Their fields are told with the key above: `agent.timeout`."""
+"""Show their fields with the key above: `agent.timeout`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One bound."""
+    """One limit."""
 
     scope: str
     """The run, a team, or a step as the trail names it."""
     name: str
     value: JsonValue
     bounds: str
-    """What it bounds, in words."""
+    """A description of what it limits."""
     origin: Origin
     path: str
 
     def as_dict(self) -> dict[str, JsonValue]:
-        """The flat form that `--json` prints."""
+        """Return the flat form for `--json`."""
         origin = self.origin
         return {
             "scope": self.scope,
@@ -102,7 +102,7 @@ class Limit:
 
     @property
     def told(self) -> str:
-        """The value as people read it."""
+        """The value as text."""
         last = self.name.rpartition(".")[2]
         if self.value is None:
             return _UNBOUNDED.get(last, "none")
@@ -118,7 +118,7 @@ class Limit:
 
 
 def limits(values: Iterable[Effective]) -> list[Limit]:
-    """The bounds among the values: the run's, then each team's before those of its steps."""
+    """Select the limits from the values: the run's, then each team's before those of its steps."""
     found = list(_found(values))
     owners = list(dict.fromkeys(_owner(limit) for limit in found))
     return sorted(found, key=lambda limit: (owners.index(_owner(limit)), "/" in limit.scope))
@@ -139,14 +139,14 @@ def _found(values: Iterable[Effective]) -> Iterator[Limit]:
 
 
 def _unset(value: Effective) -> bool:
-    """Nothing is bounded: no team goes on, and one person decides as ever."""
+    """Return whether the value limits nothing."""
     if value.field.endswith(".quorum"):
         return value.origin == DEFAULT
     return value.field.endswith("Budget.next_team") and value.value is None
 
 
 def _first(value: Effective) -> int:
-    """Where in its path the name of a bound begins."""
+    """Return the index in the path where the name of a limit starts."""
     path = value.path
     if value.field.startswith(("AskTerms", "Escalation")) and "ask" in path:
         ask = len(path) - 1 - path[::-1].index("ask")
@@ -159,7 +159,7 @@ def _first(value: Effective) -> int:
 
 
 def _counts(value: Effective) -> bool:
-    """Of `llm_config` the rate limits alone; a persona's bounds are told where it works."""
+    """Return whether the value counts: in `llm_config` only rate limits do."""
     if value.field.startswith("RateLimitPolicy"):
         return value.value is not None
     asked = value.field.startswith(("AskTerms", "Escalation")) and "on_exceeded" in value.path

@@ -1,8 +1,8 @@
-"""Every effective value of a document, with the place that it came from.
+"""Find every effective value of a document with its origin.
 
-Goes through the typed document, its merged tree and its plan side by side: what stands in the tree
-has a file and a line, the rest is a default. What an agent gets in the end, after its persona, its
-task's `config` and the defaults, stands below its task as `agent`.
+Traverse the typed document, its merged tree and its plan in parallel: a value in the tree has a
+file and a line, any other is a default. The resolved settings of an agent (persona, the task's
+`config`, defaults) appear below its task as `agent`.
 """
 
 import json
@@ -36,12 +36,12 @@ _EMPTY: tuple[object, ...] = (None, (), {}, "")
 def explained(
     compiled: Compiled, skills: Mapping[str, SkillContract], model: str | None = None
 ) -> tuple[Effective, ...]:
-    """Every value that counts, in the order of the document.
+    """Return every effective value, in document order.
 
     Args:
-        compiled: the document.
-        skills: the contracts of the skills that it may name.
-        model: what the call said for every persona.
+        compiled: The document.
+        skills: Contracts of the skills that it may name.
+        model: The model that the command line sets for all personas.
     """
     problems = Problems()
     document, tree = shaped(compiled.tree, problems)
@@ -52,37 +52,37 @@ def explained(
 
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """A place in the document, and what became of it in the plan."""
+    """A position in the document, with its counterpart in the plan."""
 
     node: Node
     path: NodePath = ()
     step: str = ""
     """The team or step, as the trail names it."""
     compiled: object = None
-    """The part of the plan that was made of it; None where none was."""
+    """The part of the plan compiled from it, or None."""
     field: str = ""
-    """The field of the language, while it is one: `LoopStep.max_iterations`."""
+    """The field of the language, if any: `LoopStep.max_iterations`."""
 
     def child(
         self, key: Segment, node: Node, *, shown: Segment | None = None, field: str = ""
     ) -> "_Here":
-        """The place below; what a document calls tasks, a plan calls steps."""
+        """Return a position below; a document's tasks are a plan's steps."""
         name = "steps" if isinstance(self.compiled, Team) and key == "tasks" else key
         path = (*self.path, key if shown is None else shown)
         return _Here(node, path, self.step, _part(self.compiled, name), field)
 
     def value(self, value: JsonValue, origin: Origin) -> Effective:
-        """A value here."""
+        """Return a value at this position."""
         return Effective(self.path, value, origin, self.step, self.field)
 
     def below(self, value: JsonValue, origin: Origin, path: NodePath, owner: str) -> Effective:
-        """A value that counts below, though nothing stands there."""
+        """Return an effective value below that the document does not write there."""
         field = f"{owner}.{path[-1]}" if owner else ""
         return Effective((*self.path, *path), value, origin, self.step, field)
 
 
 class _Explainer:
-    """Goes through one document."""
+    """Traverses one document."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class _Explainer:
         self.model = model
 
     def values(self) -> Iterator[Effective]:
-        """Everything."""
+        """Yield all values."""
         plan = {
             "orchestration": {"teams": self.plan.teams},
             "llm_config": {"personas": self.plan.personas},
@@ -107,7 +107,7 @@ class _Explainer:
         yield from self._model(self.document, _Here(self.tree, compiled=plan))
 
     def _model(self, model: BaseModel, here: _Here) -> Iterator[Effective]:
-        """The fields of a model, and what it means beyond them."""
+        """Yield the fields of a model, and the effective values that they imply."""
         for name, info in type(model).model_fields.items():
             key = info.alias or name
             value: object = getattr(model, name)
@@ -137,9 +137,10 @@ class _Explainer:
                 yield from _leaves(_plain(value), here)
 
     def _items(self, items: Sequence[BaseModel], here: _Here) -> Iterator[Effective]:
-        """A list of steps, which are known by their names, or of rules, which have none."""
+        """Yield the values of a list: steps by name, rules by index."""
         compiled = here.compiled
-        if isinstance(compiled, tuple):  # an aggregating step that the compiler put first has none
+        # an aggregating step that the compiler inserted has no document
+        if isinstance(compiled, tuple):
             made = cast("tuple[object, ...]", compiled)
             here = replace(here, compiled=made[len(made) - len(items) :])
         for index, (item, node) in enumerate(zip(items, here.node.items(), strict=True)):
@@ -151,7 +152,7 @@ class _Explainer:
                 yield from self._model(item, here.child(index, node))
 
     def _beyond(self, model: BaseModel, here: _Here) -> Iterator[Effective]:
-        """What counts although it stands elsewhere."""
+        """Yield effective values that are written elsewhere."""
         match model:
             case TeamDocument(max_recursion_depth=None):
                 yield self._common_depth(here)
@@ -169,7 +170,7 @@ class _Explainer:
                 return
 
     def _common_depth(self, here: _Here) -> Effective:
-        """The bound of a team that has none of its own."""
+        """Return the limit of a team without one of its own."""
         key = "max_recursion_depth"
         node = self.tree.find(("orchestration",)).child(key)
         origin = DEFAULT if node is None else from_node(node, f"orchestration.{key}")
@@ -187,10 +188,10 @@ class _Explainer:
             yield here.below(value, origin, ("contract", key), "SkillContract")
 
     def _agent(self, step: AgentStep, here: _Here) -> Iterator[Effective]:
-        """The persona as the task's agent gets it."""
+        """Yield the persona as the task's agent gets it."""
         compiled = here.compiled
         if not isinstance(compiled, AgentStep):
-            return  # a persona's plan that no task uses as it stands
+            return  # a persona's plan that no task uses unchanged
         persona = self.plan.personas[compiled.persona_key or ""]
         key = step.persona_key or ""
         config = here.node.child("config")
@@ -211,7 +212,7 @@ class _Explainer:
 
 
 def _field(model: BaseModel, name: str) -> str:
-    """The field by the class that declares it."""
+    """Return the field name with the class that declares it."""
     common = isinstance(model, StepBase) and name in StepBase.model_fields
     return f"{'StepBase' if common else type(model).__name__}.{name}"
 
@@ -221,7 +222,7 @@ def _shown(key: str) -> str:
 
 
 def _part(whole: object, key: Segment) -> object:
-    """What lies below in a part of a plan; None when nothing does."""
+    """Return the part of a plan below a key or index; None if there is none."""
     match whole, key:
         case dict(), str():
             return cast("dict[str, object]", whole).get(key)
@@ -245,14 +246,14 @@ def _holds_models(values: Iterable[object]) -> bool:
 
 
 def _within(step: str, key: str, item: object) -> str:
-    """A team, or a way of a parallel step, in the words of the trail."""
+    """Return the location of a team, or of a branch of a parallel step, as the trail names it."""
     if isinstance(item, TeamDocument):
         return key
     return f"{step}/{key}" if isinstance(item, tuple) and step else step
 
 
 def _absence_counts(model: BaseModel, name: str) -> bool:
-    """Whether it says something that a bound is not set: no end, then."""
+    """Return whether a missing limit is meaningful: it means unlimited."""
     match model, name:
         case DecisionTerms(), "deadline":
             return True

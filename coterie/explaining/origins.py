@@ -1,4 +1,4 @@
-"""Where an effective value came from."""
+"""Describe the origin of an effective value."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,17 +13,17 @@ OriginKind = Literal["file", "default", "built_in", "contract", "call"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A place in a file, or what stands in for one."""
+    """A place in a file, or its substitute."""
 
     kind: OriginKind
     file: str | None = None
     line: int | None = None
     column: int | None = None
     via: str = ""
-    """By which rule it came here, when that is not plain: a persona, a default of the document."""
+    """The rule that brought it here, if it is not obvious: a persona, a document default."""
 
     def told(self) -> str:
-        """As people read it: `config/teams/review.yml:12`, `default`."""
+        """Format the origin: `config/teams/review.yml:12`, `default`."""
         match self.kind:
             case "file":
                 place = f"{self.file}:{self.line}"
@@ -42,31 +42,31 @@ CALL = Origin("call", via="--model")
 
 
 def from_node(node: Node, via: str = "") -> Origin:
-    """The place of a value, at its key."""
+    """Return the place of a value's key."""
     mark = node.at
     return Origin("file", mark.file, mark.line, mark.column, via)
 
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """One value as it counts in the end."""
+    """One effective value."""
 
     path: NodePath
-    """Where it stands, as people find it: tasks by their names, rules by their index."""
+    """Its path for people: tasks by name, rules by index."""
     value: JsonValue
     origin: Origin
     step: str = ""
     """The team or step that it belongs to, as the trail names it: `review/check`."""
     field: str = ""
-    """The field of the language that it fills: `LoopStep.max_iterations`; empty within JSON."""
+    """The field of the language that it sets: `LoopStep.max_iterations`; empty within JSON."""
 
     @property
     def dotted(self) -> str:
-        """The path as people write it."""
+        """The dotted path."""
         return dotted(self.path)
 
     def as_dict(self) -> dict[str, JsonValue]:
-        """The flat form that `--json` prints."""
+        """Return the flat form for `--json`."""
         origin = self.origin
         return {
             "path": self.dotted,

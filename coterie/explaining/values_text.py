@@ -1,4 +1,4 @@
-"""Effective values and limits as text: aligned, each with its origin."""
+"""Format effective values and limits as aligned text with their origins."""
 
 import json
 import os.path
@@ -27,18 +27,18 @@ Row = tuple[str, ...]
 
 
 def found(values: Sequence[Effective], asked: str) -> list[Effective]:
-    """The values at and below a path; without one at all, those whose path has its parts in order.
+    """Find the values at and below a path; else those whose path contains its parts in order.
 
     Args:
-        values: all of them.
-        asked: dotted; tasks by their names, rules by `[0]`.
+        values: All values.
+        asked: Dotted path; tasks by their names, rules by `[0]`.
     """
     exact = [value for value in values if value.dotted == asked or _below(value.dotted, asked)]
     return exact or [value for value in values if _has_in_order(value.dotted, asked)]
 
 
 def parts(path: str) -> list[str]:
-    """The segments of a dotted path."""
+    """Split a dotted path into segments."""
     return _PART.findall(path)
 
 
@@ -52,9 +52,9 @@ def _has_in_order(path: str, asked: str) -> bool:
 
 
 def values_text(values: Iterable[Effective], asked: str = "") -> str:
-    """The values, those of one team, step or section together under its path.
+    """Format the values, grouped by team, step or section under its path.
 
-    A JSON Schema is one line, unless somebody asks for what is in it or several files make it.
+    A JSON Schema takes one line, unless the path points inside or several files contribute.
     """
     blocks: list[str] = []
     for _, group in groupby(values, key=_owner):
@@ -70,7 +70,7 @@ def _owner(value: Effective) -> str:
 
 
 def _common(paths: Sequence[NodePath]) -> NodePath:
-    """What all of the paths begin with."""
+    """Return the common prefix of the paths."""
     shared = 0
     for parts_here in zip(*paths, strict=False):
         if len(set(parts_here)) > 1:
@@ -93,12 +93,12 @@ def _rows(values: Iterable[Effective], home: NodePath, *, inside: bool) -> Itera
 
 
 def _schema(value: Effective) -> NodePath:
-    """The path of the JSON Schema that the value is in; empty when it is in none."""
+    """Return the path of the JSON Schema that contains the value; empty if none does."""
     return value.path[: value.path.index(_SCHEMA) + 1] if _SCHEMA in value.path else ()
 
 
 def limits_text(limits: Iterable[Limit]) -> str:
-    """The limits of the run, then of each team and step."""
+    """Format the limits of the run, then of each team and step."""
     blocks: list[str] = []
     for scope, group in groupby(limits, key=lambda limit: limit.scope):
         rows = [(one.name, one.told, one.bounds, one.origin.told()) for one in group]
@@ -109,21 +109,21 @@ def limits_text(limits: Iterable[Limit]) -> str:
 def overview(
     plan: Plan, sources: Sequence[SourceText], values: Sequence[Effective], target: str
 ) -> str:
-    """A document at a glance: its files, its settings, who its agents are."""
+    """Summarise a document: its files, its settings, its agents."""
     common = [value for value in values if len(value.path) == 2 and not value.step]
     blocks = [
         f"{plan.name}  (digest {plan.digest})",
-        _block("Files, later ones laid over earlier ones", [(file,) for file in _files(sources)]),
+        _block("Files, later ones override earlier ones", [(file,) for file in _files(sources)]),
         values_text(common),
         _block("Agents", list(_agents(values))),
-        f"{counted(len(values), 'value')} in all; those of a part: "
+        f"{counted(len(values), 'value')} in all; to see a part: "
         f"coterie explain {target} teams.{plan.entry_team}",
     ]
     return "\n\n".join(blocks)
 
 
 def _agents(values: Sequence[Effective]) -> Iterator[Row]:
-    """Each agent's step, its persona, and the model that it asks."""
+    """Yield each agent's step, its persona, and its model."""
     at = {value.path: value for value in values}
     for value in values:
         if value.step and value.field in ("AgentStep.persona_key", "AgentStep.agent_class"):
@@ -151,7 +151,7 @@ def _files(sources: Iterable[SourceText]) -> Iterator[str]:
 
 
 def value_text(value: JsonValue) -> str:
-    """A value on one line; of a long text its beginning and how long it is."""
+    """Format a value on one line; shorten a long text and show its length."""
     match value:
         case str():
             lines = value.strip().splitlines() or [""]
@@ -169,7 +169,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _block(title: str, rows: Sequence[Row]) -> str:
-    """A title and its rows, in columns."""
+    """Format a title and its rows in columns."""
     columns = max((len(row) for row in rows), default=0)
     widths = [
         max((len(row[at]) for row in rows if at < len(row)), default=0) for at in range(columns)

@@ -1,4 +1,4 @@
-"""Conditions in the few words that fit on an arrow."""
+"""Shorten conditions to labels for arrows."""
 
 from collections.abc import Iterator
 
@@ -38,17 +38,17 @@ _OPERATOR: dict[Operator, str] = {
     "min_length": "has length ≥",
     "max_length": "has length ≤",
 }
-"""The operators that compare with a value."""
+"""Operators that compare with a value."""
 _YES_NO: dict[Operator, tuple[str, str]] = {
     "exists": ("exists", "does not exist"),
     "is_empty": ("is empty", "is not empty"),
     "is_null": ("is null", "is not null"),
 }
-"""The operators that ask yes or no; the value `false` turns them round."""
+"""Operators with a yes/no result; the value `false` negates them."""
 
 
 def condition_words(condition: Condition | None) -> tuple[str, ...]:
-    """What a condition asks; one text for each part that has to hold."""
+    """Describe a condition; one text for each part that must hold."""
     match condition:
         case None:
             return ("always",)
@@ -73,7 +73,7 @@ def _test(name: str, operator: Operator, value: JsonValue) -> str:
 
 
 def expression_words(text: str) -> str:
-    """A template on one line, without its braces when it is one single expression."""
+    """Return a template on one line, without braces if it is a single expression."""
     flat = " ".join(text.split())
     inner = flat.removeprefix("{{").removesuffix("}}").strip("- ")
     single = flat.startswith("{{") and flat.endswith("}}") and "{{" not in inner

@@ -1,4 +1,4 @@
-"""The picture as Mermaid text, which forges and editors draw wherever Markdown is."""
+"""Render the picture as Mermaid text, which code forges and editors draw inside Markdown."""
 
 import json
 import re
@@ -29,19 +29,19 @@ _CLASSES = {
     "failed": "stroke:#b3261e,stroke-width:4px",
     "stopped": "stroke:#5c6878,stroke-width:4px",
 }
-"""Frames only: the text stays as the reader's theme has it, light or dark."""
+"""Frames only: the text keeps the colours of the reader's theme, light or dark."""
 
 
 _HEADLESS = {"==>": "===", "-->": "---", "-.->": "-.-"}
 
 
 def mermaid_of(picture: Picture, walk: Walk | None = None) -> str:
-    """The whole picture, with the path of a run when there is one."""
+    """Render the picture, with the path of a run if there is one."""
     return "\n".join(_Writing(picture, walk).lines()) + "\n"
 
 
 class _Writing:
-    """One picture being written."""
+    """Renders one picture."""
 
     def __init__(self, picture: Picture, walk: Walk | None) -> None:
         self.picture = picture = with_redirects(picture, walk)
@@ -49,7 +49,7 @@ class _Writing:
         self.names = _names(picture)
 
     def lines(self) -> Iterator[str]:
-        """The text, line by line."""
+        """Yield the lines of the text."""
         title = (self.picture.name, *self.picture.limits)
         if self.walk is not None:
             title = (self.picture.name, self.walk.run, self.walk.headline)
@@ -136,13 +136,13 @@ class _Writing:
 
 
 def _title(text: str) -> str:
-    """A title, where Mermaid knows no escapes and takes what looks like markup away."""
+    """Format a title: Mermaid has no escapes there and removes apparent markup."""
     shown = text.translate({ord("<"): "\u2039", ord(">"): "\u203a", ord("&"): "\uff06"})
     return json.dumps(shown, ensure_ascii=False)
 
 
 def _names(picture: Picture) -> dict[str, str]:
-    """`{team: its name in the text}`: letters, digits, underscores, and no two the same."""
+    """Return unique Mermaid ids, `{team: id}`, of letters, digits and underscores."""
     names: dict[str, str] = {START: "start"}
     for box in picture.boxes:
         base = name = "team_" + re.sub(r"\W", "_", box.id, flags=re.ASCII)
@@ -167,5 +167,5 @@ _ESCAPES = {
 
 
 def escaped(text: str) -> str:
-    """A text that Mermaid shows as it is."""
+    """Escape a text so that Mermaid shows it literally."""
     return "".join(_ESCAPES.get(character, character) for character in text)

@@ -1,6 +1,6 @@
-"""The picture of a plan, before anybody draws it: boxes, what stands in them, arrows.
+"""Model the picture of a plan before rendering: boxes, their content, arrows.
 
-Mermaid and SVG draw the same picture, so that they never tell different things.
+Mermaid and SVG render the same picture, so they never disagree.
 """
 
 from collections.abc import Iterator
@@ -22,37 +22,37 @@ TeamType = Literal["standard", "loop", "approval", "concentrator"]
 RouteKind = Literal["rule", "default", "end", "call", "silence", "redirect"]
 RouteKey = tuple[str, int | str | None] | tuple[str, Literal["redirect"], str]
 START = ""
-"""Stands for the team before the first one."""
+"""Stands for the start of the run, before the first team."""
 Ending = Literal["success", "failure"]
 
 
 @dataclass(frozen=True, slots=True)
 class TeamBox:
-    """One team, with all that stands in its box."""
+    """One team, with the content of its box."""
 
     id: str
     name: str
     type: TeamType
     is_entry: bool
     limits: tuple[str, ...]
-    """What bounds this team, in words."""
+    """The limits of this team, as text."""
     tasks: tuple[TaskLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RouteArrow:
-    """One way out of a team: an arrow, or several from one point when it fans out."""
+    """A route out of a team: one arrow, or several from one point for a fan-out."""
 
     team: str
     number: int | None
-    """The rule's, from 1; None when it is no rule."""
+    """The rule's number, from 1; None if the route is not a rule."""
     kind: RouteKind
     targets: tuple[str, ...]
-    """Teams; empty when the run ends."""
+    """Target teams; empty when the run ends."""
     words: tuple[str, ...]
-    """What has to hold, part by part."""
+    """What must hold, part by part."""
     ending: Ending | None = None
-    """How the run ends, when it does."""
+    """How the run ends, if it does."""
     updates: tuple[str, ...] = ()
     """The context paths that it changes."""
     meets: str | None = None
@@ -60,7 +60,7 @@ class RouteArrow:
 
     @property
     def key(self) -> RouteKey:
-        """Tells it from every other route that a run can take."""
+        """Identifies the route among all that a run can take."""
         if self.kind == "redirect":
             return self.team, "redirect", self.targets[0]
         return self.team, self.targets[0] if self.kind == "silence" else self.number
@@ -73,14 +73,14 @@ class Picture:
     name: str
     digest: str
     limits: tuple[str, ...]
-    """What bounds a whole run, in words."""
+    """The limits of a run, as text."""
     entry: str
     boxes: tuple[TeamBox, ...]
     routes: tuple[RouteArrow, ...]
 
 
 def picture(plan: Plan) -> Picture:
-    """What there is to draw of a plan, teams in written order."""
+    """Build the picture of a plan, with teams in document order."""
     limits = plan.limits
     run_limits = [
         f"at most {counted(limits.max_total_teams, 'team visit')}",
@@ -109,7 +109,7 @@ def _box(team: Team, plan: Plan) -> TeamBox:
     if team.collects is not None:
         limits += _collecting(team.collects)
     if not team.stop_on_failure:
-        limits.append("goes on after a failed task")
+        limits.append("continues after a failed task")
     if team.on_cancel is not None:
         limits.append(f"when cancelled: {team.on_cancel}")
     limits += (
@@ -128,7 +128,7 @@ def _box(team: Team, plan: Plan) -> TeamBox:
 
 
 def _bound(budget: Budget) -> str:
-    """`100 tokens, then wrap_up`; of a persona or a task, whose it is."""
+    """Format a budget: `100 tokens, then wrap_up`; name its persona or task."""
     whose = f"{budget.owner}: " if budget.scope in ("persona", "task") else ""
     kind = {"model_calls": "model ", "tool_calls": "tool "}.get(budget.kind, "")
     many, counted_in = number(budget.kind, budget.limit), unit(budget.kind, budget.limit)
@@ -138,7 +138,7 @@ def _bound(budget: Budget) -> str:
 
 
 def _type(team: Team) -> TeamType:
-    """A plan keeps what a type means: a loop team is its step `loop`, an approval its last one."""
+    """Derive the team's type: a loop team is its step `loop`, an approval its last step."""
     if team.collects is not None:
         return "concentrator"
     match team.steps:
@@ -151,7 +151,7 @@ def _type(team: Team) -> TeamType:
 
 
 def _collecting(collects: Collect) -> Iterator[str]:
-    """When a concentrator goes on, and what it makes of the branches."""
+    """Describe when a concentrator continues, and how it joins the branches."""
     if collects.count is None:
         parts = ["all branches ended"]
     else:
@@ -177,7 +177,7 @@ def _routes(team: Team, plan: Plan) -> Iterator[RouteArrow]:
 
 
 def _silences(team: Team, plan: Plan) -> Iterator[RouteArrow]:
-    """Where the run goes when nobody decides in time, one way for each team that comes next."""
+    """Yield the timeout routes of approvals, one per target team."""
     asked: dict[str, list[str]] = {}
     for way in silences(team, plan):
         asked.setdefault(way.target, []).append(f"{way.step} within {duration(way.after)}")
@@ -201,7 +201,7 @@ def _rule(team: Team, rule: Rule, number: int) -> RouteArrow:
 
 
 def _otherwise(team: Team, routing: Routing) -> Iterator[RouteArrow]:
-    """The way that is left when no rule matches; none when one always does."""
+    """Yield the default route, unless one of the rules always holds."""
     if routing.default is not None:
         yield RouteArrow(team.id, None, "default", (routing.default,), ("otherwise",))
     elif any(rule.condition is None for rule in routing.rules):

@@ -1,4 +1,4 @@
-"""A run as there is to draw of it: its own plan, and the path that it took."""
+"""Collect what a graph shows of a run: its own plan, and its path."""
 
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ OVER = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: "was terminated",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: "timed out",
 }
-"""What became of a run, by the last event of its history; of an open one there is nothing."""
+"""What happened to a run, by the last event of its history; empty for an open run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class SeenRun:
 
 
 async def seen_run(client: Client, id: str) -> SeenRun:
-    """A run of a server, from its history, or from its worker when this code cannot follow it.
+    """Read a run on a server: from its history, or from its worker if this code cannot follow it.
 
     Raises:
-        CommandError: there is no such run, it has no plan, or nobody can tell its path.
+        CommandError: The run does not exist, has no plan, or its path is unknown.
     """
     run = Run(client, id)
     history = await run.history()
@@ -48,13 +48,13 @@ async def seen_run(client: Client, id: str) -> SeenRun:
         return seen
     plan = recorded_plan(history)
     if plan is None:
-        raise CommandError(f"the run {id!r} has no plan in its history; is it a run of ours?")
+        raise CommandError(f"run {id!r} has no plan in its history; is it a Coterie run?")
     try:
         trail, status = await run.trail(), await run.status()
     except Unanswered as error:
         raise CommandError(
-            f"another version of this code ran {id!r} ({seen.cause}), and only a worker of that "
-            f"version can tell its path: {error}"
+            f"another version of Coterie ran {id!r} ({seen.cause}), and only a worker of that "
+            f"version can report its path: {error}"
         ) from None
     return _seen(plan, history, joined(earlier, trail), status)
 
@@ -65,8 +65,8 @@ async def seen_history(
     """Return a run from its history alone, or why this code cannot follow it.
 
     Args:
-        history: of the latest part of the run.
-        earlier: what the trails of its earlier parts tell.
+        history: The history of the run's latest part.
+        earlier: The trails of its earlier parts.
     """
     run = await rebuilt(history)
     if isinstance(run, NotFollowed):
@@ -75,7 +75,7 @@ async def seen_history(
 
 
 async def earlier_parts(client: Client, history: WorkflowHistory) -> AsyncIterator[Rebuilt]:
-    """The parts before one that continued as new, latest first, as far as this code can follow."""
+    """Yield the parts before continue-as-new, latest first, as far as this code can follow them."""
     while earlier := continued(history.events[0]):
         history = await Run(client, history.workflow_id).history(earlier)
         part = await rebuilt(history)
@@ -85,7 +85,7 @@ async def earlier_parts(client: Client, history: WorkflowHistory) -> AsyncIterat
 
 
 def joined(*parts: Iterable[TrailEntry]) -> list[TrailEntry]:
-    """One trail of several that overlap."""
+    """Join overlapping trails into one."""
     by_number = {entry.number: entry for part in parts for entry in part}
     return [by_number[number] for number in sorted(by_number)]
 
@@ -96,7 +96,7 @@ def _seen(
     ended = OVER.get(history.events[-1].event_type)
     headline = _headline(history.events[-1], ended, status)
     if trail and trail[0].number > 1:
-        headline += f"; the path begins with event {trail[0].number}"
+        headline += f"; the path starts at event {trail[0].number}"
     walk = walk_of(history.workflow_id, headline, trail, status, over=ended is not None)
     return SeenRun(plan, walk)
 
@@ -107,8 +107,8 @@ def _headline(last: HistoryEvent, ended: str | None, status: RunStatus) -> str:
         return f"{ended} after {visits}{_why(last)}"
     if status.waiting_for:
         return f"waits for a person: {', '.join(status.waiting_for)}; {visits}"
-    doing = status.doing[-1].step if status.doing else status.team or "the beginning"
-    return f"goes on at {doing}; {visits}"
+    doing = status.doing[-1].step if status.doing else status.team or "the start"
+    return f"running at {doing}; {visits}"
 
 
 def _why(last: HistoryEvent) -> str:

@@ -1,4 +1,4 @@
-"""The path that a run took through its picture, read from its trail."""
+"""Derive the path of a run through its picture from its trail."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ Mark = Literal["success", "failure", "skipped", "doing", "waiting"]
 Standing = Literal["now", "waiting", "failed", "stopped"]
 
 _ROUND = re.compile(r"/\d+(?=/)")
-"""The number of a round in the path of a step, where rounds run at once."""
+"""The iteration number in the path of a step, if iterations are concurrent."""
 _MARKS: dict[str, Mark] = {
     "success": "success",
     "failure": "failure",
@@ -28,33 +28,33 @@ _BRANCH_ENDS: dict[str, Standing] = {"failed": "failed", "cancelled": "stopped"}
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Where a run was, how it went on from there, and where it is."""
+    """Where a run was, how it continued, and where it is."""
 
     run: str
     headline: str
     """One line about the whole run."""
     visits: Mapping[str, int] = field(default_factory=dict[str, int])
-    """`{team: how often it was entered}`."""
+    """`{team: number of visits}`."""
     taken: Mapping[RouteKey, tuple[int, ...]] = field(
         default_factory=dict[RouteKey, tuple[int, ...]]
     )
-    """`{route: its places in the order of all that were taken}`, from 1."""
+    """`{route: its positions among all routes taken}`, from 1."""
     marks: Mapping[tuple[str, str], Mark] = field(default_factory=dict[tuple[str, str], Mark])
-    """`{(team, path of a step): how it stands in the team's latest visit}`."""
+    """`{(team, path of a step): its status in the team's latest visit}`."""
     standing: Mapping[str, Standing] = field(default_factory=dict[str, Standing])
-    """`{team: what became of it there}`; a team that the run has left is not in it."""
+    """`{team: its current status}`; teams that the run has left are absent."""
     stranded: str | None = None
     """The team that no route led out of."""
     redirects: Mapping[RouteKey, str] = field(default_factory=dict[RouteKey, str])
-    """`{route: why}` of the ways that the plan does not have: people and budgets led there."""
+    """`{route: why}` for routes that are not in the plan: redirects by people and budgets."""
 
     @property
     def began_at_entry(self) -> bool:
-        """Whether the run went from its beginning to the plan's first team."""
+        """Whether the run started at the plan's first team."""
         return not any(team == START for team, *_ in self.redirects)
 
     def orders(self, route: RouteArrow) -> tuple[int, ...]:
-        """When the run took this route: its places among all that it took."""
+        """Return the positions of this route among all routes taken."""
         if route.kind == "call":
             return ()
         if route.ending == "failure":
@@ -64,7 +64,7 @@ class Walk:
 
 
 def with_redirects(picture: Picture, walk: Walk | None) -> Picture:
-    """The picture with an arrow for each way that the run was led and the plan does not have."""
+    """Add an arrow to the picture for each redirect that is not in the plan."""
     if walk is None:
         return picture
     known = {box.id for box in picture.boxes}
@@ -84,14 +84,14 @@ def walk_of(
     *,
     over: bool = False,
 ) -> Walk:
-    """The walk that a trail tells.
+    """Build the walk from a trail.
 
     Args:
-        run: its id.
-        headline: one line about it.
-        trail: from its beginning, or from where it is still known.
-        status: what the run does now; None when nobody answers for it.
-        over: the run has ended.
+        run: Id of the run.
+        headline: One line about it.
+        trail: From its start, or from where it is still known.
+        status: What the run does now; None if no worker answers.
+        over: Whether the run has ended.
     """
     walker = _Walker()
     for entry in trail:
@@ -113,7 +113,7 @@ def walk_of(
 
 
 class _Walker:
-    """Goes through a trail, entry by entry."""
+    """Processes a trail, entry by entry."""
 
     def __init__(self) -> None:
         self.visits: dict[str, int] = {}
@@ -124,12 +124,12 @@ class _Walker:
         self.routes = 0
         self.redirects: dict[RouteKey, str] = {}
         self._latest: tuple[RouteKey, str | None] | None = None
-        """The latest route, and where it led."""
+        """The latest route, and its target."""
         self._turned: tuple[str, str] | None = None
-        """The team that the run was led away from before another one began, and why."""
+        """The team that the run skipped before another one started, and why."""
 
     def step(self, entry: "TrailEntry") -> None:
-        """Follow one event."""
+        """Process one entry."""
         match entry.kind:
             case "team":
                 self.visits[entry.team] = entry.visit
@@ -143,13 +143,14 @@ class _Walker:
             case "route" if entry.status in ("success", "failure"):
                 self._take(_route(entry), entry.next_team, entry.because)
                 self.standing.pop(entry.team, None)
-            case "route":  # no route, a limit, a template: the run failed between two teams
+            # no route, a limit, or a template error: the run failed between two teams
+            case "route":
                 self.standing[entry.team] = "failed"
                 if entry.status in _STRANDED:
                     self.stranded = entry.team
             case "control" if entry.cause is not None and entry.cause.code == "not_begun":
                 self._turn_away(entry, route_because(entry.cause.sent))
-            case _:  # what else people said to the run leads nowhere by itself
+            case _:  # other messages from people do not change the path
                 pass
 
     def _take(self, key: RouteKey, target: str | None, why: str) -> None:
@@ -160,7 +161,7 @@ class _Walker:
             self.redirects.setdefault(key, why)
 
     def _turn_away(self, entry: "TrailEntry", why: str) -> None:
-        """The team at hand is not begun: the route that led there was not gone to its end."""
+        """Undo the latest route: its target never started."""
         left = START
         if self._latest is not None:
             key, target = self._latest
@@ -185,13 +186,13 @@ class _Walker:
             self.marks[entry.team, _ROUND.sub("", entry.step)] = mark
 
     def stop(self) -> None:
-        """Where the run was when it was cancelled or terminated, nothing goes on any more."""
+        """Mark where a cancelled or terminated run was."""
         for team, how in self.standing.items():
             if how == "now":
                 self.standing[team] = "stopped"
 
     def locate(self, status: "RunStatus") -> None:
-        """What the run itself says of where it is is more exact than its trail."""
+        """Correct the position from the run's status, which is more exact than its trail."""
         told: dict[str, Mark] = {doing.step: "doing" for doing in status.doing}
         told |= dict.fromkeys(
             (request.rpartition("#")[0] for request in status.waiting_for), "waiting"
@@ -208,7 +209,7 @@ class _Walker:
 
 
 def _route(entry: "TrailEntry") -> RouteKey:
-    """The route's key: which arrow of the picture the run took."""
+    """Return the route's key: the arrow of the picture that the run took."""
     match entry.cause:
         case RuleMatched(number=number):
             return entry.team, number

@@ -1,7 +1,7 @@
-"""What stands in a team's box: its tasks, what each is, who does it.
+"""Build the content of a team's box: its tasks, their kinds, and who does them.
 
-Blocks show the steps that they hold. Of an agent's own plan only those steps are shown that ask
-a model or a person: the rest is `coterie plan`.
+Blocks show the steps that they contain. Of an agent's own plan, only steps that call a model or ask
+a person are shown; `coterie plan` shows the rest.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,24 +28,24 @@ class TaskLine:
     """One task or step."""
 
     path: str
-    """Within the team, as the trail names it: `coder/apply`; empty for what no trail names."""
+    """Path within the team, as the trail names it: `coder/apply`; empty without trail entries."""
     depth: int
     kind: StepKind | None
-    """None for a heading, like the condition of a branch."""
+    """None for a heading, such as the condition of a branch."""
     name: str
     detail: tuple[str, ...]
-    """What is to know of it, most important first."""
+    """Details, most important first."""
     approval: str = ""
-    """Which approval stands before or after it."""
+    """The approval before or after it."""
 
 
 def task_lines(steps: Sequence[Step], plan: Plan) -> Iterator[TaskLine]:
-    """The tasks of a team with what is in them, in written order."""
+    """Yield the tasks of a team with their nested steps, in document order."""
     yield from _lines(steps, plan, "", 0)
 
 
 def called_teams(steps: Sequence[Step]) -> tuple[str, ...]:
-    """The teams that run as steps of this one, each once."""
+    """Return the teams that run as steps of this one, each once."""
     return tuple(
         dict.fromkeys(step.team for step, _ in walk(steps, ()) if isinstance(step, TeamStep))
     )

@@ -1,4 +1,4 @@
-"""The requests of a run: from its worker, or out of its history where no worker serves it."""
+"""List the requests of a run: from its worker, or from its history if no worker serves it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from workflows.core.requests import Pending, RequestView
 
 @dataclass(frozen=True, slots=True)
 class RequestsOfRun:
-    """What waits in one run."""
+    """Requests that wait in one run."""
 
     pending: tuple[Pending, ...]
     recorded: Mapping[str, RequestView] | None = None
-    """Every request out of the history; None when a worker answered."""
+    """Every request from the history; None if a worker answered."""
 
     @property
     def served(self) -> bool:
-        """A worker takes a decision now."""
+        """Whether a worker can accept a decision now."""
         return self.recorded is None
 
 
 async def requests_of(client: Client, run: Run) -> RequestsOfRun:
-    """What waits in a run.
+    """Return the waiting requests of a run.
 
     Raises:
-        CommandError: there is no such run, or neither a worker nor this code can tell.
+        CommandError: The run does not exist, or neither a worker nor this code can follow it.
     """
     described = await run.describe()
     if await is_served(client, described.task_queue):
@@ -43,21 +43,21 @@ async def requests_of(client: Client, run: Run) -> RequestsOfRun:
 
     found = await rebuilt(await run.history())
     if isinstance(found, NotFollowed):
-        return RequestsOfRun(await run.pending())  # fails, and says why
+        return RequestsOfRun(await run.pending())  # raises with the reason
     waiting = [view.pending for view in found.requests.values() if view.pending is not None]
     return RequestsOfRun(tuple(waiting), found.requests)
 
 
 async def request_of(client: Client, run: Run, id: str | None) -> tuple[RequestView, bool]:
-    """One request, and whether a worker would take a decision now.
+    """Return one request, and whether a worker would accept a decision now.
 
     Args:
-        client: of the run's server.
-        run: whose request.
-        id: the request's; the only one that waits when None.
+        client: Client of the run's server.
+        run: The run.
+        id: The request; None for the only one that waits.
 
     Raises:
-        CommandError: there is no such request.
+        CommandError: The request does not exist.
     """
     found = await requests_of(client, run)
     named = id or only_request(run, found.pending)
@@ -70,14 +70,14 @@ async def request_of(client: Client, run: Run, id: str | None) -> tuple[RequestV
 
 
 def only_request(run: Run, pending: tuple[Pending, ...]) -> str:
-    """The id of the one request that waits.
+    """Return the id of the only waiting request.
 
     Raises:
-        CommandError: none waits, or several do.
+        CommandError: None or several wait.
     """
     ids = [request.id for request in pending]
     if not ids:
-        raise CommandError(f"nothing waits for a person in the run {run.id!r}", ExitCode.RUN_FAILED)
+        raise CommandError(f"no request waits in run {run.id!r}", ExitCode.RUN_FAILED)
     if len(ids) > 1:
-        raise CommandError(f"several requests wait in {run.id!r}; name one: {listed(ids)}")
+        raise CommandError(f"several requests wait in run {run.id!r}; name one: {listed(ids)}")
     return ids[0]

@@ -1,4 +1,4 @@
-"""What a run has used: from the run itself, or out of its history when nobody answers for it."""
+"""Show what a run has used: from the run itself, or from its history if no worker answers."""
 
 from temporalio.client import WorkflowExecutionStatus
 
@@ -15,7 +15,7 @@ from workflows.core.views import CostReport
 
 
 async def show_cost(settings: Settings, id: str, *, as_json: bool) -> ExitCode:
-    """Tell it as tables, or as JSON."""
+    """Print the costs as tables, or as JSON."""
     quietly(settings)
     run = Run((await open_connection(settings)).client, id)
     description = await run.describe()
@@ -26,7 +26,7 @@ async def show_cost(settings: Settings, id: str, *, as_json: bool) -> ExitCode:
 
 
 async def _report(run: Run, *, over: bool) -> CostReport:
-    """From its worker while it goes on; else out of its history, which needs none."""
+    """Ask the worker while the run is open; else read the history, which needs no worker."""
     if over:
         seen = await rebuilt(await run.history())
         return seen.cost if isinstance(seen, Rebuilt) else await run.cost()

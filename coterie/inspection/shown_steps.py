@@ -1,4 +1,4 @@
-"""One step of a run, shown with all of its calls, out of the run's history."""
+"""Find one step of a run with all its calls, in the run's history."""
 
 from contextlib import suppress
 
@@ -15,7 +15,7 @@ from coterie.settings import Settings
 async def step_calls(
     settings: Settings, client: Client, run: Run, asked: str
 ) -> list[RecordedCall]:
-    """The calls of `TEAM/STEP#N`; of every visit without the number."""
+    """Return the calls of `TEAM/STEP#N`; without the number, those of every visit."""
     place, hash_, number = asked.rpartition("#")
     path = place if hash_ and number.isdecimal() else asked
     visit = int(number) if hash_ and path == place else None
@@ -26,6 +26,6 @@ async def step_calls(
         for call in recorded_calls(history)
         if call.path == path or call.path.startswith(f"{path}/")
     ]
-    with suppress(CommandError):  # another version ran it: calls say which visit they were of
+    with suppress(CommandError):  # another version ran it: the calls themselves name their visits
         in_visits(calls, (await traced(settings, run.id)).trail)
     return [call for call in calls if visit in (None, call.visit)]

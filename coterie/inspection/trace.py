@@ -1,4 +1,4 @@
-"""A run's decisions as there is to tell of them: from its history, or in its worker's own words."""
+"""Collect a run's decisions: from its history, or from its worker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from dsl.errors import listed
 from workflows.core.views import TrailEntry
 
 LEFT = "left"
-"""The status of a visit in whose middle the run ended."""
+"""The status of a visit during which the run ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +32,25 @@ class Trace:
     """Empty when only a worker of another version can follow the run."""
 
     def of(self, asked: str) -> tuple[Visit, ...]:
-        """The visit `team#2`, or every visit of `team`.
+        """Return the visit `team#2`, or every visit of `team`.
 
         Raises:
-            CommandError: there is none; told with those that there are.
+            CommandError: There is none; the message lists those that exist.
         """
         team, hash_, number = asked.rpartition("#")
         named = [visit for visit in self.visits if visit.team == (team if hash_ else asked)]
         found = [visit for visit in named if not hash_ or str(visit.visit) == number]
         if not found:
             known = listed([visit.name for visit in named or self.visits])
-            raise CommandError(f"the run {self.run!r} has no visit {asked!r}; it has: {known}")
+            raise CommandError(f"run {self.run!r} has no visit {asked!r}; it has: {known}")
         return tuple(found)
 
 
 async def traced(settings: Settings, source: str) -> Trace:
-    """The decisions of a run of the server, or of a history in a file.
+    """Return the decisions of a run on the server, or of a history in a file.
 
     Raises:
-        CommandError: there is no such run, or nobody can follow it.
+        CommandError: The run does not exist, or this code cannot follow it.
     """
     if (settings.cwd / source).is_file() or source.endswith(".json"):
         history = await history_in(settings.cwd / source, settings)
@@ -75,8 +75,8 @@ async def _reported_by_worker(run: Run, unfollowed: NotFollowed) -> Trace:
         return Trace(run.id, tuple(await run.trail()), ())
     except Unanswered as error:
         raise CommandError(
-            f"another version of this code ran {run.id!r} ({unfollowed.cause}), and only a worker "
-            f"of that version can tell its decisions: {error}"
+            f"another version of Coterie ran {run.id!r} ({unfollowed.cause}), and only a worker "
+            f"of that version can explain its decisions: {error}"
         ) from None
 
 
@@ -98,14 +98,14 @@ def _clock(at: datetime) -> str:
 
 
 def _left(visit: Visit, at: str, became: str) -> Visit:
-    """A visit of a run that has ended: what nothing was decided of then will not go on."""
+    """Close a visit of an ended run that had not finished."""
     if visit.ended is not None or not visit.visit:
         return visit
     return replace(visit, ended=at, status=LEFT, because=f"the run {became}")
 
 
 def _continued(before: Visit, after: Visit) -> Visit:
-    """One visit of two parts of the run, which continued as new in its middle."""
+    """Join the two parts of a visit that a continue-as-new split."""
     return replace(
         after,
         began=before.began,

@@ -1,4 +1,4 @@
-"""Why a run went where it went, for people: every rule with what it found, every change."""
+"""Print why a run took its path: every rule with what it found, every change."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -17,15 +17,15 @@ from workflows.core.views import TrailEntry
 _MAX_VALUE_LENGTH = 200
 _VISIT = TypeAdapter(Visit)
 _TOLD = ("skipped", "chosen", "caught", "retried", "failure", "failed", "cancelled")
-"""Of the steps, what decided something, or made something be decided."""
+"""Kinds of steps that decided something, or led to a decision."""
 
 
 def run_text(trace: Trace, source: str) -> str:
-    """The whole run in short: a line for everything that was decided.
+    """Summarise the run: one line per decision.
 
     Args:
-        trace: the run.
-        source: what the person called it.
+        trace: The run.
+        source: The run as the user named it.
     """
     lines = [trail_line(entry) for entry in trace.trail if _decides(entry)]
     for visit in trace.visits:
@@ -35,7 +35,7 @@ def run_text(trace: Trace, source: str) -> str:
             lines.append(f"      {_head(visit)}")
     if trace.visits:
         example = next((visit.name for visit in trace.visits if visit.visit), "TEAM#VISIT")
-        lines.append(f"every rule with what it found: coterie why {source} {example}")
+        lines.append(f"for every rule and what it found: coterie why {source} {example}")
     return text_of(lines)
 
 
@@ -44,7 +44,7 @@ def _decides(entry: TrailEntry) -> bool:
 
 
 def visits_text(visits: Iterable[Visit]) -> str:
-    """Each visit with everything that it looked at."""
+    """Print each visit with everything that it examined."""
     return "\n\n".join(text_of(_visit(visit)) for visit in visits)
 
 
@@ -77,7 +77,7 @@ def _head(visit: Visit) -> str:
     if visit.status == LEFT:
         return f"{name} was left when {visit.because}"
     if visit.status == "stopped":
-        why = visit.because or "others had come far enough, or its time was up"
+        why = visit.because or "enough other branches had finished, or its time was up"
         return f"{name} was stopped: {why}"
     where = f"at {name}" if visit.visit else f"before {visit.team or 'the end'}"
     return f"the run ended {where} with {visit.status}: {visit.because}"
@@ -97,7 +97,7 @@ def _asked(
 ) -> Iterator[str]:
     to = asked.leads_to or nowhere
     if asked.taken is None:
-        yield f"{margin}{what} {asked.number} -> {to}: not asked"
+        yield f"{margin}{what} {asked.number} -> {to}: not evaluated"
         return
     verdict = "holds" if asked.taken else "does not hold"
     if asked.condition is None:
@@ -119,7 +119,7 @@ def _condition(found: Examined, margin: str) -> Iterator[str]:
 
 def _changes(changes: tuple[PathChange, ...]) -> Iterator[str]:
     if not changes:
-        yield "  the context stays as it was"
+        yield "  the context is unchanged"
         return
     yield "  context"
     yield from (f"    {_difference(change)}" for change in changes)
@@ -137,7 +137,7 @@ def _difference(change: PathChange) -> str:
 
 
 def json_text(trace: Trace, visits: Iterable[Visit]) -> str:
-    """The visits for programs, with whole values."""
+    """Format the visits as JSON, with whole values."""
     told = {
         "run": trace.run,
         "visits": [_VISIT.dump_python(visit, mode="json") for visit in visits],

@@ -1,1 +1,1 @@
-"""What commands have found, as text for people."""
+"""Format the results of commands as text for people."""

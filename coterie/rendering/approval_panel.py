@@ -1,4 +1,4 @@
-"""A request to a person as a panel: the question, what is shown, the diff, the terms."""
+"""Format a request as a panel: the question, its subject, the diff, the terms."""
 
 import json
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ _MAX_LINE_LENGTH = 200
 def panel_lines(
     run: str, request: Pending, width: int, workspace: Path | None
 ) -> list[ProgressLine]:
-    """The lines within the panel, wrapped at words with hanging indents.
+    """Return the lines inside the panel, wrapped at words with hanging indents.
 
     Args:
-        run: its id.
-        request: that waits.
-        width: of the inside of the panel, in cells.
-        workspace: where files are that it would change; None when they are elsewhere.
+        run: Id of the run.
+        request: The waiting request.
+        width: Inner width of the panel, in cells.
+        workspace: Folder of the files that it would change; None if it is elsewhere.
     """
     changes, rest = split_changes(request.show)
     lines = [ProgressLine(line, "bold") for line in wrapped(request.prompt, width, "")]
@@ -48,11 +48,11 @@ def panel_lines(
 
 
 def plain_lines(request: Pending, workspace: Path | None) -> Iterator[str]:
-    """What is shown, without a panel: changes of files as their diff, the rest as it is.
+    """Yield the subject without a panel: file changes as a diff, the rest as text.
 
     Args:
-        request: that waits.
-        workspace: where files are that it would change; None when they are elsewhere.
+        request: The waiting request.
+        workspace: Folder of the files that it would change; None if it is elsewhere.
     """
     changes, rest = split_changes(request.show)
     yield from show_lines(rest)
@@ -65,7 +65,7 @@ def plain_lines(request: Pending, workspace: Path | None) -> Iterator[str]:
 
 
 def how_to_decide(run: str, request: Pending) -> str:
-    """The commands that decide it, for whoever is not asked here."""
+    """Return the commands that decide it, for people who are not asked here."""
     return words_for(run, request)
 
 
@@ -86,7 +86,7 @@ def _text(value: JsonValue) -> str:
 
 def _terms(request: Pending, width: int) -> Iterator[str]:
     who = ", ".join(request.approvers) or "anyone"
-    quorum = f"; {request.quorum} have to approve" if request.quorum > 1 else ""
+    quorum = f"; {request.quorum} must approve" if request.quorum > 1 else ""
     yield from wrapped(f"may decide: {who}{quorum}", width, "", "  ")
     if request.deadline:
         until = f"until: {day_and_clock(request.deadline)}, then: {request.on_timeout}"

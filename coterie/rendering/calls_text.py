@@ -1,4 +1,4 @@
-"""The calls of a step as text: prompts, answers, attempts, tokens and cost."""
+"""Format the calls of a step: prompts, answers, attempts, tokens and cost."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from dsl.values import Json
 
 
 def calls_text(run: str, step: str, calls: Sequence[RecordedCall]) -> str:
-    """Every call of a step, in order."""
+    """Format every call of a step, in order."""
     lines = [f"{run}  {step}"]
     for call in calls:
         lines += ["", *_call(call)]
@@ -23,7 +23,7 @@ def calls_text(run: str, step: str, calls: Sequence[RecordedCall]) -> str:
 
 
 def call_data(call: RecordedCall) -> Json:
-    """The same of one call, for programs: its request and its answer as the history has them."""
+    """Return one call for programs: its request and its result as in the history."""
     request, answer = call.request, call.answer
     told: Json = {
         "id": call.id,
@@ -62,8 +62,8 @@ def _call(call: RecordedCall) -> Iterator[str]:
 
 def _attempts(call: RecordedCall) -> str:
     if call.started is None:
-        return "none has begun"
-    waited = f", begun {duration(call.waited)} after the call" if call.waited >= 0.1 else ""
+        return "not started yet"
+    waited = f", started {duration(call.waited)} after the call" if call.waited >= 0.1 else ""
     return f"{call.attempts}{waited}"
 
 
@@ -75,8 +75,8 @@ def _asked(request: AgentRequest) -> Iterator[str]:
     yield from _part("system", system)
     yield from _part("prompt", prompt)
     if request.reask is not None:
-        yield from _part("answer before", request.reask.answer)
-        yield from _part("asked again", request.reask.problem)
+        yield from _part("previous answer", request.reask.answer)
+        yield from _part("problem", request.reask.problem)
     yield from _part("notices", list(request.notices) or None)
 
 

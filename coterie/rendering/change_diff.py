@@ -1,4 +1,4 @@
-"""What an approval would change in files, as a diff."""
+"""Show what an approval would change in files, as a diff."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import unified_diff
@@ -10,11 +10,11 @@ from pydantic import JsonValue, ValidationError
 from activities.changes.change import Change
 
 _MAX_FILE_LENGTH = 200_000
-"""Characters of a file that is compared."""
+"""Maximum characters of a file to compare."""
 
 
 def split_changes(show: JsonValue) -> tuple[list[Change], JsonValue]:
-    """The changes of files in what is shown, and all the rest of it."""
+    """Split the subject of a request into file changes and the rest."""
     if isinstance(show, Mapping):
         found: list[Change] = []
         rest: dict[str, JsonValue] = {}
@@ -36,11 +36,11 @@ def split_changes(show: JsonValue) -> tuple[list[Change], JsonValue]:
 
 
 def diff_lines(changes: Sequence[Change], workspace: Path | None) -> Iterator[str]:
-    """Each change as the lines of a diff.
+    """Yield each change as the lines of a diff.
 
     Args:
-        changes: to files.
-        workspace: where these files are; None when they are not on this machine.
+        changes: File changes.
+        workspace: Folder of these files; None if they are not on this machine.
     """
     for change in changes:
         yield f"{change.type} {change.file_path}"
@@ -53,7 +53,7 @@ def diff_lines(changes: Sequence[Change], workspace: Path | None) -> Iterator[st
 
 
 def style_of(line: str) -> str:
-    """How a line of a diff looks."""
+    """Return the style of a diff line."""
     if line.startswith(("+++", "---", "@@")):
         return "cyan"
     return {"+": "green", "-": "red"}.get(line[:1], "")

@@ -1,4 +1,4 @@
-"""What a run has used, as tables; budgets as lines. A model without a price is never told as 0."""
+"""Format the usage of a run as tables, and budgets as lines. A missing price never shows as 0."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,7 +12,7 @@ _HEAD = ("", "calls", "tokens in", "cached", "tokens out", "USD", "worked")
 
 
 def cost_text(run: str, report: CostReport, *, over: bool) -> str:
-    """The answer of the query `cost`."""
+    """Format the answer of the query `cost`."""
     total = report.total
     so_far = "" if over else " so far"
     lines = [f"{run}: {money_text(total.cost, unpriced=bool(total.unpriced))}{so_far}"]
@@ -34,22 +34,22 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
     lines += _aligned(table)
     if total.unpriced:
         without = counted(total.unpriced, "call")
-        lines.append(f"  {without} without a price, left out of the sum (see `prices`)")
+        lines.append(f"  {without} without a price, not in the sum (see `prices`)")
     if total.untold:
-        lines.append(f"  {counted(total.untold, 'turn')} of agents that do not tell what they use")
+        lines.append(f"  {counted(total.untold, 'turn')} of agents that do not report usage")
     lines += budget_lines(report.budgets)
     return text_of(lines)
 
 
 def money_text(cost: float | None, *, unpriced: bool) -> str:
-    """Money as far as it is known: `0.42 USD`, `0.42 USD and unpriced calls`, `unpriced`."""
+    """Format money as far as it is known: `0.42 USD`, `0.42 USD and unpriced calls`, `unpriced`."""
     if cost is None:
         return "unpriced" if unpriced else "nothing that has a price"
     return f"{amount('money', cost)}{' and unpriced calls' if unpriced else ''}"
 
 
 def budget_lines(budgets: Iterable[BudgetUse]) -> Iterator[str]:
-    """A line for each budget: what is used of it, what is left, what happens then."""
+    """Yield a line for each budget: its usage, its limit, and what happens when it is exceeded."""
     for use in budgets:
         kind = kind_of(use.id)
         used = number(kind, use.used)
@@ -76,7 +76,7 @@ def _cells(row: CostRow) -> tuple[str, ...]:
     elif row.unpriced:
         money = "unpriced"
     elif row.untold:
-        money = "not told"
+        money = "not reported"
     return (
         row.name if row.name == "total" else f"  {row.name}",
         f"{row.calls:,}",

@@ -1,4 +1,4 @@
-"""A plan as text: its teams, what each does, and where it goes from there."""
+"""Format a plan: its teams, their steps, and their routes."""
 
 from collections.abc import Iterator
 
@@ -13,15 +13,15 @@ _END = "the end"
 
 
 def plan_text(plan: Plan) -> str:
-    """The whole plan, teams in written order."""
+    """Format the whole plan, teams in document order."""
     limits = plan.limits
     head = [
         f"{plan.name}  (digest {plan.digest})",
-        f"enters at {plan.entry_team}; at most {counted(limits.max_total_teams, 'team visit')}, "
+        f"starts at {plan.entry_team}; at most {counted(limits.max_total_teams, 'team visit')}, "
         f"{limits.max_recursion_depth} of any one team; no progress: {limits.no_progress}",
     ]
     if plan.on_cancel is not None:
-        head.append(f"when it is cancelled: {plan.on_cancel}, at most {limits.cancel_timeout:g} s")
+        head.append(f"when cancelled: {plan.on_cancel}, at most {limits.cancel_timeout:g} s")
     for budget in plan.budgets:
         then = budget.next_team or budget.on_exceeded
         head.append(f"{budget.told}: {budget.amount(budget.limit)}, then: {then}")
@@ -37,7 +37,7 @@ def _team(team: Team, plan: Plan) -> Iterator[str]:
     yield from step_lines(team.steps, plan, 1)
     yield from _routing(team.routing)
     if team.on_cancel is not None:
-        yield f"  when it is cancelled -> {team.on_cancel}"
+        yield f"  when cancelled -> {team.on_cancel}"
 
 
 def _routing(routing: Routing | None) -> Iterator[str]:

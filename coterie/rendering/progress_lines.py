@@ -1,4 +1,4 @@
-"""The progress of a run as lines: marks, names, and time, tokens and money in columns."""
+"""Format the progress of a run: marks, names, and time, tokens and money in columns."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,19 +24,21 @@ _MAX_NAME_WIDTH = 64
 
 @dataclass(frozen=True, slots=True)
 class ProgressLine:
-    """One line, and how it looks."""
+    """One line and its style."""
 
     text: str
     style: str = ""
 
 
 def progress_lines(progress: Progress, width: int, height: int) -> list[ProgressLine]:
-    """The rows, at most `height` lines: older visits lose their tasks first, then their line.
+    """Format the rows in at most `height` lines.
+
+    Older visits lose their tasks first, then their own line.
 
     Args:
-        progress: of the run.
-        width: of the terminal, in cells.
-        height: lines that there is room for; one at least.
+        progress: Progress of the run.
+        width: Terminal width, in cells.
+        height: Available lines, at least one.
     """
     visits = list(progress.visits.values())
     whole = [list(_visit_lines(visit, width)) for visit in visits]
@@ -52,7 +54,7 @@ def progress_lines(progress: Progress, width: int, height: int) -> list[Progress
 
 
 def visit_lines(progress: Progress, width: int) -> list[ProgressLine]:
-    """One line for each visit, and why it failed."""
+    """Format one line for each visit, and the reason if it failed."""
     found: list[ProgressLine] = []
     for visit in progress.visits.values():
         first, *_ = _visit_lines(visit, width)
@@ -62,18 +64,18 @@ def visit_lines(progress: Progress, width: int) -> list[ProgressLine]:
 
 
 def head_line(width: int) -> ProgressLine:
-    """The titles of the columns."""
+    """Return the column titles."""
     return ProgressLine(_columns("", "time", "tokens", "USD", width), "dim")
 
 
 def wrapped(text: str, width: int, margin: str, further: str | None = None) -> list[str]:
-    """A text in lines that break at words, with a hanging indent.
+    """Wrap a text at words, with a hanging indent.
 
     Args:
-        text: of others; its own line breaks stay.
-        width: in cells.
-        margin: before the first line.
-        further: before each other line; as `margin` when None.
+        text: External text; its own line breaks stay.
+        width: In cells.
+        margin: Before the first line.
+        further: Before each other line; default: `margin`.
     """
     further = margin if further is None else further
     room = max(width - max(len(margin), len(further)), 20)
@@ -84,7 +86,7 @@ def wrapped(text: str, width: int, margin: str, further: str | None = None) -> l
 
 
 def task_text(task: TaskRow) -> str:
-    """How a task ended, for a line of a log."""
+    """Format how a task ended, for a log line."""
     parts = [f"{MARKS[task.state]} {task.name}"]
     if task.state == "skipped":
         parts.append("skipped")
@@ -129,7 +131,7 @@ def _line(
 
 
 def _columns(name: str, time: str, tokens: str, money: str, width: int) -> str:
-    """The four columns; in a narrow terminal money goes first, then tokens."""
+    """Format the four columns; a narrow terminal drops money first, then tokens."""
     cells: list[tuple[str, int]] = [(time, _TIME), (tokens, _TOKENS), (money, _MONEY)]
     while len(cells) > 1 and width - sum(wide for _, wide in cells) < _MIN_NAME_WIDTH + 8:
         cells.pop()
@@ -145,5 +147,5 @@ def _fitted(text: str, cells: int) -> str:
 
 
 def text_lines(lines: Sequence[ProgressLine]) -> str:
-    """The lines without their looks."""
+    """Join the lines without their styles."""
     return "\n".join(line.text for line in lines)

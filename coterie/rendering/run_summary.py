@@ -1,4 +1,4 @@
-"""How a run ended, in a few lines: its visits, decisions, cost and what it made."""
+"""Summarise how a run ended: its visits, decisions, cost and output."""
 
 import json
 import shutil
@@ -17,24 +17,24 @@ from workflows.core.views import TeamResult
 
 _MAX_WIDTH = 120
 _MAX_LINES = 12
-"""Of one text that a run made."""
+"""Maximum lines of one output text."""
 _MARGIN = " " * 13
 
 
 def summary_width() -> int:
-    """The cells of a line on standard output."""
+    """Return the width of standard output in cells."""
     wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else _MAX_WIDTH
     return max(40, min(wide, _MAX_WIDTH))
 
 
 def summary_text(run: str, end: RunEnd, rows: Progress, width: int) -> str:
-    """The summary.
+    """Format the summary.
 
     Args:
-        run: its id.
-        end: how it ended.
-        rows: its visits.
-        width: of a line, in cells.
+        run: Id of the run.
+        end: How it ended.
+        rows: Its visits.
+        width: Line width, in cells.
     """
     lines: list[str] = []
     if rows.visits:
@@ -59,7 +59,7 @@ def _told(result: TeamResult, width: int) -> Iterator[str]:
 
 
 def _made(result: TeamResult, width: int) -> Iterator[str]:
-    """What the last team made: texts up to a few lines, of the rest what there is."""
+    """Yield the last team's output: short texts in full, a sketch of the rest."""
     for name, data in result.output.items():
         if isinstance(data, str):
             lines = wrapped(data.rstrip("\n"), width, "    ")

@@ -1,4 +1,4 @@
-"""The list of runs as a table, or as JSON."""
+"""Format the list of runs as a table, or as JSON."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,12 +13,12 @@ _HEAD = ("run", "team", "state", "began", "took", "at")
 
 
 def run_table(rows: Sequence[RunRow], now: datetime) -> str:
-    """The runs, one a line, under a head."""
+    """Format the runs, one per line, below a header."""
     return "\n".join(aligned([_HEAD, *(_cells(row, now) for row in rows)]))
 
 
 def run_json(row: RunRow) -> Json:
-    """One run for programs."""
+    """Return one run for programs."""
     return {
         "run": row.id,
         "team": row.plan,

@@ -1,4 +1,4 @@
-"""A run as text: where it is, what it waits for, what happened and because of what."""
+"""Format a run: where it is, what it waits for, what happened and why."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,26 +23,26 @@ _DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class PendingOfRun:
-    """A request that waits, and the run that it belongs to."""
+    """A waiting request, and its run."""
 
     run: str
     request: Pending
     served: bool = True
-    """A worker takes a decision now."""
+    """Whether a worker can accept a decision now."""
 
 
 def clock(moment: str) -> str:
-    """An ISO 8601 moment as the local time of day."""
+    """Format an ISO 8601 time as the local time of day."""
     return datetime.fromisoformat(moment).astimezone().strftime("%H:%M:%S")
 
 
 def day_and_clock(moment: str) -> str:
-    """An ISO 8601 moment as local date and time."""
+    """Format an ISO 8601 time as local date and time."""
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def usage_text(usage: TokenUsage) -> str:
-    """Tokens as people count them: `1,204 tokens (1,000 in, 204 out)`."""
+    """Format token usage: `1,204 tokens (1,000 in, 204 out)`."""
     total = usage.input_tokens + usage.output_tokens
     cached = f", {usage.cached_tokens:,} of them cached" if usage.cached_tokens else ""
     parts = f"{usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out"
@@ -50,14 +50,14 @@ def usage_text(usage: TokenUsage) -> str:
 
 
 def work_text(told: RunStatus | TeamResult) -> str:
-    """What was spent so far, on one line."""
+    """Format the work so far on one line."""
     calls = f"{counted(told.model_calls, 'model call')}, {counted(told.skill_calls, 'skill call')}"
     money = f", {money_text(told.cost, unpriced=told.unpriced)}" if told.model_calls else ""
     return f"{calls}, {usage_text(told.usage)}{money}"
 
 
 def status_text(run: str, status: RunStatus) -> str:
-    """The answer of the query `status`."""
+    """Format the answer of the query `status`."""
     lines = [f"{run}: {status.state}"]
     lines.append(f"  plan     {status.plan} (digest {status.digest})")
     if status.team is not None:
@@ -76,23 +76,23 @@ def status_text(run: str, status: RunStatus) -> str:
 
 
 def decision_text(taken: Decision) -> str:
-    """What became of a decision."""
+    """Describe the result of a decision."""
     why = f": {taken.comment}" if taken.comment else ""
     if taken.verdict == "counted":
-        told = f"the approval of {taken.by} counts; more people have to approve"
+        told = f"the approval of {taken.by} counts; more people must approve"
         return one_entry(f"{taken.id}: {told}{why}")
     return one_entry(f"{taken.id} {taken.verdict} by {taken.by}{why}")
 
 
 def pending_text(requests: Iterable[PendingOfRun]) -> str:
-    """Everything that waits for a person, with the words that answer it."""
+    """Format all waiting requests, with the commands that answer them."""
     return "\n\n".join(_request(one.run, one.request, one.served) for one in requests)
 
 
 def _request(run: str, request: Pending, served: bool) -> str:
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt), *show_lines(request.show)]
     if request.cut:
-        lines.append(f"    [shortened; whole: coterie show {run} '{request.id}']")
+        lines.append(f"    [shortened; in full: coterie show {run} '{request.id}']")
     lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
     if request.approvers:
         lines.append(f"  may decide: {', '.join(request.approvers)}")
@@ -102,20 +102,20 @@ def _request(run: str, request: Pending, served: bool) -> str:
     if meanwhile := _meanwhile(request):
         lines.append(f"  meanwhile: {meanwhile}")
     if request.editable:
-        lines.append("  what is shown may be changed: --payload JSON")
+        lines.append("  editable: approve with --payload JSON to change what is shown")
     lines += () if served else (_no_worker(run),)
     return text_of([*lines, f"  {words_for(run, request)}"])
 
 
 def _no_worker(run: str) -> str:
     return (
-        f"  no worker serves this run; before you decide, start `coterie worker` or `coterie run "
-        f"--resume {run}` in the project where it was begun"
+        f"  no worker serves this run; before you decide, start `coterie worker`, or run "
+        f"`coterie run --resume {run}` in the project that started it"
     )
 
 
 def request_text(run: str, view: RequestView, *, served: bool = True) -> str:
-    """One request, whole: what is shown, the terms, what happened so far, how to decide."""
+    """Format one request in full: its subject, terms, history, and how to decide it."""
     request = view.pending
     if request is None:
         return text_of(_decided(run, view.decision)) if view.decision is not None else run
@@ -129,12 +129,12 @@ def request_text(run: str, view: RequestView, *, served: bool = True) -> str:
         ("digest", short_digest(request.digest)),
     ]
     if request.quorum > 1:
-        told[1] = ("may decide", f"{who}; {request.quorum} have to approve")
+        told[1] = ("may decide", f"{who}; {request.quorum} must approve")
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
     lines += show_lines(request.show, cut=False)
     lines += [f"  {name:<12} {value}" for name, value in told if value]
     if request.editable:
-        lines.append("  what is shown may be changed: --payload JSON")
+        lines.append("  editable: approve with --payload JSON to change what is shown")
     if request.payload_schema is not None:
         lines += ["  its JSON Schema:", *show_lines(request.payload_schema, cut=False)]
     lines += () if served else (_no_worker(run),)
@@ -142,7 +142,7 @@ def request_text(run: str, view: RequestView, *, served: bool = True) -> str:
 
 
 def shown_text(run: str, request: Pending) -> str:
-    """Return what a person decides: the question, all that is shown, who changed what."""
+    """Return what a person decides: the question, its whole subject, who changed what."""
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
     lines += show_lines(request.show, cut=False)
     told = (("changed", "; ".join(request.changes)), ("digest", short_digest(request.digest)))
@@ -150,7 +150,7 @@ def shown_text(run: str, request: Pending) -> str:
 
 
 def short_digest(digest: str) -> str:
-    """Return the beginning of a digest, to look at; a decision needs all of it."""
+    """Shorten a digest for display; a decision needs the whole digest."""
     return digest if len(digest) <= _DIGITS else f"{digest[:_DIGITS]}..."
 
 
@@ -173,7 +173,7 @@ def _decided(run: str, decision: Decision) -> Iterator[str]:
 
 
 def words_for(run: str, request: Pending) -> str:
-    """The commands that answer a request."""
+    """Return the commands that answer a request."""
     if not request.choices:
         return f"coterie approve {run} '{request.id}'   or   coterie reject {run} '{request.id}'"
     task = request.id.rpartition("/")[0]
@@ -190,7 +190,7 @@ def _deadline(request: Pending) -> str:
 
 
 def show_lines(show: JsonValue, *, cut: bool = True) -> Iterator[str]:
-    """What a person is to look at, indented; shortened where `cut` says so, never silently."""
+    """Yield the subject of a request, indented; mark the cut if `cut` shortens it."""
     if show is None:
         return
     text = show if isinstance(show, str) else json.dumps(show, indent=2, ensure_ascii=False)
@@ -213,12 +213,12 @@ def _indented(text: str) -> str:
 
 
 def trail_text(entries: Iterable[TrailEntry]) -> str:
-    """The whole trail, an entry a line."""
+    """Format the whole trail, one entry per line."""
     return "\n".join(trail_line(entry) for entry in entries)
 
 
 def trail_line(entry: TrailEntry, *, because: bool = True) -> str:
-    """One event: with its whole reason, or short and without it."""
+    """Format one entry, with or without its reason."""
     event = trail_event(entry, because=because)
     line = one_entry(f"{entry.number:>4}  {clock(entry.at)}  {event}")
     if because or len(line) <= _MAX_LINE_LENGTH:
@@ -227,12 +227,12 @@ def trail_line(entry: TrailEntry, *, because: bool = True) -> str:
 
 
 def trail_event(entry: TrailEntry, *, because: bool = True) -> str:
-    """What happened, without its number and its time."""
+    """Describe what happened, without number and time."""
     where = f"{entry.team}#{entry.visit}" if entry.team else "run"
     why = f", because {entry.because}" if entry.because and because else ""
     match entry.kind:
         case "team":
-            return f"{where} begins{why}"
+            return f"{where} starts{why}"
         case "step":
             return f"  {where}/{entry.step}: {entry.status}{_cost(entry)}{why}"
         case "approval":
@@ -264,7 +264,7 @@ def _cost(entry: TrailEntry) -> str:
 
 
 def end_text(run: str, end: RunEnd) -> str:
-    """How a run ended, by whose decisions, at what cost."""
+    """Format how a run ended, its decisions and its cost."""
     result = end.result
     if result is None:
         return one_entry(f"{run}: {end.message}")
@@ -286,7 +286,7 @@ def end_text(run: str, end: RunEnd) -> str:
 
 
 def end_line(run: str, end: RunEnd) -> str:
-    """How a run ended, in a sentence."""
+    """Describe how a run ended, in a sentence."""
     return f"{run}: {end.message if end.result is None else _how(end.result)}"
 
 
@@ -301,7 +301,7 @@ def _how(result: TeamResult) -> str:
 
 
 def decision_line(decision: Decision) -> str:
-    """A decision on one line."""
+    """Format a decision on one line."""
     comment = f": {decision.comment}" if decision.comment else ""
     return (
         f"{decision.id} {decision.verdict} by {decision.by} at {day_and_clock(decision.at)} "

@@ -1,4 +1,4 @@
-"""Steps as text: one line each, what they hold below them."""
+"""Format steps: one line each, with nested steps below."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ _BEGINNINGS: dict[StepKind, str] = {
 
 
 def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
-    """The steps and what is in them, two blanks deeper each level."""
+    """Yield the steps and their nested steps, two blanks deeper per level."""
     for step in steps:
         asked = "" if step.when is None else f"  when {_WORDS.condition(step.when)}"
         yield f"{'  ' * depth}- {step.name}: {_described(step, plan)}{asked}"

@@ -1,7 +1,7 @@
-"""What a replayed run decided, and because of what: each visit with everything it looked at.
+"""Trace the decisions of a replayed run: each visit with everything that it examined.
 
-The trail tells what was decided. What was asked for it, and what was found, is in no history and
-in no memory of a run: it is asked again here, of the same facts, while the run is replayed.
+The trail records decisions. No history and no run's memory contains what each rule examined and
+found: this module evaluates the rules again with the same facts while it replays the run.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,41 +26,41 @@ from workflows.core.views import TrailEntry
 
 @dataclass(frozen=True, slots=True)
 class TraceEvent:
-    """Something that happened in a visit, with what was asked for it."""
+    """Something that happened in a visit, with what was evaluated for it."""
 
     entry: TrailEntry
     ways: tuple[TriedAlternatives, ...] = ()
-    """Of a branch."""
+    """For a branch."""
     when: Examined | None = None
-    """Of a step that was skipped."""
+    """For a skipped step."""
     changes: tuple[PathChange, ...] = ()
     """What a person changed in the context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One visit of a team: why the run came, what happened, why it went where it went."""
+    """One visit of a team: why it started, what happened, how it continued and why."""
 
     team: str
     visit: int
     began: str | None = None
-    """ISO 8601; None where the history begins later."""
+    """ISO 8601; None if the history starts later."""
     came_because: str = ""
     happened: tuple[TraceEvent, ...] = ()
     ended: str | None = None
-    """ISO 8601; None while it goes on."""
+    """ISO 8601; None while it is in progress."""
     status: str | None = None
-    """`success`, `failure`; in its middle `stopped`, by other ways, or `left`, by the run's end; or
-    the name of the error that ended the run or the branch there."""
+    """`success`, `failure`; inside the visit `stopped`, by other branches, or `left`, at the run's
+    end; or the name of the error that ended the run or the branch there."""
     because: str = ""
     next_team: str | None = None
-    """None: the run, or the branch, ends."""
+    """None: the run or the branch ends."""
     rules: tuple[TriedAlternatives, ...] | None = None
-    """None where nobody asked them: a person's word, a limit, or no code that can tell."""
+    """None if no rule was evaluated: a person's decision, a limit, or code of another version."""
     default: str | None = None
-    """Where no rule leads: the team of `default`; None when there is none."""
+    """The default team; None if there is none."""
     changes: tuple[PathChange, ...] = ()
-    """What the visit's end changed in the context."""
+    """What the end of the visit changed in the context."""
 
     @property
     def name(self) -> str:
@@ -69,7 +69,7 @@ class Visit:
 
 
 class _Before(NamedTuple):
-    """A track as it was at the last entry of the trail."""
+    """A track's state at the previous trail entry."""
 
     track: Track
     frame: Frame | None
@@ -82,7 +82,7 @@ class _Before(NamedTuple):
 
 @dataclass(slots=True)
 class DecisionObserver:
-    """Writes down what a run decides, entry by entry of its trail."""
+    """Records what a run decides, entry by entry of its trail."""
 
     run: str
     plan: Callable[[], Plan | None]
@@ -90,10 +90,10 @@ class DecisionObserver:
     visits: dict[tuple[str, int], Visit] = field(default_factory=dict[tuple[str, int], Visit])
     _before: dict[str, _Before] = field(default_factory=dict[str, _Before])
     _between: list[TraceEvent] = field(default_factory=list[TraceEvent])
-    """What happened between two visits, such as branches that met; told with the next one."""
+    """Events between two visits, such as a join; reported with the next visit."""
 
     def see(self, state: RunState) -> None:
-        """Remember where every track is."""
+        """Store the position of every track."""
         for name, track in state.tracks.items():
             frame = state.open_frame(name)
             self._before[name] = _Before(
@@ -138,7 +138,7 @@ class DecisionObserver:
         self.visits[entry.team, entry.visit] = visit
 
     def _looked_at(self, entry: TrailEntry, state: RunState, plan: Plan) -> TraceEvent:
-        """An entry with what was asked for it."""
+        """Return an entry with what was evaluated for it."""
         if entry.kind == "control" and MAIN in self._before:
             before = self._before[MAIN].context
             return TraceEvent(entry, changes=differences(before, state.main.context))
@@ -154,9 +154,9 @@ class DecisionObserver:
         return TraceEvent(entry)
 
     def _decided(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
-        """A route that was taken, or the error that ended the run.
+        """Record the route taken, or the error that ended the run.
 
-        Where all branches of a fan-out are left, its visit has had its own route before.
+        If all branches of a fan-out are left, its visit already has its route.
         """
         known = self.visits.get((entry.team, entry.visit))
         if known is not None and known.ended is not None and entry.status == "success":
@@ -185,9 +185,9 @@ class DecisionObserver:
         self.visits[entry.team, entry.visit] = visit
 
     def _left(self, before: _Before, entry: TrailEntry, state: RunState, plan: Plan) -> None:
-        """A way that ended in the middle of a visit: nothing led on from there, or it was stopped.
+        """Record a branch that ended inside a visit: it was stopped, or no route led on.
 
-        No entry of its own tells that.
+        The trail has no entry for this.
         """
         frame, team = before.frame, plan.teams.get(before.team)
         if team is None or frame is None or before.visit == 0:
@@ -205,7 +205,7 @@ class DecisionObserver:
         self.visits[team.id, before.visit] = visit
 
     def _led_away(self, state: RunState) -> str:
-        """Why everything was left, where the latest route led all of the run elsewhere."""
+        """Return why the whole run was redirected, if the latest route did that."""
         routed = state.main.routed
         if routed.reason != "redirected":
             return ""
@@ -213,7 +213,7 @@ class DecisionObserver:
         return routed.because if routed.cause in latest else ""
 
     def _inner_facts(self, entry: TrailEntry, state: RunState, plan: Plan) -> Facts | None:
-        """What the step of an entry sees: in its plan or way, where it is in one."""
+        """Return the facts of the entry's step, in its plan or branch if it is in one."""
         name = next((n for n in state.tracks if _frame_key(n, entry) in state.frames), None)
         before = self._before.get(name or "")
         if name is None or before is None:
@@ -231,13 +231,13 @@ class DecisionObserver:
 
 @dataclass(slots=True)
 class ObservedState(RunState):
-    """The state of a replayed run, whose every entry is witnessed."""
+    """The state of a replayed run, with an observer for every entry."""
 
     witness: DecisionObserver = field(default_factory=lambda: DecisionObserver("", lambda: None))
 
     @classmethod
     def of(cls, state: RunState, witness: DecisionObserver) -> "ObservedState":
-        """The same state, witnessed from here on."""
+        """Return the same state with an observer."""
         witness.trail += [noted.told() for noted in state.trail]
         witness.see(state)
         known = {one.name: getattr(state, one.name) for one in fields(RunState)}
@@ -256,7 +256,7 @@ def _frame_key(track: str, entry: TrailEntry) -> StateKey:
 def _facts(
     run: str, plan: Plan, before: _Before, frame: Frame, team: str, visit: int, state: RunState
 ) -> Facts:
-    """What the team's rules see (as `Place.facts` has it)."""
+    """Return the facts of the team's rules (like `Place.facts`)."""
     return Facts(
         context=before.context,
         tasks=frame.tasks,
@@ -281,7 +281,7 @@ def _with_rules(visit: Visit, team: Team, facts: Facts) -> Visit:
 
 
 def _step(plan: Plan, entry: TrailEntry) -> Step | None:
-    """The step of an entry: by its own name, which only one in team and plans has, or None."""
+    """Return the step of an entry, if its name is unique in team and plans; else None."""
     name = (entry.step or "").rpartition("/")[2]
     found = [step for step in _steps(plan, entry.team) if step.name == name]
     return found[0] if len(found) == 1 else None

@@ -1,7 +1,7 @@
-"""What a run does to the world, in one form for its history and for a replay of it.
+"""Describe a run's effects on the world, in one form for its history and for a replay.
 
-Temporal's own replayer compares kinds and ids. What a call is given, how long a timer runs, what
-a person is answered and how the run ends can be another thing under the same id.
+Temporal's own replayer compares kinds and ids. The input of a call, the duration of a timer, the
+answer to a person and the result of the run can differ under the same id.
 """
 
 from collections.abc import Iterable
@@ -22,18 +22,18 @@ Kind = Literal["call", "timer", "answer", "end"]
 
 @dataclass(frozen=True, slots=True)
 class WorldEffect:
-    """One thing done, and everything about it that was decided."""
+    """One effect, with everything that was decided about it."""
 
     kind: Kind
     key: str
-    """Which one it is: an activity's id, a timer's number, an update's id."""
+    """Identifies the effect: an activity's id, a timer's number, an update's id."""
     facts: Json
     label: str = ""
-    """Its name for people: the summary of a call or a timer."""
+    """Name for people: the summary of a call or a timer."""
 
     @property
     def told(self) -> str:
-        """The deed as people read of it."""
+        """A description for people."""
         match self.kind:
             case "call":
                 return f"the call {self.key} ({self.label})"
@@ -54,9 +54,9 @@ def call(
     retry: RetryPolicy,
     summary: str,
 ) -> WorldEffect:
-    """A call of the world; `queue` is None for the run's own."""
+    """Describe a call; `queue` is None for the run's own queue."""
     if activity == NOTIFY and isinstance(given, dict):
-        given = {key: value for key, value in given.items() if key != "text"}  # words for people
+        given = {key: value for key, value in given.items() if key != "text"}  # text for people
     facts: Json = {
         "activity": activity,
         "task_queue": queue,
@@ -69,17 +69,17 @@ def call(
 
 
 def timer(id: str, runs: timedelta, summary: str) -> WorldEffect:
-    """A timer, as one is started for a deadline or a wait."""
+    """Describe a timer, as started for a deadline or a wait."""
     return WorldEffect("timer", id, {"seconds": runs.total_seconds(), "summary": summary}, summary)
 
 
 def answer(id: str, said: JsonValue) -> WorldEffect:
-    """What somebody was answered who decided, amended or redirected."""
+    """Describe the answer to a decision, an amendment or a redirect."""
     return WorldEffect("answer", id, {"answer": said})
 
 
 def end(how: str, came_to: JsonValue, message: str = "") -> WorldEffect:
-    """How the run ended, with its result or with the state that it goes on from."""
+    """Describe how the run ended: its result, or the state with which it continued as new."""
     facts: Json = {"ended": how}
     if message:
         facts["message"] = message
@@ -91,18 +91,18 @@ def end(how: str, came_to: JsonValue, message: str = "") -> WorldEffect:
 
 
 def values(payloads: Iterable[Payload]) -> list[JsonValue]:
-    """What payloads hold; those that are not there at all are left out."""
+    """Decode payloads; omit missing ones."""
     given = [payload for payload in payloads if payload.metadata]
     converter = data_converter.payload_converter
     return cast("list[JsonValue]", converter.from_payloads(given) if given else [])
 
 
 def one(payloads: Iterable[Payload]) -> JsonValue:
-    """The single value that calls and results of ours have; a list where others have more."""
+    """Return the single value that our calls and results have; a list if there are several."""
     held = values(payloads)
     return held[0] if len(held) == 1 else held or None
 
 
 def text(payload: Payload) -> str:
-    """A summary; empty where there is none."""
+    """Decode a summary; empty if there is none."""
     return "".join(str(value) for value in values([payload]))

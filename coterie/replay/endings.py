@@ -1,4 +1,4 @@
-"""How a run ended, from the last event of its history."""
+"""Read how a run ended from the last event of its history."""
 
 from dataclasses import dataclass
 
@@ -18,11 +18,11 @@ class Ending:
 
     result: TeamResult | None
     refusal: str | None = None
-    """The message of a run that failed before it had any result."""
+    """The message of a run that failed without a result."""
 
 
 def ending(last: HistoryEvent) -> Ending | None:
-    """How a run ended, from its last event; None when it had not, or ended without a word."""
+    """Read how a run ended from its last event; None if it is open or ended without a message."""
     match last.event_type:
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
             return Ending(_result_in(last.workflow_execution_completed_event_attributes.result))
@@ -42,5 +42,5 @@ def _result_in(payloads: Payloads) -> TeamResult | None:
         return converter.from_payload(payloads.payloads[0], TeamResult)
     except (ValidationError, RuntimeError):
         raise CommandError(
-            "this is not the history of a run of ours: its result is another"
+            "this is not the history of a Coterie run: its result has another form"
         ) from None

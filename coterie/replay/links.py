@@ -1,4 +1,4 @@
-"""The links of a run on a server: one history, or as many as it continued as new."""
+"""Read the links of a run: one history, or one more for each continue-as-new."""
 
 from collections.abc import AsyncGenerator
 
@@ -10,13 +10,12 @@ from coterie.runs.run_client import Run
 
 
 async def links(client: Client, id: str) -> AsyncGenerator[WorkflowHistory]:
-    """The histories of a run, oldest first, with all their values.
+    """Yield the histories of a run, oldest first, with all their values.
 
-    Links that the server keeps no longer are left out; each carries all that the run remembered
-    when it began.
+    Omit links that the server has deleted; each later one starts with the state of the run.
 
     Raises:
-        CommandError: there is no such run, or a stored value is gone.
+        CommandError: The run does not exist, or a stored value is missing.
     """
     run = Run(client, id)
     latest = await run.history()
@@ -31,7 +30,7 @@ async def links(client: Client, id: str) -> AsyncGenerator[WorkflowHistory]:
 
 
 def continued(first: HistoryEvent) -> str:
-    """The run id of the link that the one with this first event continues; empty for none."""
+    """Return the run id of the link before the one with this first event; empty for none."""
     return first.workflow_execution_started_event_attributes.continued_execution_run_id
 
 

@@ -1,7 +1,7 @@
-"""A recorded run, brought through this code again while somebody looks on.
+"""Replay a recorded run while an observer watches.
 
-Unsandboxed: nothing is decided here that anybody acts on, and what the workflow knows has to
-come out.
+The replay runs unsandboxed: nothing acts on its decisions, and the observer needs the workflow's
+state.
 """
 
 import asyncio
@@ -43,42 +43,42 @@ _START_SECONDS, _EVENT_SECONDS = 60.0, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Something that a person said to the run, and what it changed of what waits."""
+    """A person's message to the run, and the requests that it changed."""
 
     name: str
-    """Of the update or the signal."""
+    """Name of the update or the signal."""
     said: JsonValue
     at: datetime
-    """When the run took it, on its own clock."""
+    """When the run accepted it, by its own clock."""
     changed: tuple[Pending, ...]
-    """The requests, as they were before, that were decided, counted for or edited by it."""
+    """The requests, in their previous state, that it decided, counted for or edited."""
 
 
 class ReplayObserver(Interceptor):
-    """Looks on; what it makes of what it sees is for those who extend it."""
+    """Watches a replay; subclasses decide what to record."""
 
     def __init__(self) -> None:
         self.run: TeamWorkflow | None = None
-        """The workflow itself, from its begin on."""
+        """The workflow itself, once it has started."""
         self.queue = ""
-        """Its own task queue, as it knows it."""
+        """Its task queue."""
 
     def met(self, run: TeamWorkflow) -> None:
-        """The run is about to begin, or to go on as new."""
+        """Handle the start of a run, or of its next part."""
 
     def before(self, act: WorkflowActivation) -> None:
-        """The run is about to be told something; a `remove_from_cache` is the last that it is."""
+        """Handle the time before an activation; `remove_from_cache` is the last one."""
 
     def heard(self, message: Heard) -> None:
-        """The run has taken what somebody said; of a refused signal nothing is changed."""
+        """Handle a message that the run has accepted; a refused signal changes nothing."""
 
     def after(self, completion: WorkflowActivationCompletion) -> None:
-        """The run has said what it wants done."""
+        """Handle the commands of the run."""
 
     def workflow_interceptor_class(
         self, input: WorkflowInterceptorClassInput
     ) -> type[WorkflowInboundInterceptor]:
-        """A class that knows this object, which works since there is no sandbox."""
+        """Return a class that refers to this object, which works without a sandbox."""
         onlooker = self
 
         class Inbound(WorkflowInboundInterceptor):
@@ -102,7 +102,7 @@ class ReplayObserver(Interceptor):
 
 
 async def _waiting() -> Mapping[str, Pending]:
-    """What waits for people when the run is about to take a message."""
+    """Return the requests that are pending when the run is about to accept a message."""
     run = cast("TeamWorkflow", workflow.instance())
     await run.listening()
     return dict(run.state.pending)
@@ -115,7 +115,7 @@ def _heard(name: str, args: Sequence[Any], before: Mapping[str, Pending]) -> Hea
 
 
 def _said(args: Sequence[RawValue]) -> JsonValue:
-    """What the message brings; of one that is refused for it, nothing."""
+    """Return the content of the message; nothing for one that is refused for its content."""
     try:
         return plain(args)
     except RunRefused:
@@ -123,7 +123,7 @@ def _said(args: Sequence[RawValue]) -> JsonValue:
 
 
 async def observed(history: WorkflowHistory, onlooker: ReplayObserver) -> Exception | None:
-    """Replay a history before the onlooker; what Temporal's own replayer has to say against it."""
+    """Replay a history with an observer; return the error of Temporal's own replayer, if any."""
     replayer = Replayer(
         workflows=[TeamWorkflow],
         workflow_runner=_WatchedRunner(onlooker),
@@ -135,28 +135,27 @@ async def observed(history: WorkflowHistory, onlooker: ReplayObserver) -> Except
     try:
         async with asyncio.timeout(limit):
             outcome = await replayer.replay_workflow(history, raise_on_replay_failure=False)
-    except TimeoutError:  # of some histories it gives up without a word
-        return RuntimeError("the engine cannot go through these events: were they changed?")
+    except TimeoutError:  # for some histories it gives up without an error
+        return RuntimeError("the events cannot be replayed: were they changed?")
     return outcome.replay_failure
 
 
 class _WatchedRunner(UnsandboxedWorkflowRunner):
-    """Has each workflow watched."""
+    """Wraps each workflow for the observer."""
 
     def __init__(self, onlooker: ReplayObserver) -> None:
         self._onlooker = onlooker
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
-        """The workflow, watched."""
+        """Create the workflow, wrapped."""
         self._onlooker.queue = det.info.task_queue
         return cast("WorkflowInstance", _Watched(super().create_instance(det), self._onlooker))
 
 
 class _Watched:
-    """A workflow instance that is looked at before and after whatever it does.
+    """A workflow instance that is observed before and after each activation.
 
-    To go, it is cancelled from within, after which it waits for nobody any more: so what it
-    knows is looked at before.
+    Eviction cancels it from within, after which its state is lost: so observe it before that.
     """
 
     def __init__(self, instance: WorkflowInstance, onlooker: ReplayObserver) -> None:
@@ -164,7 +163,7 @@ class _Watched:
         self._onlooker = onlooker
 
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
-        """Hand the activation on."""
+        """Pass the activation on."""
         self._onlooker.before(act)
         completion = activate_in_order(self._instance.activate, act)
         self._onlooker.after(completion)
@@ -175,5 +174,5 @@ class _Watched:
 
 
 def is_the_last(act: WorkflowActivation) -> bool:
-    """Whether the run is told to go out of memory."""
+    """Return whether the activation evicts the run from memory."""
     return any(job.HasField("remove_from_cache") for job in act.jobs)

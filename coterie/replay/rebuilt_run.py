@@ -1,7 +1,7 @@
-"""A run's plan, trail and state, out of its history alone: no worker has to answer.
+"""Rebuild a run's plan, trail and state from its history alone, without a worker.
 
-The history goes through the interpreter once more, with what was recorded for its answers. Where
-this code decides otherwise than the code that ran (another version), there is nothing to rebuild.
+The interpreter replays the history with the recorded results. If this code decides differently from
+the code that ran (another version), nothing can be rebuilt.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ from workflows.core.views import CostReport, RunStatus, TrailEntry
 from workflows.team import TeamWorkflow
 
 MAX_CAUSE = 300
-"""Characters of a replay's message."""
+"""Maximum characters of a replay's message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ class Rebuilt:
 
     plan: Plan
     trail: tuple[TrailEntry, ...]
-    """All entries, and those that the run brought along when it continued as new."""
+    """All entries, including those from before continue-as-new."""
     status: RunStatus
     visits: Mapping[tuple[str, int], Visit]
-    """`{(team, visit): everything that it decided}`."""
+    """`{(team, visit): its decisions}`."""
     cost: CostReport
     requests: Mapping[str, RequestView]
-    """`{id: the request as it waits, or how it was decided}`."""
+    """`{id: the request, pending or decided}`."""
     heard: tuple[Heard, ...]
-    """What people said to it within this history."""
+    """Messages from people within this history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class NotFollowed:
     """Why this code cannot follow a history."""
 
     cause: str
-    """The replay's own message, in one line."""
+    """The replay's own message, on one line."""
 
 
 async def rebuilt(history: WorkflowHistory) -> Rebuilt | NotFollowed:
@@ -65,9 +65,9 @@ async def rebuilt(history: WorkflowHistory) -> Rebuilt | NotFollowed:
 
 
 def recorded_plan(history: WorkflowHistory) -> Plan | None:
-    """The plan as the run was given it, or as its worker compiled it; None when neither is there.
+    """Return the plan from the run's start, or as its worker compiled it; None if neither exists.
 
-    Reads the start's input and the record of the compiling activity; replays nothing.
+    Read only the start's input and the record of the compiling activity; do not replay.
     """
     for payload in _plan_payloads(history):
         for model in (TeamInput, CompileResult, ForkResult):
@@ -106,7 +106,7 @@ def _requests(state: RunState) -> dict[str, RequestView]:
 
 
 class _Onlooker(ReplayObserver):
-    """Looks at the replayed workflow before it is put out of memory."""
+    """Reads the state of the replayed workflow before it is evicted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,16 +115,16 @@ class _Onlooker(ReplayObserver):
         self._heard: list[Heard] = []
 
     def met(self, run: TeamWorkflow) -> None:
-        """Have the run's every entry witnessed from its beginning on."""
+        """Observe every entry of the run from its start."""
         self._witness = DecisionObserver(workflow.info().workflow_id, lambda: run.plan)
         run.state = ObservedState.of(run.state, self._witness)
 
     def heard(self, message: Heard) -> None:
-        """Keep it."""
+        """Record the message."""
         self._heard.append(message)
 
     def before(self, act: WorkflowActivation) -> None:
-        """Take down what the run knows, when it goes."""
+        """Read the state before eviction."""
         run, witness = self.run, self._witness
         if not is_the_last(act) or run is None or witness is None or run.plan is None:
             return

@@ -1,4 +1,4 @@
-"""The deeds that a history holds, in the same form as those of a replay."""
+"""List the effects in a history, in the same form as those of a replay."""
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
@@ -9,7 +9,7 @@ from coterie.replay.effects import WorldEffect, one, text
 
 
 def recorded(history: WorkflowHistory) -> list[WorldEffect]:
-    """What was done, in the order of the events."""
+    """List the effects, in the order of the events."""
     own_queue = history.events[0].workflow_execution_started_event_attributes.task_queue.name
     found: list[WorldEffect] = []
     accepted: dict[int, str] = {}

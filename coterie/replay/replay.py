@@ -1,9 +1,8 @@
-"""Replays a recorded run against this code, and compares what it decides.
+"""Replay a recorded run with this code, and compare its decisions.
 
-Temporal's replayer sees when other calls are made. Here every call is also compared with what it
-was given then, every timer with its length, every answer to a person, and the end with the
-digest chained over all decisions. So a run that goes on is compared as well: by all that it has
-decided so far.
+Temporal's replayer notices different calls. This module also compares the input of each call, the
+duration of each timer, each answer to a person, and at the end the digest chained over all
+decisions. An open run is compared by everything that it has decided so far.
 """
 
 import re
@@ -23,34 +22,34 @@ from workflows.core.memory import TrailRecord
 from workflows.core.views import TrailEntry
 
 _MAX_DIFFERENCES = 20
-"""Differences that are told; what comes after the first few follows from them."""
+"""Maximum reported differences; later ones follow from the first few."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came of a replay."""
+    """The result of a replay."""
 
     run: str
     events: int
     calls: int
-    """Calls of models and skills that were compared."""
+    """Compared calls of models and skills."""
     end: WorldEffect | None
-    """How it ended, as recorded; None: it had not when its history was taken."""
+    """How it ended, as recorded; None if it was open."""
     differences: tuple[str, ...]
-    """What this code decides otherwise, the first first; empty when nothing."""
+    """What this code decides differently, first one first; empty if nothing."""
     more: tuple[str, ...] = ()
-    """What this code remembers more than the one that wrote the history."""
+    """State that this code has in addition to the recording version."""
     digests: Mapping[int, str] = field(default_factory=dict[int, str])
-    """`{length of the trail: digest over it}`, wherever the run gave its worker back."""
+    """`{length of the trail: digest over it}`, after each activation."""
     trail: tuple[TrailEntry, ...] = ()
-    """The latest entries, as this code tells them."""
+    """The latest entries, as recorded by this code."""
 
 
 async def replay(history: WorkflowHistory) -> Replayed:
-    """Run the recorded run through this code, with what was recorded for its answers.
+    """Replay the recorded run with this code and the recorded results.
 
     Args:
-        history: of one run, or of one link of a run that continued as new; with all its values.
+        history: One run, or one link of a run that continued as new; with all its values.
     """
     then = recorded(history)
     watch = _Watch()
@@ -74,7 +73,7 @@ async def replay(history: WorkflowHistory) -> Replayed:
 
 
 class _Watch(ReplayObserver):
-    """Takes down what the replayed run does, and what it had decided by then."""
+    """Records the effects and decisions of the replayed run."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,13 +84,13 @@ class _Watch(ReplayObserver):
         self._going = False
 
     def before(self, act: WorkflowActivation) -> None:
-        """See what it remembers in the end."""
+        """Read its final state."""
         self._going = is_the_last(act)
         if self._going and self.run is not None:
             self.trail = list(self.run.state.trail)
 
     def after(self, completion: WorkflowActivationCompletion) -> None:
-        """Not when it goes: it is cancelled then from within, which nobody decided."""
+        """Record the commands; not at eviction, whose cancellation is not a decision."""
         if self._going:
             return
         for command in completion.successful.commands:
@@ -104,7 +103,7 @@ class _Watch(ReplayObserver):
             self.digests[state.trail_length] = state.trail_digest
 
     def _place(self, deed: WorldEffect) -> str:
-        """`review/judge#1`, as requests for a decision are named; the visit is the latest."""
+        """Return the location, `review/judge#1`, with the latest visit, as for requests."""
         team, _, step = deed.label.partition("/")
         if deed.kind != "call" or self.run is None or not step:
             return deed.told
@@ -119,7 +118,7 @@ def _others(then: list[WorldEffect], now: list[WorldEffect]) -> list[str]:
 
 
 _SAID = re.compile(r'Failure \{ message: "((?:[^"\\]|\\.)*)"')
-"""What the engine's core says, in its own notation of a failure."""
+"""Matches the message in the SDK core's debug format of a failure."""
 
 
 def _first_line(failure: Exception) -> str:

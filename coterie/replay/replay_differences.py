@@ -1,4 +1,4 @@
-"""What was recorded against what is decided now: exact, and with the first difference first."""
+"""Compare recorded effects with replayed ones, exactly; report the first difference first."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -12,11 +12,11 @@ from dsl.values import Json
 
 _MAX_VALUE_LENGTH = 100
 _BEFORE = 20
-"""Characters of a long text that are shown before the place where it begins to differ."""
+"""Characters of a long text to show before the first difference."""
 
 
 class NoValue(Enum):
-    """What stands where one side has no value at all."""
+    """Represents a missing value."""
 
     NOTHING = "nothing"
 
@@ -26,26 +26,26 @@ Value = JsonValue | NoValue
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One value that this code decides otherwise."""
+    """One value that this code decides differently."""
 
     place: str
-    """Where in the run; empty for its end."""
+    """Location in the run; empty for its end."""
     field: str
     recorded: Value
     now: Value
 
     @property
     def told(self) -> str:
-        """In one line."""
+        """A description on one line."""
         recorded, now = _shown(self.recorded, self.now)
         where = f"{self.place}: " if self.place else ""
         return f"{where}{self.field}: recorded {recorded}, now {now}"
 
     @property
     def only_more(self) -> bool:
-        """A result or a carried state has a field that the version which wrote it did not know.
+        """Whether a result or state only has a field that the recording version did not have.
 
-        Nothing was decided by it, so it is told and is no difference.
+        No decision depends on it, so it is reported but is not a difference.
         """
         depth = 2 if self.field.startswith("carried.") else 1
         more = self.recorded is NoValue.NOTHING and self.field.count(".") < depth
@@ -53,9 +53,9 @@ class Difference:
 
     @property
     def only_wording(self) -> bool:
-        """The end of a run says the same in other words.
+        """Whether only the wording of the run's end differs.
 
-        What it says is compared as well, by types, limits and the digest of the trail.
+        Its content is compared too, by types, limits and the digest of the trail.
         """
         return not self.place and self.field.rpartition(".")[2] in ("because", "message")
 
@@ -63,12 +63,12 @@ class Difference:
 def differences(
     recorded: Sequence[WorldEffect], now: Sequence[WorldEffect], places: Sequence[str]
 ) -> Iterator[Difference]:
-    """Every value in which two deeds of the same kind and key are not the same.
+    """Yield every difference between effects of the same kind and key.
 
     Args:
-        recorded: out of the history.
-        now: of the replay, in the order in which they are done.
-        places: where in the run each of `now` is done.
+        recorded: From the history.
+        now: From the replay, in order.
+        places: Location in the run for each of `now`.
     """
     then = {(deed.kind, deed.key): deed for deed in recorded}
     for deed, place in zip(now, places, strict=True):
@@ -78,7 +78,7 @@ def differences(
 
 
 def first_other(recorded: Sequence[WorldEffect], now: Sequence[WorldEffect]) -> str | None:
-    """The first call or timer that one side has and the other has not, in a sentence."""
+    """Describe the first call or timer that only one side has."""
     kinds = ("call", "timer")
     then = [deed for deed in recorded if deed.kind in kinds]
     done = {(deed.kind, deed.key) for deed in now}
@@ -89,9 +89,9 @@ def first_other(recorded: Sequence[WorldEffect], now: Sequence[WorldEffect]) -> 
         case None, None:
             return None
         case WorldEffect(), None:
-            return f"recorded {missing.told}, now nothing of the kind"
+            return f"recorded {missing.told}, now nothing like it"
         case None, WorldEffect():
-            return f"now {other.told}, recorded nothing of the kind"
+            return f"now {other.told}, recorded nothing like it"
         case WorldEffect(), WorldEffect():
             return f"recorded {missing.told}, now {other.told}"
 
@@ -117,7 +117,7 @@ def _at(value: Json, key: str) -> Value:
 
 
 def _shown(before: Value, after: Value) -> tuple[str, str]:
-    """Two values, each short enough for a line, with the place where they part in view."""
+    """Shorten two values to a line each, with their first difference in view."""
     texts = _as_text(before), _as_text(after)
     same = 0
     while same < min(map(len, texts)) and texts[0][same] == texts[1][same]:

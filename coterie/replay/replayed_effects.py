@@ -1,4 +1,4 @@
-"""The deeds of a replayed run: what it asks of Temporal, before any codec or storage."""
+"""List the effects of a replayed run: its commands, before any codec or storage."""
 
 from temporalio.bridge.proto.workflow_commands import WorkflowCommand
 
@@ -7,11 +7,11 @@ from coterie.replay.effects import WorldEffect, one, text
 
 
 def asked(command: WorkflowCommand, own_queue: str) -> WorldEffect | None:
-    """The deed of a command; None for what Temporal's replayer alone has to compare.
+    """Convert a command to an effect; None if only Temporal's replayer compares it.
 
     Args:
-        command: as the workflow gives it.
-        own_queue: the run's, where its calls are unless they say another.
+        command: The workflow's command.
+        own_queue: The run's queue, which is the default for its calls.
     """
     summary = text(command.user_metadata.summary)
     match command.WhichOneof("variant"):

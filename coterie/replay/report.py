@@ -1,4 +1,4 @@
-"""What came of replays, for people."""
+"""Format the results of replays for people."""
 
 from collections.abc import Sequence
 
@@ -7,17 +7,17 @@ from coterie.text.lines import one_entry, text_of
 
 
 def same_text(done: RunReplayed) -> str:
-    """One sentence on a run that this code would decide as it was decided."""
+    """Describe a run that this code decides as recorded."""
     return f"{_size(done)} of {done.run}: {_compared(done)}{_more(done)}"
 
 
 def differences_text(done: RunReplayed) -> str:
-    """Each difference in a line, the first first."""
+    """Format the differences, one per line, first one first."""
     return text_of(f"  {difference}" for difference in done.differences)
 
 
 def row(done: RunReplayed) -> str:
-    """A run among others, in a line; of what differs, the first."""
+    """Format a run on one line, with its first difference."""
     if done.problem:
         return one_entry(f"cannot   {done.run}  {done.problem}")
     if done.differences:
@@ -26,13 +26,13 @@ def row(done: RunReplayed) -> str:
 
 
 def total(seen: Sequence[RunReplayed]) -> str:
-    """How many there were of each."""
+    """Count the runs by result."""
     if not seen:
         return "no open run"
     cannot = sum(bool(one.problem) for one in seen)
     differ = sum(bool(one.differences) for one in seen)
     told = [f"{len(seen) - cannot - differ} of {_count(len(seen), 'run')} the same"]
-    told += [f"{differ} decided otherwise"] if differ else []
+    told += [f"{differ} decided differently"] if differ else []
     told += [f"{cannot} could not be replayed"] if cannot else []
     return ", ".join(told)
 
@@ -44,11 +44,11 @@ def _size(done: RunReplayed) -> str:
 
 def _compared(done: RunReplayed) -> str:
     if done.end is None:
-        calls = f"the same {_count(done.calls, 'call')} with the same input; it goes on"
+        calls = f"the same {_count(done.calls, 'call')} with the same input; it is still open"
         if done.told is None:
-            return f"{calls}, and no worker told what it has decided"
+            return f"{calls}, and no worker reported its decisions"
         decisions = _count(done.told, "decision")
-        return f"{calls}, and its worker tells the same {decisions} (digest {done.digest})"
+        return f"{calls}, and its worker reports the same {decisions} (digest {done.digest})"
     facts = done.end.facts
     if "trail_digest" not in facts:
         return f"the same end: {facts.get('message', facts['ended'])}"
@@ -59,7 +59,7 @@ def _compared(done: RunReplayed) -> str:
 def _more(done: RunReplayed) -> str:
     if not done.more:
         return ""
-    return f"; this code remembers more: {', '.join(done.more)}"
+    return f"; this code also stores: {', '.join(done.more)}"
 
 
 def _count(number: int, thing: str) -> str:

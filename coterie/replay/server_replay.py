@@ -1,8 +1,7 @@
-"""Replays runs of a server, while they go on: every link of each, held against its own worker.
+"""Replay the open runs of a server: every link of each, compared with its own worker.
 
-A run that goes on has no result yet whose digest could be compared. The worker that serves it
-tells the digest over all that it has decided so far, so the code which runs now is compared with
-this code, also where both make the same calls.
+An open run has no result whose digest could be compared. Its worker reports the digest over all
+decisions so far, so the running code is compared with this code, even if both make the same calls.
 """
 
 import asyncio
@@ -24,21 +23,21 @@ from dsl.values import Json
 from workflows.core.views import RunStatus, TrailEntry
 
 AT_ONCE = 4
-"""Histories that are fetched and replayed at a time: each may take fifty megabytes."""
+"""Histories to fetch and replay concurrently: each may take fifty megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunReplayed:
-    """What came of replaying all links of one run."""
+    """The result of replaying all links of one run."""
 
     run: str
     links: int = 0
     events: int = 0
     calls: int = 0
     end: WorldEffect | None = None
-    """None: it goes on."""
+    """None if the run is open."""
     told: int | None = None
-    """So many decisions were held against those of its own worker; None: none told them."""
+    """Number of decisions compared with its own worker's; None if no worker answered."""
     digest: str = ""
     differences: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
@@ -47,12 +46,12 @@ class RunReplayed:
 
     @property
     def same(self) -> bool:
-        """This code can take the run over."""
+        """Whether this code can take over the run."""
         return not self.differences and not self.problem
 
 
 async def replayed_file(history: WorkflowHistory) -> RunReplayed:
-    """One history alone, as a file has it: there is no worker to be asked."""
+    """Replay a single history from a file, without a worker."""
     return _summed([await replay(history)])
 
 
@@ -69,25 +68,25 @@ def _summed(seen: Sequence[Replayed]) -> RunReplayed:
 
 
 class Comparison:
-    """Replays runs of one server, and asks the workers that serve them."""
+    """Replays runs of one server, and asks their workers."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._silent: set[str] = set()
-        """Queues where no worker answers: for each of a thousand runs it would take as long."""
+        """Queues without a worker, to avoid a timeout for each of a thousand runs."""
 
     async def run(self, id: str) -> RunReplayed:
-        """All links of a run.
+        """Replay all links of a run.
 
         Raises:
-            CommandError: there is no such run, or the server does not answer.
+            CommandError: The run does not exist, or the server does not answer.
         """
         return await self._compared(await Run(self._client, id).describe())
 
     async def open_runs(
         self, executions: AsyncIterable[WorkflowExecution]
     ) -> AsyncGenerator[RunReplayed]:
-        """Each run as it is done, some at a time; one that cannot be replayed says why."""
+        """Yield each run as it finishes, several concurrently; failures carry their reason."""
         waiting: set[asyncio.Task[RunReplayed]] = set()
         try:
             async for execution in executions:
@@ -111,20 +110,20 @@ class Comparison:
             return RunReplayed(execution.id, problem=str(error).partition("\n")[0])
 
     async def _compared(self, execution: WorkflowExecution) -> RunReplayed:
-        """The worker is asked before the history is taken, which so holds all that it knew."""
+        """Ask the worker before fetching the history, which then contains all its events."""
         status = await self._status(execution)
         seen: list[Replayed] = []
         async for history in links(self._client, execution.id):
             seen.append(await replay(history))
             if seen[-1].differences:
-                break  # what comes after was carried over from there
+                break  # the state was carried over from there
         whole = _summed(seen)
         if status is None or whole.end is not None:
             return whole
         return await self._with_decisions(whole, seen[-1], status)
 
     async def _status(self, execution: WorkflowExecution) -> RunStatus | None:
-        """What the run's own worker says; None when it has ended, or none answers."""
+        """Return the worker's status of the run; None if it has ended or no worker answers."""
         queue = execution.task_queue
         if execution.status is not WorkflowExecutionStatus.RUNNING or queue in self._silent:
             return None
@@ -139,7 +138,7 @@ class Comparison:
     async def _with_decisions(
         self, whole: RunReplayed, last: Replayed, status: RunStatus
     ) -> RunReplayed:
-        """With what the worker has decided held against what this code decides."""
+        """Compare the worker's decisions with this code's."""
         mine = last.digests.get(status.events)
         if mine is None or not status.trail_digest:
             return whole
@@ -150,12 +149,12 @@ class Comparison:
 
 
 def _decided(entry: TrailEntry) -> Json:
-    """What an entry tells, without its wording."""
+    """Return the facts of an entry, without its wording."""
     return entry.model_dump(mode="json", exclude={"because"})
 
 
 def _first_decision(theirs: Iterable[TrailEntry], ours: Iterable[TrailEntry]) -> str:
-    """The first decision that the run's own worker tells otherwise."""
+    """Describe the first decision that the run's own worker reports differently."""
     now = {entry.number: entry for entry in ours}
     for entry in theirs:
         mine = now.get(entry.number)

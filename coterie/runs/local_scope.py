@@ -1,4 +1,4 @@
-"""The second Scope: the same interpreter in one process, without Temporal and without durability.
+"""The second Scope: the same interpreter in one process, without Temporal and durability.
 
 For unit tests, dry runs and the agents of `local_agents.py`. Nothing survives the process;
 whoever wants reliability starts a workflow.
@@ -40,23 +40,23 @@ from workflows.temporal.branches import BranchGroup
 
 
 class World(Protocol):
-    """What the calls of a plan reach: the worker's own activities, called directly."""
+    """The activities that a plan's calls reach, called directly."""
 
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
-        """One model turn."""
+        """Run one model turn."""
         ...
 
     async def call_skill(self, request: SkillRequest) -> SkillResult:
-        """One skill."""
+        """Run one skill."""
         ...
 
 
 class Refused(Exception):
-    """A decision that cannot be taken."""
+    """A decision that the run rejects."""
 
 
 class LocalScope:
-    """The effects of a run inside one process."""
+    """Implements the effects of a run inside one process."""
 
     in_flight = 0
     leaving: Leaving | None = None
@@ -66,46 +66,46 @@ class LocalScope:
         self.state = state
         self.run_id = run_id
         self.notices: list[Notice] = []
-        """What people would have been told."""
+        """Notifications that would have been sent."""
         self.work = EvaluationWork()
         self._world = world
         self._stirred = asyncio.Event()
         self._branches = Branches(plan.limits.max_concurrent_branches)
 
     def now(self) -> datetime:
-        """The machine's clock, UTC."""
+        """Return the machine's clock, in UTC."""
         return datetime.now(UTC)
 
     def time(self) -> float:
-        """The same, in seconds of Unix time."""
+        """Return the time in seconds of Unix time."""
         return self.now().timestamp()
 
     def patched(self, patch: Patch) -> bool:
-        """It has no history that an older version wrote."""
+        """Return whether to use new code: always, because no old history exists."""
         return True
 
     def cancelled(self) -> str | None:
-        """Nobody cancels it but its caller, who wants an end at once."""
+        """Return None: only its caller can cancel it, at once."""
         return None
 
     async def checkpoint(self) -> None:
-        """Let others go on."""
+        """Yield to other tasks."""
         self.work.take()
         await asyncio.sleep(0)
 
     def weigh(self, steps: int) -> None:
-        """Every checkpoint lets others go on, whatever came before it."""
+        """Do nothing: every checkpoint already yields."""
 
     async def rest(self) -> None:
-        """Let others go on."""
+        """Yield to other tasks."""
         await asyncio.sleep(0)
 
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
-        """Nobody looks."""
+        """Run the work without a group: no UI shows it."""
         return await work
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
-        """One model turn; a failure that may pass is not tried again here."""
+        """Run one model turn; a retryable failure is not retried here."""
         try:
             async with asyncio.timeout(call.options.timeout):
                 return await self._world.run_agent(request)
@@ -115,7 +115,7 @@ class LocalScope:
             asyncio.get_running_loop().call_soon(self._stirred.set)
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        """One skill, once."""
+        """Run one skill, once."""
         try:
             async with asyncio.timeout(call.options.timeout):
                 return await self._world.call_skill(request)
@@ -125,7 +125,7 @@ class LocalScope:
             self._stirred.set()
 
     def tell(self, telling: PendingNotification) -> None:
-        """Keep it: here nobody is told."""
+        """Record the notification without sending it."""
         self.notices.append(telling.notice)
 
     async def wait_until(
@@ -136,7 +136,7 @@ class LocalScope:
         *,
         boundary: bool = True,
     ) -> bool:
-        """Wait until a decision or a signal makes it so."""
+        """Wait until a decision or a signal satisfies the condition."""
         try:
             async with asyncio.timeout(seconds):
                 while not ready():
@@ -155,7 +155,7 @@ class LocalScope:
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
     ) -> Set[str]:
-        """Tasks of this event loop."""
+        """Run the jobs as tasks of this event loop."""
         pace = Pace()
         ways = BranchGroup(jobs, self._branches, pace)
         woken = asyncio.create_task(
@@ -163,7 +163,7 @@ class LocalScope:
         )
         try:
             while ways.go_on and not enough(ways.finished):
-                pace.begin(pace.task + 1)  # this loop gives the thread back by itself
+                pace.begin(pace.task + 1)  # the event loop yields by itself
                 ways.start(at_once)
                 await asyncio.wait(
                     [woken, *ways.running.values()], return_when=asyncio.FIRST_COMPLETED
@@ -179,10 +179,10 @@ class LocalScope:
         return ways.finished
 
     def decide(self, asked: DecideInput) -> Decision:
-        """Take a decision of this run.
+        """Decide a request of this run.
 
         Raises:
-            Refused: with why it cannot be taken.
+            Refused: With the reason.
         """
         refusal = approvals.refusal(self.state, asked)
         if refusal is not None:
@@ -192,7 +192,7 @@ class LocalScope:
         return decision
 
     def signal(self, name: str, payload: JsonValue = None) -> None:
-        """Give a named signal to whoever waits for it."""
+        """Deliver a named signal to its waiter."""
         self.state.signals.setdefault(name, []).append(payload)
         self._stirred.set()
 
@@ -205,17 +205,17 @@ def _expected(error: ApplicationError | TimeoutError, call: Call) -> CallFailed:
     if call.options.effect == "once":
         return CallFailed(
             FailureType.OUTCOME_UNKNOWN,
-            f"{call.summary} was not answered in time: whether it happened is not known",
+            f"{call.summary} did not answer in time: its outcome is unknown",
         )
     seconds = call.options.timeout
     return CallFailed("Timeout", f"{call.summary} did not answer within {seconds:g} s")
 
 
 async def run_local(plan: Plan, context: Json, world: World) -> TeamResult:
-    """A whole plan in this process.
+    """Run a whole plan in this process.
 
     Raises:
-        RunFailed: as a durable run fails.
+        RunFailed: Like a durable run.
     """
     state = RunState()
     state.main.context = context

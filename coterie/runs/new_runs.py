@@ -1,4 +1,4 @@
-"""Starting a run on a server, under an id that was never used."""
+"""Start a run on a server, under an unused id."""
 
 from temporalio.client import Client
 from temporalio.common import WorkflowIDReusePolicy
@@ -12,7 +12,7 @@ from dsl.sizes import MAX_VALUE_SIZE
 from workflows.core.messages import TeamInput
 
 _TOO_LARGE = (
-    "the context and the plan are larger than the 2 MB that a run may begin with; put large things "
+    "the context and the plan exceed the 2 MB limit of a run's input; put large values "
     "into files of the workspace, which skills can read"
 )
 
@@ -20,10 +20,10 @@ _TOO_LARGE = (
 async def start_run(
     client: Client, id: str, given: TeamInput, *, task_queue: str, summary: str
 ) -> Run:
-    """Start a run under an id that was never used.
+    """Start a run under an unused id.
 
     Raises:
-        CommandError: the id is taken, or the input is larger than Temporal takes.
+        CommandError: The id is taken, or the input exceeds Temporal's limit.
     """
     (payload,) = client.data_converter.payload_converter.to_payloads([given])
     if len(payload.data) > MAX_VALUE_SIZE:
@@ -39,10 +39,10 @@ async def start_run(
         )
     except WorkflowAlreadyStartedError:
         raise CommandError(
-            f"there is a run {id!r} already; see it with `coterie status {id}`, or use another id"
+            f"run {id!r} already exists; see `coterie status {id}`, or use another id"
         ) from None
     except RPCError as error:
         if "exceeds limit" in error.message or "larger than max" in error.message:
             raise CommandError(_TOO_LARGE) from None
-        raise CommandError(f"the server does not take this run: {error.message}") from None
+        raise CommandError(f"the server rejects this run: {error.message}") from None
     return Run(client, id)

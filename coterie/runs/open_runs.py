@@ -1,4 +1,4 @@
-"""The runs of a server that have not ended."""
+"""List the open runs of a server."""
 
 from collections.abc import AsyncIterator
 
@@ -11,7 +11,7 @@ from coterie.storage.histories import WORKFLOW
 
 
 async def open_runs(client: Client) -> AsyncIterator[Run]:
-    """Every run that has not ended, latest first."""
+    """Yield every open run, latest first."""
     async for execution in open_executions(client):
         yield Run(client, execution.id)
 
@@ -19,15 +19,15 @@ async def open_runs(client: Client) -> AsyncIterator[Run]:
 async def open_executions(
     client: Client, only: str | None = None, limit: int | None = None
 ) -> AsyncIterator[WorkflowExecution]:
-    """What the server lists of every run that has not ended, latest first.
+    """Yield the server's description of every open run, latest first.
 
     Args:
-        client: of the server.
-        only: a list filter of Temporal's, for those that are meant.
-        limit: so many at most.
+        client: Client of the server.
+        only: A Temporal list filter to select runs.
+        limit: Maximum number of runs.
 
     Raises:
-        CommandError: the filter is none, or the server does not answer.
+        CommandError: The filter is invalid, or the server does not answer.
     """
     query = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
     try:
@@ -35,4 +35,4 @@ async def open_executions(
         async for execution in found:
             yield execution
     except RPCError as error:
-        raise CommandError(f"the server lists no runs: {error.message}") from None
+        raise CommandError(f"could not list runs: {error.message}") from None

@@ -1,6 +1,6 @@
-"""The progress of a run as rows: its team visits and their tasks, with nested steps folded in.
+"""Derive the progress of a run: its visits and their tasks, with nested steps folded in.
 
-Pure: the trail and the run's own account of its cost go in, rows come out.
+Pure: takes the trail and the cost report, returns rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,29 +34,29 @@ class VisitRow:
     state: RowState = "running"
     tasks: dict[str, TaskRow] = field(default_factory=dict[str, TaskRow])
     next_team: str | None = None
-    """Where the run went from there; None while it is there, and at its end."""
+    """The next team; None while the visit is in progress, and at the run's end."""
     because: str = ""
-    """Why the run went there."""
+    """Why the run continued there."""
 
     @property
     def name(self) -> str:
-        """The team, with the number of its visit from the second on."""
+        """The team, with the visit number from the second visit on."""
         return self.team if self.visit < 2 else f"{self.team} #{self.visit}"
 
     @property
     def seconds(self) -> float | None:
-        """The time of its tasks, added up."""
+        """The sum of its tasks' times."""
         known = [task.seconds for task in self.tasks.values() if task.seconds is not None]
         return sum(known) if known else None
 
     @property
     def tokens(self) -> int:
-        """Of all its tasks."""
+        """Tokens of all its tasks."""
         return sum(task.tokens for task in self.tasks.values())
 
     @property
     def money(self) -> float | None:
-        """Of all its tasks that have a price."""
+        """Cost of all its tasks that have a price."""
         known = [task.money for task in self.tasks.values() if task.money is not None]
         return sum(known) if known else None
 
@@ -67,10 +67,10 @@ class Progress:
     def __init__(self) -> None:
         self.visits: dict[tuple[str, int], VisitRow] = {}
         self._told: dict[str, float] = {}
-        """`{team/task: money that rows have already}`."""
+        """`{team/task: money already assigned to rows}`."""
 
     def follow(self, news: Iterable[TrailEntry], doing: Sequence[Activity] = ()) -> None:
-        """Take what happened, and what is in progress now."""
+        """Take new trail entries, and the steps in progress."""
         for entry in news:
             match entry.kind:
                 case "team":
@@ -89,7 +89,7 @@ class Progress:
                 open_visits[-1].tasks.setdefault(task, TaskRow(task))
 
     def price(self, report: CostReport) -> None:
-        """Give what was spent since the last time to the latest visit of its task."""
+        """Assign new costs to the latest visit of each task."""
         spent: dict[str, float] = {}
         for row in report.tasks:
             team, _, path = row.name.partition("/")
@@ -107,7 +107,7 @@ class Progress:
                 continue
             more = money - self._told.get(key, 0.0)
             if not more and found[-1].state == "running":
-                continue  # nothing of it is known yet
+                continue  # no visit is known yet
             found[-1].money = round((found[-1].money or 0.0) + more, 6)
             self._told[key] = money
 

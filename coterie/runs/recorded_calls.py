@@ -1,4 +1,4 @@
-"""The calls of a step, out of the run's history: what was asked, the attempts, what came back."""
+"""Read the calls of a step from the run's history: requests, attempts, results."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,12 @@ from workflows.core.views import TrailEntry
 Model = TypeVar("Model", bound=BaseModel)
 _MAX_ERROR_LENGTH = 500
 _REASK = re.compile(r"\.r\d+$")
-"""What follows the path of a turn that asks again."""
+"""Suffix of a re-ask's path."""
 
 
 @dataclass(slots=True)
 class RecordedCall:
-    """One model turn or one call of a skill."""
+    """One model turn or one skill call."""
 
     id: str
     path: str
@@ -36,7 +36,7 @@ class RecordedCall:
     request: AgentRequest | SkillRequest
     attempts: int = 0
     started: datetime | None = None
-    """The last attempt."""
+    """Start of the last attempt."""
     earlier_error: str = ""
     """Why the attempt before the last one failed."""
     ended: datetime | None = None
@@ -47,12 +47,12 @@ class RecordedCall:
 
     @property
     def waited(self) -> float:
-        """Seconds from the call to its last attempt: for a worker, and between attempts."""
+        """Seconds from the call to its last attempt: queueing and retry intervals."""
         return 0.0 if self.started is None else (self.started - self.scheduled).total_seconds()
 
 
 def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
-    """Every call of a history, in the order in which they were scheduled."""
+    """Read every call of a history, in the order of scheduling."""
     calls: dict[int, RecordedCall] = {}
     for event in history.events:
         scheduled = event.activity_task_scheduled_event_attributes
@@ -69,7 +69,7 @@ def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
 
 
 def in_visits(calls: Sequence[RecordedCall], trail: Sequence[TrailEntry]) -> None:
-    """Put each call into the visit of its team that had begun when it was scheduled."""
+    """Assign each call to the visit of its team at the time of scheduling."""
     began = [
         (entry.team, entry.visit, datetime.fromisoformat(entry.at))
         for entry in trail
@@ -82,14 +82,14 @@ def in_visits(calls: Sequence[RecordedCall], trail: Sequence[TrailEntry]) -> Non
 
 
 def filled_prompts(request: AgentRequest) -> tuple[str | None, str]:
-    """The system prompt and the prompt as the model got them, or why they cannot be filled."""
+    """Return the system prompt and the prompt as sent to the model, or why they are unknown."""
     if request.persona is None:
-        return None, "an agent class of your own: it makes its prompts itself"
+        return None, "the agent class builds its own prompts"
     try:
         system = system_message(request.persona, request.inputs)
         return system, user_message(request.persona, request.inputs, request.task)
     except (TemplateFailed, KeyError) as error:
-        return None, f"the prompt cannot be filled: {error}"
+        return None, f"the prompt could not be rendered: {error}"
 
 
 def _call(id: str, summary: str, given: Payloads, event: HistoryEvent) -> RecordedCall | None:
@@ -106,7 +106,7 @@ def _call(id: str, summary: str, given: Payloads, event: HistoryEvent) -> Record
 
 
 def _visit_of(key: str) -> int:
-    """The visit that the key of a skill's call names: `run:team#2/...`."""
+    """Return the visit from a skill call's key: `run:team#2/...`."""
     digits = key.partition("#")[2]
     number = "".join(character for character in digits[:9] if character.isdigit())
     return int(number) if number else 1
@@ -139,7 +139,7 @@ def _take(call: RecordedCall, event: HistoryEvent, kind: str) -> None:
     elif kind == "timed_out":
         call.error = _failure(event.activity_task_timed_out_event_attributes.failure)
     else:
-        call.error = "it was cancelled"
+        call.error = "cancelled"
 
 
 def _failure(failure: Failure) -> str:

@@ -1,7 +1,7 @@
-"""What `coterie run` keeps of a run that it began, to go on with it: its worker's configuration.
+"""Keep what `coterie run` needs to resume a run that it started: its worker's configuration.
 
-The plan and all that happened is in the run's own history; only what a worker must have to serve
-it is kept here, as it was at the start, so that editing a file never strands a run.
+The run's history contains the plan and all events. The record holds only what a worker needs to
+serve the run, as it was at the start, so that editing a file never strands a run.
 """
 
 import platform
@@ -24,7 +24,7 @@ from dsl.errors import listed
 from dsl.values import Frozen
 
 PRIVATE = "coterie-run-"
-"""How the queues begin that `coterie run` serves."""
+"""Prefix of the queues that `coterie run` serves."""
 
 
 class RunRecord(Frozen):
@@ -34,7 +34,7 @@ class RunRecord(Frozen):
     task_queue: str
     trusted: TrustedConfig
     keys: dict[str, str] = Field(default_factory=dict[str, str])
-    """`{provider: name of the variable that holds its key}`, for the providers of the plan."""
+    """`{provider: environment variable with its key}`, for the providers of the plan."""
     begun: str
     """ISO 8601, UTC."""
 
@@ -42,17 +42,17 @@ class RunRecord(Frozen):
 def new_record(
     settings: Settings, id: str | None, plan: str, trusted: TrustedConfig, keys: dict[str, str]
 ) -> RunRecord:
-    """What serving a new run takes.
+    """Create the record of a new run.
 
     Args:
-        settings: the project.
-        id: the run's; made up from the plan's name when None.
-        plan: the plan's name.
-        trusted: what its worker may touch.
-        keys: of the providers that it uses.
+        settings: The project.
+        id: Id of the run; None to generate one from the plan's name.
+        plan: The plan's name.
+        trusted: What its worker may touch.
+        keys: Keys of the providers that it uses.
 
     Raises:
-        CommandError: a run of this id was begun here before.
+        CommandError: This project already started a run with this id.
     """
     record = RunRecord(
         id=id or new_id(plan),
@@ -63,7 +63,7 @@ def new_record(
     )
     if _file(settings.state / "runs", record.id).exists():
         raise CommandError(
-            f"a run {record.id!r} was begun here already; go on with it: coterie run --resume "
+            f"run {record.id!r} was already started here; resume it: coterie run --resume "
             f"{record.id}"
         )
     return record
@@ -71,9 +71,9 @@ def new_record(
 
 @contextmanager
 def kept(settings: Settings, record: RunRecord) -> Generator[None]:
-    """Write the record down before the run starts in the block, so that no crash loses it.
+    """Write the record before the block starts the run, so that no crash loses it.
 
-    A run that did not start leaves none.
+    Delete it if the run does not start.
     """
     folder = state_folder(settings) / "runs"
     folder.mkdir(exist_ok=True)
@@ -87,39 +87,39 @@ def kept(settings: Settings, record: RunRecord) -> Generator[None]:
 
 
 def new_id(plan: str) -> str:
-    """An id that people can type: the plan's name and eight random digits."""
+    """Generate an id that people can type: the plan's name and eight random digits."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", plan).strip("-") or "run"
     return f"{name}-{uuid4().hex[:8]}"
 
 
 def queue_of(trusted: TrustedConfig) -> str:
-    """The queue of a configuration: two of them, or two machines, never take each other's work."""
+    """Return the queue of a configuration; other configurations and machines have other queues."""
     name = sha256(f"{platform.node()} {trusted.digest}".encode()).hexdigest()[:12]
     return f"{PRIVATE}{name}"
 
 
 def find(settings: Settings, id: str | None) -> RunRecord:
-    """The record of a run, or of the latest one.
+    """Find the record of a run, or of the latest one.
 
     Raises:
-        CommandError: there is none.
+        CommandError: There is none.
     """
     folder = settings.state / "runs"
     file = _file(folder, id) if id is not None else _latest(folder)
     if file is None:
-        raise CommandError(f"no run was begun in {settings.project}; begin one: coterie run TEAM")
+        raise CommandError(f"no run was started in {settings.project}; start one: coterie run TEAM")
     try:
         return RunRecord.model_validate_json(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         known = [record.stem for record in _records(folder)][-10:]
         raise CommandError(
-            f"the run {id!r} was not begun by `coterie run` in {settings.project}; the latest "
-            f"there: {listed(known)}. If `coterie start` began it, serve it with `coterie worker`; "
-            "else go on with it in the project where it was begun"
+            f"run {id!r} was not started by `coterie run` in {settings.project}; its latest "
+            f"runs: {listed(known)}. If `coterie start` started it, serve it with `coterie "
+            "worker`; otherwise resume it in the project that started it"
         ) from None
     except ValidationError:
         raise CommandError(
-            f"{file} is damaged, which says what the run may touch; put it back from a copy, or "
+            f"{file}, which defines what the run may touch, is damaged; restore it from a copy, or "
             "end the run: temporal workflow terminate"
         ) from None
 

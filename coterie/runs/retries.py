@@ -1,4 +1,4 @@
-"""The calls of a run that failed and are made again, as the server knows them."""
+"""List the calls of a run that failed and are being retried, as the server reports them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ class PendingRetry:
     call: str
     """Its id: number, team and step."""
     attempt: int
-    """The one that is made now, or next."""
+    """The current or next attempt."""
     most: int
-    """At most so many attempts; 0: no bound."""
+    """Maximum attempts; 0 for no limit."""
     error: str
-    """Why the attempt before it failed."""
+    """Why the previous attempt failed."""
     at: datetime | None
-    """When the next attempt begins; None when it is under way."""
+    """When the next attempt starts; None while it runs."""
 
     @property
     def step(self) -> str:
@@ -31,7 +31,7 @@ class PendingRetry:
         return self.call.partition(".")[2] or self.call
 
     def told(self, now: datetime) -> str:
-        """For people: which attempt, when, and why."""
+        """Describe the retry: which attempt, when, and why."""
         of = f" of {self.most}" if self.most else ""
         left = 0 if self.at is None else round((self.at - now).total_seconds())
         when = f" in {left} s" if left > 0 else " now"
@@ -39,7 +39,7 @@ class PendingRetry:
 
 
 def retries_of(described: WorkflowExecutionDescription) -> tuple[PendingRetry, ...]:
-    """The calls that are made again, in the order of their ids."""
+    """List the calls being retried, in the order of their ids."""
     pending = described.raw_description.pending_activities
     return tuple(sorted(_retries(pending), key=lambda retry: retry.call))
 

@@ -1,6 +1,6 @@
-"""Runs, as a client sees them: ask, decide, wait for the end.
+"""Access runs as a client: query, decide, wait for the end.
 
-Every failure of a call becomes one sentence here: no such run, no worker that answers, no server.
+Every failed request becomes one sentence: the run does not exist, no worker answers, no server.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from workflows.core.requests import NOT_YET, Decision, Pending, RequestView
 from workflows.core.views import CostReport, RunStatus, TeamResult, TrailEntry, TrailPage
 
 _ANSWER_SECONDS = timedelta(seconds=8)
-"""For a query or a decision: a worker that lives answers in a fraction of it."""
+"""Timeout of a query or a decision: a live worker answers in a fraction of it."""
 _AGAIN_SECONDS = 0.2
 
 T = TypeVar("T")
@@ -48,13 +48,13 @@ class RunEnd:
 
     completed: bool
     result: TeamResult | None
-    """None when the run ended before it had any: refused, cancelled, terminated."""
+    """None if the run ended without one: refused, cancelled, terminated."""
     message: str
-    """Why, when it did not complete."""
+    """Why it did not complete."""
 
     @property
     def exit_code(self) -> ExitCode:
-        """What the calling shell learns: each bound of a run has a number of its own."""
+        """The exit code; each limit of a run has its own."""
         if self.completed:
             return ExitCode.DONE
         return AT_LIMIT.get("" if self.result is None else self.result.end, ExitCode.RUN_FAILED)
@@ -71,17 +71,17 @@ class Run:
         )
 
     async def describe(self) -> WorkflowExecutionDescription:
-        """What the server knows of it; no worker is needed."""
+        """Return the server's description of the run; needs no worker."""
         try:
             return await self.handle.describe(rpc_timeout=_ANSWER_SECONDS)
         except RPCError as error:
             raise call_error(self.id, error) from None
 
     async def began(self, latest: WorkflowExecutionDescription) -> datetime:
-        """When it began; of one that continued as new, its first part.
+        """Return the start time; for a run that continued as new, of its first part.
 
         Args:
-            latest: what the server knows of its latest part.
+            latest: The server's description of its latest part.
         """
         first = latest.raw_description.workflow_execution_info.first_run_id
         if first in ("", latest.run_id):
@@ -90,26 +90,26 @@ class Run:
             handle = self._client.get_workflow_handle(self.id, run_id=first)
             return (await handle.describe(rpc_timeout=_ANSWER_SECONDS)).start_time
         except RPCError:
-            return latest.start_time  # the server keeps the first part no longer
+            return latest.start_time  # the server has deleted the first part
 
     async def status(self) -> RunStatus:
-        """Where it is."""
+        """Query the status."""
         return await self._query("status", RunStatus)
 
     async def cost(self) -> CostReport:
-        """What it has used."""
+        """Query the usage."""
         return await self._query("cost", CostReport)
 
     async def pending(self) -> tuple[Pending, ...]:
-        """What waits for a person."""
+        """Query the requests that wait for a person."""
         return tuple(await self._query("pending", list[Pending]))
 
     async def request(self, id: str) -> RequestView:
-        """One request, whole, or how it was decided."""
+        """Query one request in full, pending or decided."""
         return await self._query("request", RequestView, id)
 
     async def trail(self, since: int = 0) -> list[TrailEntry]:
-        """What happened after entry number `since`."""
+        """Query the trail after entry number `since`."""
         entries: list[TrailEntry] = []
         while True:
             page = await self._query("events", TrailPage, since)
@@ -122,7 +122,7 @@ class Run:
         """Decide a request.
 
         Raises:
-            CommandError: the run refuses the decision, or nobody answers.
+            CommandError: The run rejects the decision, or no worker answers.
         """
         return await self._update("decide", asked, Decision)
 
@@ -171,10 +171,10 @@ class Run:
             raise update_error(self.id, name, error) from None
 
     async def end(self) -> RunEnd:
-        """Wait for its end, however long.
+        """Wait for the end, however long it takes.
 
         Raises:
-            Unanswered: the server went away meanwhile.
+            Unanswered: The server stopped answering.
         """
         try:
             result = await self.handle.result()
@@ -187,21 +187,21 @@ class Run:
         return RunEnd(True, result, "")
 
     async def _cancelled(self) -> RunEnd:
-        """What a cancelled run came to: its workflow knows, nothing else keeps it."""
+        """Ask the workflow of a cancelled run for its result, which is stored nowhere else."""
         try:
             told = await self._query("result", object)
         except CommandError as error:
-            return RunEnd(False, None, f"it was cancelled; what it came to is not known: {error}")
+            return RunEnd(False, None, f"it was cancelled; its result is unknown: {error}")
         if told is None:
-            return RunEnd(False, None, "it was cancelled before it began")
+            return RunEnd(False, None, "it was cancelled before it started")
         partial = TeamResult.model_validate(told)
         return RunEnd(False, partial, partial.because)
 
     async def history(self, part: str | None = None) -> WorkflowHistory:
-        """All its events, with the values that are stored outside of them.
+        """Fetch all events, with externally stored values.
 
         Args:
-            part: the run id of an earlier part of a run that continued as new; else the latest.
+            part: Run id of an earlier part of a run that continued as new; default: the latest.
         """
         handle = self._client.get_workflow_handle(self.id, run_id=part)
         try:
@@ -218,7 +218,7 @@ class Run:
                     name, args=list(args), result_type=result, rpc_timeout=_ANSWER_SECONDS
                 )
             except WorkflowQueryFailedError as error:
-                raise CommandError(f"{self.id!r} is not a run of ours: {error}") from None
+                raise CommandError(f"{self.id!r} is not a Coterie run: {error}") from None
             except RPCError as error:
                 if not waits_its_turn(error) or monotonic() > until:
                     raise call_error(self.id, error) from None
@@ -226,7 +226,7 @@ class Run:
 
 
 async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
-    """The answer of a run to an update; again, while a worker only takes up the run."""
+    """Send an update and return its answer; repeat it while a worker is loading the run."""
     # The SDK's own overloads are partly untyped.
     update: Callable[..., Awaitable[T]] = cast("Any", run.handle).execute_update
     until = monotonic() + _ANSWER_SECONDS.total_seconds()
@@ -255,7 +255,7 @@ def _failed(error: WorkflowFailureError) -> RunEnd:
 
 
 def _detail(cause: ApplicationError) -> TeamResult | None:
-    """The result that a failed run carries as its failure's first detail."""
+    """Return the result that a failed run carries as its failure's first detail."""
     try:
         return TeamResult.model_validate(cause.details[0]) if cause.details else None
     except ValidationError:
@@ -263,5 +263,5 @@ def _detail(cause: ApplicationError) -> TeamResult | None:
 
 
 def json_of(value: BaseModel) -> str:
-    """A message as people and programs read it: every field, aliases as on the wire."""
+    """Format a message as JSON: every field, with the aliases used on the wire."""
     return value.model_dump_json(indent=2, by_alias=True)

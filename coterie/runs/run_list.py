@@ -1,4 +1,4 @@
-"""The list of a server's runs: which there are, where they are and since when."""
+"""List a server's runs: their state, position and age."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -53,24 +53,24 @@ _STATUS_NAMES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs are listed."""
+    """Which runs to list."""
 
     state: str | None = None
-    """A state, `open` or `closed`; None: any."""
+    """A state, `open` or `closed`; None for any."""
     team: str | None = None
     """The team that was started, or that the run is at."""
     newer_than: timedelta | None = None
-    """Began so recently."""
+    """Maximum age."""
     older_than: timedelta | None = None
-    """Began so long ago."""
+    """Minimum age."""
 
     @property
     def wanted_state(self) -> str | None:
-        """The state as rows have it."""
+        """The state as rows show it."""
         return None if self.state is None else self.state.replace("_", " ")
 
     def query(self, now: datetime) -> str:
-        """The server's part of the filter; the rest needs what runs answer."""
+        """Build the server's part of the filter; the rest needs answers from runs."""
         parts = [f"WorkflowType = '{WORKFLOW}'", "ExecutionStatus != 'ContinuedAsNew'"]
         state = self.wanted_state
         if state == "open" or state in OPEN:
@@ -80,12 +80,12 @@ class RunFilter:
         elif state is not None:
             parts.append(f"ExecutionStatus = '{_STATUS_NAMES[state]}'")
         if self.newer_than is not None:
-            # A run that continued as new began before its latest part, which the server lists.
+            # The server lists the latest part of a run that continued as new, which started later.
             parts.append(f"StartTime >= '{(now - self.newer_than).isoformat()}'")
         return " AND ".join(parts)
 
     def takes(self, row: "RunRow", now: datetime) -> bool:
-        """Whether a run belongs into the list."""
+        """Return whether a run matches the filter."""
         state = self.wanted_state
         if state is not None and state not in ("open", "closed") and row.state != state:
             return False
@@ -108,17 +108,17 @@ class RunRow:
     began: datetime
     ended: datetime | None = None
     teams: tuple[str, ...] = ()
-    """Where an open run is."""
+    """The current teams of an open run."""
     doing: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
     """Ids of the requests that wait for a person."""
 
 
 async def run_rows(client: Client, wanted: RunFilter, limit: int) -> AsyncIterator[RunRow]:
-    """The runs that a filter takes, latest first.
+    """Yield the runs that match a filter, latest first.
 
     Raises:
-        CommandError: the server does not answer.
+        CommandError: The server does not answer.
     """
     now = datetime.now(UTC)
     lister = _Lister(client)
@@ -137,7 +137,7 @@ async def run_rows(client: Client, wanted: RunFilter, limit: int) -> AsyncIterat
             if listed >= limit:
                 return
     except RPCError as error:
-        raise CommandError(f"the server lists no runs: {error.message}") from None
+        raise CommandError(f"could not list runs: {error.message}") from None
     for row in await lister.rows(batch):
         if listed < limit and wanted.takes(row, now):
             listed += 1
@@ -152,7 +152,7 @@ class _Lister:
         self._served: dict[str, bool] = {}
 
     async def rows(self, batch: Iterable[WorkflowExecution]) -> list[RunRow]:
-        """The rows of some runs, asked at once; those that are gone meanwhile are left out."""
+        """Return the rows of several runs, queried concurrently; omit runs that are gone."""
         executions = list(batch)
         for queue in {one.task_queue for one in executions if _is_open(one)} - {*self._served}:
             self._served[queue] = await is_served(self._client, queue)
@@ -175,7 +175,7 @@ class _Lister:
         return open_row(execution.id, plan, began, status)
 
     async def _status(self, run: Run, queue: str) -> RunStatus | None:
-        """What its worker says; a queue where none answers is not waited for again."""
+        """Return the status from the run's worker; skip queues where no worker answered before."""
         if not self._served.get(queue, False):
             return None
         try:
@@ -193,7 +193,7 @@ def _is_open(execution: WorkflowExecution) -> bool:
 def closed_row(
     described: WorkflowExecutionDescription, plan: str, began: datetime
 ) -> RunRow | None:
-    """The row of a run that has ended; None of a part that went on as another one."""
+    """Return the row of a run that has ended; None for a part that continued as new."""
     if described.status is None or described.status not in _CLOSED:
         return None
     state = _CLOSED[described.status]
@@ -201,7 +201,7 @@ def closed_row(
 
 
 def open_row(id: str, plan: str, began: datetime, status: RunStatus) -> RunRow:
-    """The row of a run that its worker tells about."""
+    """Return the row of a run from its worker's status."""
     places = (*(one.step for one in status.doing), *status.waiting_for)
     teams = dict.fromkeys(place.partition("/")[0] for place in places)
     if status.team is not None:

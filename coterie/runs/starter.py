@@ -1,4 +1,4 @@
-"""Starting a run for the workers of the shared task queue."""
+"""Start a run for the workers of the shared task queue."""
 
 from coterie.failures import ExitCode
 from coterie.logs import quietly
@@ -23,16 +23,16 @@ async def start(
     marked: bool = False,
     document: str | None = None,
 ) -> ExitCode:
-    """Start it and print its id, the one line on standard output.
+    """Start it and print its id, the only line on standard output.
 
     Args:
-        settings: which server and which task queue.
-        name: the team's, or the plan's.
-        plan: None leaves the compiling to the worker.
-        context: what the run begins with.
-        id: made up when None.
-        marked: the run asks its worker how it is to be seen.
-        document: sent instead of the plan.
+        settings: Server and task queue.
+        name: Name of the team or the plan.
+        plan: None to let the worker compile it.
+        context: Initial context of the run.
+        id: None to generate one.
+        marked: The run asks its worker for visibility settings.
+        document: Sent instead of the plan.
     """
     quietly(settings)
     connection = await open_connection(settings, start=True)
@@ -54,5 +54,5 @@ async def start(
     if ui:
         note(ui)
     if not await is_served(connection.client, settings.task_queue):
-        note(f"no worker serves the task queue {settings.task_queue!r} yet: `coterie worker`")
+        note(f"no worker serves the task queue {settings.task_queue!r} yet: start `coterie worker`")
     return ExitCode.DONE

@@ -1,10 +1,10 @@
-"""The order in which a run hears what reaches it in one activation: the order of its history.
+"""Deliver the events of an activation to a run in the order of its history.
 
 The SDK runs all handlers of signals and updates of an activation before anything else. But an
-update comes last: it is not in history before the run accepts it. And core may join workflow tasks
-that asked for nothing with the next one, where a worker takes up a run: a message would then be
-judged before the timer or result that opened the request it answers. A later replay, with the
-update accepted, keeps these tasks apart. So an activation is handed on in parts (decision 0013).
+update comes last: it is not in history before the run accepts it. And when a worker takes up a run,
+core may join workflow tasks without commands to the next one: a message would then be judged before
+the timer or result that opened the request it answers. A later replay, with the update accepted,
+keeps these tasks apart. So we split an activation into parts (decision 0013).
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ Activate = Callable[[WorkflowActivation], WorkflowActivationCompletion]
 
 _MESSAGES = ("signal_workflow", "do_update")
 _SILENT = ("notify_has_patch", "update_random_seed")
-"""Jobs that let no step of the run go on."""
+"""Jobs that resume no step of the run."""
 _TERMINAL = (
     "cancel_workflow_execution",
     "complete_workflow_execution",
@@ -31,7 +31,7 @@ _TERMINAL = (
 
 
 def activate_in_order(activate: Activate, act: WorkflowActivation) -> WorkflowActivationCompletion:
-    """Hand an activation on, in two parts where messages came after what else happened."""
+    """Apply an activation, in two parts if messages came after other events."""
     if len(act.jobs) == 1:
         return activate(act)
     first, second = _parts(act)
@@ -56,7 +56,7 @@ def activate_in_order(activate: Activate, act: WorkflowActivation) -> WorkflowAc
 def _parts(
     act: WorkflowActivation,
 ) -> tuple[list[WorkflowActivationJob], list[WorkflowActivationJob]]:
-    """What happened first, and the messages that came after all of it; none where nothing did."""
+    """Split the jobs into earlier events and later messages; the second part may be empty."""
     kinds = [job.WhichOneof("variant") for job in act.jobs]
     if all(kind in _MESSAGES or kind in _SILENT for kind in kinds):
         return [*act.jobs], []
@@ -73,7 +73,7 @@ def _parts(
 
 
 def _latest_signals(act: WorkflowActivation) -> set[int]:
-    """The signals that nothing but the start of the workflow task follows in history."""
+    """Return the signals after which the history has only the start of the workflow task."""
     ids = {job.signal_workflow.originating_event_id for job in act.jobs if _is_signal(job)}
     latest: set[int] = set()
     event = act.history_length - 1
@@ -84,9 +84,9 @@ def _latest_signals(act: WorkflowActivation) -> set[int]:
 
 
 def _is_order_open(jobs: Iterable[WorkflowActivationJob]) -> bool:
-    """Whether there are signals that may belong to any of several joined workflow tasks.
+    """Return whether some signals may belong to any of several joined workflow tasks.
 
-    Those that follow the run's start at once, as event 2 and on, belong to its first one.
+    Signals directly after the run's start, from event 2 on, belong to the first task.
     """
     ids = {job.signal_workflow.originating_event_id for job in jobs if _is_signal(job)}
     return ids != set(range(2, 2 + len(ids)))
@@ -107,7 +107,7 @@ def _with_jobs(
 
 
 def _ends(completion: WorkflowActivationCompletion) -> bool:
-    """Whether the run has ended or continued as new, so that no message can reach it."""
+    """Return whether the run has ended or continued as new, so that no message can reach it."""
     commands = completion.successful.commands
     return any(command.WhichOneof("variant") in _TERMINAL for command in commands)
 
@@ -115,9 +115,9 @@ def _ends(completion: WorkflowActivationCompletion) -> bool:
 def _refuse(
     updates: Iterable[WorkflowActivationJob], completion: WorkflowActivationCompletion
 ) -> None:
-    """Have updates sent again whose place among what happened is not known, or comes too late.
+    """Reject updates whose order is unknown, or that come too late, so that clients resend them.
 
-    A refused update leaves nothing in history, so no replay can find another place for it.
+    A rejected update leaves nothing in history, so no replay can order it differently.
     """
     refusal = Refusal(code=NOT_YET, message=TOO_EARLY)
     error = ApplicationError(refusal.message, refusal, type=refusal.code, non_retryable=True)
@@ -132,7 +132,7 @@ def _refuse(
 def _joined(
     first: WorkflowActivationCompletion, second: WorkflowActivationCompletion
 ) -> WorkflowActivationCompletion:
-    """Both parts as the answer to one activation; the second as it is when it failed."""
+    """Combine both completions into one; if the second failed, return it alone."""
     if second.HasField("failed"):
         return second
     first.successful.commands.extend(second.successful.commands)

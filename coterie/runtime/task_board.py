@@ -1,7 +1,7 @@
-"""TaskBoard: which workflow task each thread of a worker runs, for another process to read.
+"""TaskBoard: records which workflow task each thread of a worker runs, for another process.
 
-Shared memory, since a worker that is blocked answers nothing: a thread that holds the interpreter's
-lock lets no other one run.
+It is shared memory, because a blocked worker cannot answer: a thread that holds the interpreter's
+lock stops all others.
 """
 
 import itertools
@@ -20,13 +20,14 @@ INTERRUPTED_AFTER = 2.0
 """Seconds after which the SDK fails a workflow task and interrupts its thread (TMPRL1101)."""
 
 MIN_CPU = 1.0
-"""CPU seconds of an interrupted task that blocked its thread, rather than waited for its turn."""
+"""CPU seconds from which an interrupted task counts as blocking, not as waiting for its turn."""
 
 _SLOTS = 600
 """More than an SDK worker has threads for workflow tasks."""
 
 _HEAD = struct.Struct("<QQdH")
-"""Number of the task (odd while it is written), thread, its CPU seconds so far, length of a run."""
+"""Number of the task (odd during a write), thread id, CPU seconds so far, length of the run's name.
+"""
 
 _MAX_RUN = 1_100
 _SIZE = _HEAD.size + _MAX_RUN
@@ -51,12 +52,12 @@ class TaskBoard:
     def __init__(
         self, overran: Callable[[bytes, float], None] | None = None, *, min_cpu: float = MIN_CPU
     ) -> None:
-        """A board with no task on it.
+        """Create an empty board.
 
         Args:
-            overran: is called by a task's own thread with its run and its CPU seconds, when the
-                SDK has interrupted it.
-            min_cpu: so many CPU seconds at least, so that a slow machine condemns nobody.
+            overran: Called by a task's own thread with its run and CPU seconds, after the SDK
+                interrupted it.
+            min_cpu: Minimum CPU seconds for that call, so that a slow machine blames nobody.
         """
         self._overran = overran
         self._min_cpu = min_cpu
@@ -74,7 +75,7 @@ class TaskBoard:
         self._own = threading.local()
 
     def begin(self, run: bytes) -> int:
-        """Say that this thread begins a task of the run; give its slot."""
+        """Record that this thread starts a task of the run; return its slot."""
         own = self._own.__dict__
         if "slot" not in own:
             own["slot"] = next(self._free) % _SLOTS
@@ -92,7 +93,7 @@ class TaskBoard:
         return slot
 
     def end(self, slot: int) -> None:
-        """Say that the task has ended."""
+        """Record that the task has ended."""
         _HEAD.pack_into(self._memory, slot * _SIZE, 1, _IDLE, 0.0, 0)
         own = self._own.__dict__
         if self._overran is not None and time.monotonic() - own["began"] >= INTERRUPTED_AFTER:
@@ -101,14 +102,14 @@ class TaskBoard:
                 self._overran(own["run"], cpu)
 
     def close(self) -> None:
-        """Remove the file; a process that reads it keeps what it has mapped."""
+        """Remove the file; a process that reads it keeps its mapping."""
         self.path.unlink(missing_ok=True)
 
 
 def _allocate(descriptor: int, size: int) -> None:
-    """Give the file its size, and the disk's room for it where the system can.
+    """Set the file's size, and allocate its disk space where the system can.
 
-    Without the room, a full disk would end the process by SIGBUS in the middle of a task.
+    Without allocation, a full disk would kill the process by SIGBUS during a task.
     """
     if sys.platform == "darwin":
         os.ftruncate(descriptor, size)
@@ -117,26 +118,26 @@ def _allocate(descriptor: int, size: int) -> None:
 
 
 def run_name(workflow_id: str, run_id: str) -> bytes:
-    """A run as the board holds it."""
+    """Encode a run's name for the board."""
     return f"{run_id}/{workflow_id}".encode(errors="replace")[:_MAX_RUN]
 
 
 class BoardReader:
-    """The same memory, in the process that watches."""
+    """Reads the board in the watchdog process."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
             self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def tasks(self) -> Iterator[WorkflowTask]:
-        """Every task in progress."""
+        """Yield every task in progress."""
         for slot in range(_SLOTS):
             found = self.task(slot)
             if found is not None:
                 yield found
 
     def task(self, slot: int) -> WorkflowTask | None:
-        """What a slot holds, unless it is being written."""
+        """Return the content of a slot, unless it is being written."""
         at = slot * _SIZE
         number, thread, cpu, length = _HEAD.unpack_from(self._memory, at)
         run = self._memory[at + _HEAD.size : at + _HEAD.size + length]
@@ -146,7 +147,7 @@ class BoardReader:
         return WorkflowTask(slot, number, thread, cpu, workflow_id, run_id)
 
     def goes_on(self, task: WorkflowTask) -> bool:
-        """Whether that very task is still in progress."""
+        """Return whether this same task is still in progress."""
         return self._number(task.slot) == task.number
 
     def _number(self, slot: int) -> int:

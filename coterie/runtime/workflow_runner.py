@@ -1,9 +1,8 @@
 """A workflow runner that enters the sandbox for activations only.
 
-For every payload of every command the SDK's worker asks the run in its sandbox in which context
-the payload is encoded; each question puts the sandbox's imports in place and takes them away
-again, a tenth of what a step costs. Our data converter encodes a value the same way wherever it
-is, so there is nothing to ask.
+For every payload of every command the SDK's worker asks the run, in its sandbox, for the payload's
+encoding context; each question installs and removes the sandbox's imports, a tenth of the cost of a
+step. Our data converter needs no context, so nothing needs to be asked.
 """
 
 from collections.abc import Sequence
@@ -21,24 +20,24 @@ from coterie.runtime.task_board import TaskBoard, run_name
 
 @dataclass(frozen=True)
 class ContextFreeRunner(WorkflowRunner):
-    """Another runner's instances, for data converters that take no serialization context."""
+    """Wraps another runner, for data converters without serialization context."""
 
     inner: WorkflowRunner
     board: TaskBoard | None = None
-    """Where each workflow task is told to the watchdog."""
+    """Records workflow tasks for the watchdog."""
 
     def prepare_workflow(self, defn: object) -> None:
-        """As the inner runner does."""
+        """Delegate to the inner runner."""
         self.inner.prepare_workflow(defn)  # pyright: ignore[reportArgumentType]
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
-        """The inner runner's instance, asked for activations only."""
+        """Wrap the inner runner's instance, which then handles only activations."""
         return _ContextFree(self.inner.create_instance(det), self.board)
 
     def set_worker_level_failure_exception_types(
         self, types: Sequence[type[BaseException]]
     ) -> None:
-        """As the inner runner does."""
+        """Delegate to the inner runner."""
         self.inner.set_worker_level_failure_exception_types(types)
 
 
@@ -48,7 +47,7 @@ class _ContextFree(WorkflowInstance):
         self._board = board
         info = inner.get_info()
         self._name = run_name(info.workflow_id, info.run_id)
-        # The run itself: no command of ours has a payload for another workflow.
+        # The run itself: none of our commands has a payload for another workflow.
         self._store = StorageDriverStoreContext(
             target=StorageDriverWorkflowInfo(
                 id=info.workflow_id,

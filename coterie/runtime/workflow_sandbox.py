@@ -1,8 +1,8 @@
-"""The sandbox of workflows: strict for what reaches Temporal, open for what is pure by law.
+"""Configure the workflow sandbox: strict for what reaches Temporal, open for pure code.
 
-What decides (the language and the interpreter) passes through: a run does not build its modules
-anew, which takes 9 ms and keeps half a megabyte a run. `tests/law` holds that it imports
-nothing that a sandbox would have to catch, and the tests run it inside as well (decision 0009).
+The language and the interpreter pass through: reloading their modules for each run would take 9 ms
+and half a megabyte per run. `tests/law` ensures that they import nothing that a sandbox must catch,
+and the tests also run them inside the sandbox (decision 0009).
 """
 
 from temporalio.worker import WorkflowRunner
@@ -22,7 +22,7 @@ LIBRARIES = (
     "_re2",
 )
 LANGUAGE = ("dsl", "activities", "activities.contracts")
-"""Rooms that the import law keeps free of clocks, chance and input."""
+"""Rooms that the import law keeps free of clocks, randomness and I/O."""
 
 DATA = (
     "workflows.core.activation",
@@ -37,7 +37,7 @@ DATA = (
     "workflows.core.trail_causes",
     "workflows.core.views",
 )
-"""What crosses and what is remembered: types that call nothing."""
+"""Types of messages and state, which call nothing."""
 
 DECIDING = (
     "workflows.agents",
@@ -53,14 +53,14 @@ DECIDING = (
     "workflows.steps",
     "workflows.temporal",
 )
-"""The interpreter, by shelf: it reaches the world through the Scope alone."""
+"""The interpreter, by shelf: it reaches the world only through the Scope."""
 
 ANSWERING = (
     "workflows.core.encoding",
     "workflows.handlers.message_handlers",
     "workflows.handlers.query_handlers",
 )
-"""Of these shelves, what takes and answers messages; `tests/law` lists what it uses of Temporal."""
+"""Modules of these shelves that handle messages; `tests/law` lists what they use of Temporal."""
 
 ACTING = (
     "workflows.temporal.activity_calls",
@@ -69,22 +69,22 @@ ACTING = (
     "workflows.temporal.notifier",
     "workflows.temporal.pacer",
 )
-"""Of these shelves, the Scope of a workflow. Its effects are Temporal's own, and of asyncio it uses
-only tasks. A run that waits would keep 80 kB of functions that are the same in every run."""
+"""Modules of these shelves with the Scope of a workflow. Their effects are Temporal's own, and of
+asyncio they use only tasks. In the sandbox, each run would keep 80 kB of identical functions."""
 
 
 def sandbox(*, everything: bool = False, board: TaskBoard | None = None) -> WorkflowRunner:
-    """The workflow runner of every worker.
+    """Build the workflow runner of every worker.
 
     Args:
-        everything: keep the interpreter inside too, as the tests do to catch what it should not do.
-        board: where workflow tasks are told to a watchdog.
+        everything: Keep the interpreter in the sandbox too, as the tests do to catch violations.
+        board: Records workflow tasks for a watchdog.
     """
     inside = SandboxedWorkflowRunner(restrictions=restrictions(everything=everything))
     return ContextFreeRunner(inside, board)
 
 
 def restrictions(*, everything: bool = False) -> SandboxRestrictions:
-    """What passes through the sandbox, and what does not."""
+    """Return which modules pass through the sandbox, and which do not."""
     passed = (*LIBRARIES, *LANGUAGE, *DATA, *(() if everything else DECIDING))
     return SandboxRestrictions.default.with_passthrough_modules(*passed)

@@ -1,4 +1,4 @@
-"""Which server a command talks to: the one that COTERIE_ADDRESS names, or the project's own."""
+"""Choose the server of a command: the one in COTERIE_ADDRESS, or the project's own."""
 
 import asyncio
 from dataclasses import dataclass
@@ -27,21 +27,21 @@ class Connection:
     client: Client
     address: str
     ui: str | None
-    """The base of the UI's addresses; None when it is not known."""
+    """Base URL of the UI; None if unknown."""
     embedded: Embedded | None = None
 
     def ui_of(self, run: str) -> str | None:
-        """The page of a run."""
+        """Return the URL of a run in the UI."""
         if self.ui is None:
             return None
         return f"{self.ui}/namespaces/{self.client.namespace}/workflows/{run}"
 
 
 async def open_connection(settings: Settings, *, start: bool = False) -> Connection:
-    """Connect; the embedded server is brought up when it has data, or when asked to.
+    """Connect; start the embedded server if it has data, or if asked to.
 
     Raises:
-        CommandError: no server, or nothing was ever run here.
+        CommandError: There is no server, or nothing has run here.
     """
     if settings.address is not None:
         client = await connect(settings, settings.address)
@@ -49,8 +49,8 @@ async def open_connection(settings: Settings, *, start: bool = False) -> Connect
     server = EmbeddedServer(settings)
     if not start and not server.has_data():
         raise CommandError(
-            f"nothing was run in {settings.project} yet; begin with `coterie run TEAM`, or set "
-            "COTERIE_ADDRESS to the server that you mean"
+            f"nothing has run in {settings.project} yet; start with `coterie run TEAM`, or set "
+            "COTERIE_ADDRESS to another server"
         )
     record = await asyncio.to_thread(server.ensure)
     client = await connect(settings, record.address)

@@ -1,7 +1,7 @@
-"""The embedded Temporal server of a project: started when needed, shared, brought back.
+"""Manage the embedded Temporal server of a project: started on demand, shared, restarted.
 
-One per project, on a SQLite file in `.coterie/`. It outlives the command that started it; any
-later command uses the same one. Two starters wait for each other at a lock.
+Each project has one, with a SQLite file in `.coterie/`. It outlives the command that started it,
+and later commands use it. A lock serialises concurrent starts.
 """
 
 import asyncio
@@ -34,15 +34,15 @@ _START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _WATCH_SECONDS = 0.5
 _STARTS = 3
-"""Tries, when another program takes a port between our look at it and the server's."""
+"""Attempts, in case another program takes a port between our check and the server's start."""
 _TAKEN = "address already in use"
 
 
 class ServerMoved(CommandError):
-    """The server is back on another port, as its own was taken meanwhile.
+    """The server restarted on another port because its own was taken.
 
     Attributes:
-        record: where it is now.
+        record: Its new address.
     """
 
     def __init__(self, before: ServerRecord, record: ServerRecord) -> None:
@@ -62,15 +62,15 @@ class EmbeddedServer:
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder of its files."""
         return self._settings.state
 
     def has_data(self) -> bool:
-        """It ran here before, so there may be runs to ask for."""
+        """Return whether it has run here before, so that there may be runs."""
         return (self.folder / "temporal.db").exists()
 
     def record(self) -> ServerRecord | None:
-        """Its ports and process id, as last written."""
+        """Return its ports and process id, as last written."""
         try:
             text = (self.folder / "server.json").read_text(encoding="utf-8")
             return ServerRecord.model_validate_json(text)
@@ -78,11 +78,11 @@ class EmbeddedServer:
             return None
 
     def running(self) -> bool:
-        """Its process lives; whether it answers is another question."""
+        """Return whether its process is alive; it may not answer yet."""
         return is_alive(self.folder)
 
     def healthy(self) -> bool:
-        """It lives and answers."""
+        """Return whether it is alive and answers."""
         record = self.record()
         return self.running() and record is not None and answers(record, self._settings.namespace)
 
@@ -90,10 +90,10 @@ class EmbeddedServer:
         """Use the running server, or start it on the same ports and data.
 
         Args:
-            keep_stopped: do not start one that a person stopped.
+            keep_stopped: Do not start a server that a person stopped.
 
         Raises:
-            CommandError: it cannot be started, or it runs and does not answer.
+            CommandError: It cannot start, or it runs and does not answer.
         """
         folder = state_folder(self._settings)
         with self._starters_lock(folder):
@@ -107,10 +107,10 @@ class EmbeddedServer:
             return self._start(folder, record)
 
     def stop(self) -> bool:
-        """End the server; runs stay on disk. False when it did not run.
+        """Stop the server, and return False if it was not running; runs stay on disk.
 
         Raises:
-            CommandError: it runs, and its process is not known.
+            CommandError: It runs, and its process is unknown.
         """
         if not self.folder.exists():
             return False
@@ -120,15 +120,15 @@ class EmbeddedServer:
             record = self.record()
             if record is None or record.pid is None:
                 raise CommandError(
-                    f"the embedded server runs, but {self.folder / 'server.json'} does not say "
-                    "as which process; end the `temporal` process by hand"
+                    f"the embedded server runs, but {self.folder / 'server.json'} does not have "
+                    "its process id; stop the `temporal` process yourself"
                 )
             self._write(record.model_copy(update={"stopped": True}))
             for number in (signal.SIGTERM, signal.SIGKILL):
                 send(record.pid, number)
                 if self._gone_within(_STOP_SECONDS):
                     return True
-            raise CommandError(f"the embedded server (process {record.pid}) does not end")
+            raise CommandError(f"the embedded server (process {record.pid}) did not stop")
 
     @contextmanager
     def _starters_lock(self, folder: Path) -> Generator[None]:
@@ -138,7 +138,7 @@ class EmbeddedServer:
         except Timeout:
             raise CommandError(
                 f"another command has been starting the server of {self._settings.project} for "
-                "over a minute; end it and try again"
+                "over a minute; stop it and try again"
             ) from None
         try:
             yield
@@ -146,7 +146,7 @@ class EmbeddedServer:
             lock.release()
 
     def _answering(self, record: ServerRecord | None) -> ServerRecord:
-        """The running server's record, once it answers; it may be starting still."""
+        """Return the running server's record once it answers; it may still be starting."""
         until = time.monotonic() + _START_SECONDS
         while record is not None and self.running() and time.monotonic() < until:
             if answers(record, self._settings.namespace):
@@ -154,15 +154,15 @@ class EmbeddedServer:
             time.sleep(0.05)
         process = f" (process {record.pid})" if record and record.pid else ""
         raise CommandError(
-            f"the embedded server{process} runs, but does not answer for namespace "
+            f"the embedded server{process} is running, but does not answer for namespace "
             f"{self._settings.namespace!r}; stop it with `coterie server --stop` and try again"
         )
 
     def _start(self, folder: Path, record: ServerRecord | None) -> ServerRecord:
-        """Start it on its ports, or on others where those are taken, even at the last moment."""
+        """Start it on its ports, or on others if those are taken, even at the last moment."""
         binary = find_binary(self._settings)
         if self._process is not None:
-            self._process.wait()  # the dead one that we started
+            self._process.wait()  # reap the dead process that we started
         for _ in range(_STARTS):
             if record is None or not _ports_are_free(record):
                 port, ui_port = free_ports(2)
@@ -171,27 +171,27 @@ class EmbeddedServer:
             if started is not None:
                 return started
             if self._was_killed():
-                continue  # by somebody, as any other time: it is brought back
+                continue  # killed, like any running server: restart it
             if _TAKEN not in last_words(folder):
                 break
             record = None
         raise CommandError(
-            f"the embedded server ended at once: {last_words(folder)} "
-            f"(all of it: {folder / 'server.log'})"
+            f"the embedded server exited at startup: {last_words(folder)} "
+            f"(see {folder / 'server.log'})"
         )
 
     def _was_killed(self) -> bool:
-        """A signal ended the process that was started."""
+        """Return whether a signal ended the started process."""
         return self._process is not None and (self._process.returncode or 0) < 0
 
     def _spawned(self, folder: Path, binary: str, record: ServerRecord) -> ServerRecord | None:
-        """The record of the server once it answers; None when it ended at once."""
+        """Return the record once the server answers; None if it exited at startup."""
         self._write(record.model_copy(update={"pid": None, "stopped": False}))
         try:
             self._process = spawn(binary, folder, record, self._settings)
         except OSError as error:
             refused = error.filename or binary
-            raise CommandError(f"{refused} cannot be used: {error.strerror}") from None
+            raise CommandError(f"could not use {refused}: {error.strerror}") from None
         record = record.model_copy(update={"pid": self._process.pid, "stopped": False})
         self._write(record)
         until = time.monotonic() + _START_SECONDS
@@ -228,16 +228,16 @@ def _ports_are_free(record: ServerRecord) -> bool:
 async def supervise(
     server: EmbeddedServer, known: ServerRecord, restarted: Callable[[], None]
 ) -> None:
-    """Bring the server back whenever it dies; returns never.
+    """Restart the server whenever it dies; never return.
 
     Args:
-        server: which one.
-        known: the ports that our clients and workers are connected to.
-        restarted: told after each time.
+        server: The server.
+        known: The ports that our clients and workers use.
+        restarted: Called after each restart.
 
     Raises:
-        ServerMoved: it is back on other ports, since another program took one of its own.
-        CommandError: a person stopped it, or it cannot be started.
+        ServerMoved: It restarted on other ports, because another program took one of its own.
+        CommandError: A person stopped it, or it cannot start.
     """
     while True:
         await asyncio.sleep(_WATCH_SECONDS)

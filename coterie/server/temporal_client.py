@@ -1,4 +1,4 @@
-"""The connection to Temporal, for commands and workers alike."""
+"""Connect to Temporal, for commands and workers."""
 
 import re
 from datetime import timedelta
@@ -15,10 +15,10 @@ _SOME_SECONDS = timedelta(seconds=10)
 
 
 async def connect(settings: Settings, address: str) -> Client:
-    """A client of the server at the address, its namespace looked up.
+    """Connect to the server at the address, and check the namespace.
 
     Raises:
-        CommandError: nothing answers there, it does not let us in, or has no such namespace.
+        CommandError: Nothing answers there, access is denied, or the namespace does not exist.
     """
     try:
         client = await Client.connect(
@@ -44,19 +44,19 @@ async def _check_namespace(client: Client, settings: Settings, address: str) -> 
     except RPCError as error:
         if error.status == RPCStatusCode.NOT_FOUND:
             raise CommandError(
-                f"the server at {address} has no namespace {settings.namespace!r}; make it there, "
-                "or set COTERIE_NAMESPACE to one that it has"
+                f"the server at {address} has no namespace {settings.namespace!r}; create it, "
+                "or set COTERIE_NAMESPACE to an existing one"
             ) from None
         if error.status in (RPCStatusCode.UNAUTHENTICATED, RPCStatusCode.UNAVAILABLE):
-            raise CommandError(f"the server at {address} refuses us: {error.message}") from None
-        # An account may be let into a namespace and yet not be allowed to describe it.
+            raise CommandError(f"the server at {address} denies access: {error.message}") from None
+        # An account may have access to a namespace without permission to describe it.
 
 
 def tls_of(settings: Settings) -> bool | TLSConfig:
-    """Whether the connection is encrypted, and with which certificates.
+    """Return the TLS settings of the connection.
 
     Raises:
-        CommandError: a file that the settings name cannot be read.
+        CommandError: A certificate file cannot be read.
     """
     files = settings.tls_files
     if not settings.tls:
@@ -67,13 +67,13 @@ def tls_of(settings: Settings) -> bool | TLSConfig:
         )
     except OSError as error:
         raise CommandError(
-            f"the TLS file {error.filename} cannot be read: {error.strerror}"
+            f"could not read the TLS file {error.filename}: {error.strerror}"
         ) from None
     return TLSConfig(server_root_ca_cert=ca, client_cert=certificate, client_private_key=key)
 
 
 def _reason(error: Exception) -> str:
-    """What the operating system or the server said, out of a chain of wrappings."""
+    """Return the message of the operating system or the server from a chain of wrapped errors."""
     text = str(error)
     said = re.search(r'message: "([^"]+)"', text) or re.search(r'error: "([^"]+)"', text)
     return said[1] if said else text.replace("\n", " ").strip()[:200]

@@ -1,7 +1,7 @@
-"""A bucket of S3, or of what speaks like it, as the storage of a fleet. Needs the extra `s3`.
+"""Store blobs in an S3 (or compatible) bucket, for a fleet of workers. Needs the extra `s3`.
 
-Payloads go through the SDK's own driver. Region, keys and another endpoint are taken from the
-environment as every AWS client takes them (`AWS_REGION`, `AWS_ENDPOINT_URL`, ...).
+Payloads go through the SDK's own driver. Region, keys and endpoint come from the environment, as
+for every AWS client (`AWS_REGION`, `AWS_ENDPOINT_URL`, ...).
 """
 
 import asyncio
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 
 def bucket_storage(place: str) -> Storage:
-    """The storage of `s3://bucket`.
+    """Return the storage of `s3://bucket`.
 
     Raises:
-        CommandError: the extra is not installed.
+        CommandError: The extra is not installed.
     """
     if find_spec("aioboto3") is None or find_spec("types_aiobotocore_s3") is None:
         raise CommandError(
-            f"the storage {place} needs a client of S3, which is not installed: install "
-            "coterie[s3], or set COTERIE_STORAGE to a folder that all workers see"
+            f"the storage {place} needs an S3 client, which is not installed: install "
+            "coterie[s3], or set COTERIE_STORAGE to a folder that all workers share"
         )
     bucket = place.removeprefix("s3://")
     client = BucketClient()
@@ -59,7 +59,7 @@ def bucket_storage(place: str) -> Storage:
 
 
 class BucketClient(S3StorageDriverClient):
-    """The SDK's adapter around a client that is opened when it is first used, in that loop."""
+    """The SDK's adapter around a client that is opened on first use, in the current event loop."""
 
     def __init__(self) -> None:
         self._opening = asyncio.Lock()
@@ -67,23 +67,23 @@ class BucketClient(S3StorageDriverClient):
         self._held = AsyncExitStack()
 
     def describe(self) -> Mapping[str, str]:
-        """For messages of errors."""
+        """Return details for error messages."""
         return {} if self._adapter is None else self._adapter.describe()
 
     async def object_exists(self, *, bucket: str, key: str) -> bool:
-        """Whether it is there."""
+        """Return whether the object exists."""
         return await (await self._opened()).object_exists(bucket=bucket, key=key)
 
     async def put_object(self, *, bucket: str, key: str, data: bytes) -> None:
-        """Write it."""
+        """Write the object."""
         await (await self._opened()).put_object(bucket=bucket, key=key, data=data)
 
     async def get_object(self, *, bucket: str, key: str) -> bytes:
-        """Read it."""
+        """Read the object."""
         return await (await self._opened()).get_object(bucket=bucket, key=key)
 
     async def close(self) -> None:
-        """Give back the connections; they are made anew when asked for again."""
+        """Close the connections; later use reopens them."""
         self._adapter = None
         await self._held.aclose()
 
@@ -100,7 +100,7 @@ class BucketClient(S3StorageDriverClient):
 
 
 class BucketDriver(S3StorageDriver):
-    """The SDK's driver, which asks for nothing outside of its bucket and tells no hash it found."""
+    """The SDK's driver, restricted to its bucket; its errors contain no hashes."""
 
     def __init__(self, client: BucketClient, bucket: str) -> None:
         super().__init__(client, bucket, driver_name=BUCKET_DRIVER)
@@ -110,7 +110,7 @@ class BucketDriver(S3StorageDriver):
     async def retrieve(
         self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
     ) -> list[Payload]:
-        """What was kept, all at once."""
+        """Fetch the stored values concurrently."""
         return list(await asyncio.gather(*(self._payload(claim.claim_data) for claim in claims)))
 
     async def _payload(self, claim: Mapping[str, str]) -> Payload:
@@ -122,45 +122,47 @@ class BucketDriver(S3StorageDriver):
 
 
 class BucketBlobs:
-    """Blobs as objects, apart for each run: an object is then never older than its run."""
+    """Blobs as objects, separate for each run, so that an object is never older than its run."""
 
     def __init__(self, client: BucketClient, bucket: str) -> None:
         self._client = client
         self._bucket = bucket
 
     async def put(self, data: bytes, within: str) -> str:
-        """Keep it; its name."""
+        """Store bytes, and return their name."""
         name = name_of(data)
         try:
             await self._client.put_object(bucket=self._bucket, key=_key(name, within), data=data)
         except Exception as error:
             raise BlobsUnusable(
-                f"the storage s3://{self._bucket} cannot be written: {_reason(error)}"
+                f"could not write to the storage s3://{self._bucket}: {_reason(error)}"
             ) from None
         return name
 
     async def get(self, name: str, within: str) -> bytes:
-        """What was kept under a name."""
+        """Return the bytes stored under a name."""
         return await _object(self._client, self._bucket, _key(name, within), name)
 
     async def close(self) -> None:
-        """Give back the connections, the driver's too."""
+        """Close the connections, including the driver's."""
         await self._client.close()
 
 
 async def _object(client: BucketClient, bucket: str, key: str, name: str) -> bytes:
-    """An object whose content has this name."""
+    """Fetch an object, and check that its content matches the name."""
     try:
         data = await client.get_object(bucket=bucket, key=key)
     except Exception as error:
         if _code(error) in ("NoSuchKey", "404"):
             raise BlobMissing(
-                f"the value {name[:12]} is not in the storage s3://{bucket}: it was cleaned away, "
-                "or written elsewhere"
+                f"the value {name[:12]} is not in the storage s3://{bucket}: it was deleted there, "
+                "or written to another storage"
             ) from None
-        raise BlobsUnusable(f"the storage s3://{bucket} cannot be read: {_reason(error)}") from None
+        raise BlobsUnusable(
+            f"could not read from the storage s3://{bucket}: {_reason(error)}"
+        ) from None
     if name_of(data) != name:
-        raise BlobMissing(f"s3://{bucket}/{key} holds something else than was kept")
+        raise BlobMissing(f"s3://{bucket}/{key} is damaged: its content does not match")
     return data
 
 

@@ -1,4 +1,4 @@
-"""Histories with all their values: what lies outside of them is put back in, in one place."""
+"""Read histories and put their externally stored values back in place."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -19,23 +19,23 @@ from coterie.storage.large_values import storage_of
 
 WORKFLOW = "TeamWorkflow"
 _REFERENCE = b"ExternalStorageReference"
-"""Stands in the payload that refers to a stored one."""
+"""Marks a payload that refers to a stored value."""
 
 
 async def history_in(file: Path, settings: Settings) -> WorkflowHistory:
-    """A history from a JSON file, with all its values.
+    """Read a history from a JSON file, with all its values.
 
     Raises:
-        CommandError: it is none, or values of it are not in the storage.
+        CommandError: It is not a history, or some values are not in the storage.
     """
     return await whole(read_history(file), storage_of(settings).converter)
 
 
 def read_history(file: Path) -> WorkflowHistory:
-    """A history from a JSON file, as `temporal workflow show -o json` and the UI write it.
+    """Read a history from a JSON file, as `temporal workflow show -o json` and the UI write it.
 
     Raises:
-        CommandError: it is none.
+        CommandError: It is not a history.
     """
     history: WorkflowHistory | None = None
     wrong: str | None = "it has another form"
@@ -44,26 +44,26 @@ def read_history(file: Path) -> WorkflowHistory:
         history = WorkflowHistory.from_json(file.stem, json.loads(text))
         wrong = _unsound(history.events)
     except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}") from None
+        raise CommandError(f"could not read {file}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, ParseError, RecursionError):
         pass
     if history is None or wrong is not None:
         raise CommandError(
-            f"{file} is no history of a run: {wrong}; `temporal workflow show -w RUN -o json` "
-            "writes one"
+            f"{file} is not the history of a run: {wrong}; create one with "
+            "`temporal workflow show -w RUN -o json`"
         )
-    # What calls were given names the run, so a replay must know its id.
+    # The inputs of calls contain the run's id, so a replay must know it.
     known = history.events[0].workflow_execution_started_event_attributes.workflow_id
     return WorkflowHistory(known or file.stem, history.events)
 
 
 def _unsound(events: Sequence[HistoryEvent]) -> str | None:
-    """Why the engine cannot go through these events, which it does not say in words; or None."""
+    """Explain why the SDK, whose errors do not, cannot replay these events; or return None."""
     if not events:
         return "it has no events"
     began = events[0]
     if began.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
-        return "it does not begin with the start of a workflow"
+        return "it does not start with the start of a workflow"
     started = began.workflow_execution_started_event_attributes
     if started.workflow_type.name != WORKFLOW:
         return f"it is of the workflow {started.workflow_type.name!r}, not of {WORKFLOW}"
@@ -78,10 +78,10 @@ def _unsound(events: Sequence[HistoryEvent]) -> str | None:
 
 
 async def whole(history: WorkflowHistory, converter: DataConverter) -> WorkflowHistory:
-    """The history with its stored values in place; changed in place.
+    """Put stored values back into the history, in place.
 
     Raises:
-        CommandError: they are not in the storage of this place, or it has none.
+        CommandError: They are not in the storage of this worker, or it has none.
     """
     for event in history.events:
         if _REFERENCE not in event.SerializeToString():
@@ -98,27 +98,27 @@ async def _stored(
     # The SDK has no public function for one payload; its own replayer calls these two.
     [checked] = await converter._decode_reference_payload_sequence([payload])  # pyright: ignore[reportPrivateUsage]
     if checked is not payload:
-        return checked  # it only pretended to be a reference, which the run refused by name
+        return checked  # it only imitated a reference, and the run rejected it
     storage = converter.external_storage
     if storage is None:
         raise CommandError(
-            f"event {event} of {run} holds a reference to a value outside of the history, and no "
-            "storage is set here; set COTERIE_STORAGE to the one of its workers"
+            f"event {event} of {run} refers to a stored value, but no storage is configured "
+            "here; set COTERIE_STORAGE to the storage of its workers"
         )
     try:
         found = await converter._external_retrieve_payload_sequence([payload])  # pyright: ignore[reportPrivateUsage]
     except (BlobMissing, BlobsUnusable, RuntimeError) as error:
-        raise CommandError(f"event {event} of {run} cannot be read: {error}") from None
+        raise CommandError(f"could not read event {event} of {run}: {error}") from None
     except ValueError as error:
         raise CommandError(
-            f"event {event} of {run} holds a value of another storage ({error}); set "
-            "COTERIE_STORAGE to the one of its workers"
+            f"event {event} of {run} refers to a value in another storage ({error}); set "
+            "COTERIE_STORAGE to the storage of its workers"
         ) from None
     return found[0]
 
 
 def _references(message: Message) -> Iterator[Payload]:
-    """Every reference in a message, however deep."""
+    """Yield every reference in a message, at any depth."""
     for field, value in message.ListFields():
         if field.message_type is None:
             continue

@@ -1,7 +1,7 @@
-"""Where large values and conversations are kept: beside the embedded server, or as settings say.
+"""Store large values and conversations: beside the embedded server, or as configured.
 
-What is larger than the threshold and nobody reads with the plain `temporal` CLI goes there, and
-a history holds its name. Results, answers of queries and updates stay in full.
+A payload above the threshold goes there if nobody reads it with the plain `temporal` CLI; the
+history holds its name. Results, and answers to queries and updates, stay in full.
 """
 
 import logging
@@ -41,21 +41,21 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What a process of ours stores with."""
+    """What a process needs to store values."""
 
     converter: DataConverter
     """For its client."""
     blobs: Blobs | None
-    """For conversations; None where nothing is stored."""
+    """For conversations; None without a storage."""
     told: str
-    """Where, for people."""
+    """The location, for people."""
 
 
 def storage_of(settings: Settings) -> Storage:
-    """The storage of these settings; the same for workers, commands and replays.
+    """Return the configured storage; the same for workers, commands and replays.
 
     Raises:
-        CommandError: the bucket's client is not installed.
+        CommandError: The bucket's client is not installed.
     """
     place = settings.storage
     if place is None and settings.address is None:
@@ -69,14 +69,14 @@ def storage_of(settings: Settings) -> Storage:
 
 @cache
 def _bucket(place: str) -> Storage:
-    """One for the whole process: it holds connections."""
+    """Return the bucket's storage, one per process because it holds connections."""
     from coterie.storage.bucket import bucket_storage
 
     return bucket_storage(place)
 
 
 def directory_storage(folder: Path, *, private: bool = False) -> Storage:
-    """A folder that all processes of the runs see; a private one, those of one user."""
+    """Return a folder as storage, shared by all processes of the runs, or private to one user."""
     blobs = DirectoryBlobs(folder, private=private)
     driver = DirectoryDriver(blobs)
     return Storage(
@@ -92,25 +92,25 @@ def directory_storage(folder: Path, *, private: bool = False) -> Storage:
 
 
 def is_for_storage(payload: Payload) -> bool:
-    """Nobody reads it with the plain `temporal` CLI, or nobody could."""
+    """Return whether nobody reads the payload with the plain `temporal` CLI."""
     return MAY_BE_KEPT_OUTSIDE in payload.metadata or payload.metadata["encoding"] != b"json/plain"
 
 
 class DirectoryDriver(StorageDriver):
-    """Payloads as blobs of a folder."""
+    """Stores payloads as blobs in a folder."""
 
     def __init__(self, blobs: DirectoryBlobs) -> None:
         self._blobs = blobs
 
     def name(self) -> str:
-        """What histories call it."""
+        """Return its name in histories."""
         return DIRECTORY_DRIVER
 
     def select(self, context: StorageDriverSelectContext, payload: Payload) -> StorageDriver | None:
-        """This driver, or None to leave the payload in history.
+        """Return this driver, or None to leave the payload in the history.
 
-        Where nothing can be written, a value stays in history, as if there were no storage: it is
-        never more than Temporal takes (`workflows/core/encoding.py`), and no run stands still.
+        If the storage is not writable, the value stays in the history: it is never larger than
+        Temporal's limit (`workflows/core/encoding.py`), and no run stalls.
         """
         if not is_for_storage(payload):
             return None
@@ -127,7 +127,7 @@ class DirectoryDriver(StorageDriver):
     async def store(
         self, context: StorageDriverStoreContext, payloads: Sequence[Payload]
     ) -> list[StorageDriverClaim]:
-        """Keep each; what has equal content is kept once."""
+        """Store each payload; equal contents are stored once."""
         return [
             StorageDriverClaim(
                 {
@@ -142,7 +142,7 @@ class DirectoryDriver(StorageDriver):
     async def retrieve(
         self, context: StorageDriverRetrieveContext, claims: Sequence[StorageDriverClaim]
     ) -> list[Payload]:
-        """What was kept."""
+        """Return the stored payloads."""
         return [await self._payload(claim) for claim in claims]
 
     async def _payload(self, claim: StorageDriverClaim) -> Payload:
@@ -153,10 +153,10 @@ class DirectoryDriver(StorageDriver):
 
 
 class DirectoryConverter(CheckedConverter):
-    """The SDK's converter, without what only drivers need that look at who stores.
+    """The SDK's converter, without the per-payload contexts that only some drivers need.
 
-    The SDK makes converters anew for each payload to tell the driver whose it is: 50 microseconds
-    for a payload that is not stored at all. Blobs are named by their content alone.
+    The SDK creates new converters for each payload to tell the driver who owns it, which costs 50
+    microseconds even for a payload that is not stored. Our blobs depend only on content.
     """
 
     def _with_store_context(self, store_ctx: StorageDriverStoreContext) -> DataConverter:

@@ -1,9 +1,9 @@
-"""References to stored values: what a payload must look like to be taken for one.
+"""Recognise references to stored values.
 
-Whoever can send a message can send a payload that pretends to be a reference. Temporal's library
-follows references before a run sees them, and retries the workflow task when it cannot. So a
-payload with a claim that Coterie never writes is replaced before, and fails its message or its run
-by name. Only the claim decides: a value that is missing or out of reach now may be there later.
+Anyone who can send a message can send a payload that imitates a reference. Temporal's library
+follows references before the run sees them, and retries the workflow task on failure. So a payload
+with a claim that Coterie never writes is replaced first, and fails its message or run with a clear
+error. Only the form of the claim decides: a value that is missing now may exist later.
 """
 
 import re
@@ -19,9 +19,9 @@ from temporalio.exceptions import ApplicationError
 from workflows.core.encoding import INVALID_REFERENCE
 
 DIRECTORY_DRIVER = "coterie.directory"
-"""Stands in histories: it is never renamed."""
+"""Appears in histories: never rename it."""
 BUCKET_DRIVER = "coterie.storage.bucket"
-"""Stands in histories: it is never renamed."""
+"""Appears in histories: never rename it."""
 DIRECTORY_HASH = "sha256"
 
 _ENCODING = b"json/protobuf"
@@ -39,7 +39,7 @@ _KEY = re.compile(
 
 
 def is_reference(payload: Payload) -> bool:
-    """Whether Temporal's library takes the payload for a reference."""
+    """Return whether Temporal's library takes the payload for a reference."""
     metadata = payload.metadata
     encoding = metadata.get("encoding")
     return (
@@ -50,15 +50,15 @@ def is_reference(payload: Payload) -> bool:
 
 
 def reference_fault(payload: Payload, bucket: str | None = None) -> str | None:
-    """Return why a reference is none that Coterie writes, or None.
+    """Explain why Coterie did not write this reference, or return None.
 
     Args:
-        payload: what is taken for a reference.
-        bucket: the only bucket that a claim may name; any where no bucket is the storage.
+        payload: The apparent reference.
+        bucket: The only valid bucket; None if the storage is not a bucket.
     """
     encoding = payload.metadata.get("encoding")
     if encoding != _ENCODING or payload.metadata.get("messageType") != _MESSAGE:
-        return "it is no reference of this version"
+        return "it is not a reference of this version"
     try:
         reference = Parse(payload.data, ExternalStorageReference())
     except (ParseError, ValueError, RecursionError):
@@ -67,7 +67,7 @@ def reference_fault(payload: Payload, bucket: str | None = None) -> str | None:
 
 
 def claim_fault(driver: str, claim: Mapping[str, str], bucket: str | None = None) -> str | None:
-    """Return what a claim names that no claim of ours does, or None."""
+    """Explain why Coterie did not write this claim, or return None."""
     if driver == BUCKET_DRIVER:
         return _bucket_fault(claim, bucket)
     if driver != DIRECTORY_DRIVER:
@@ -92,7 +92,7 @@ def _bucket_fault(claim: Mapping[str, str], bucket: str | None) -> str | None:
 
 
 class InvalidReferenceConverter(EncodingPayloadConverter):
-    """Fails, by name, what is made of a payload that only pretended to be a reference."""
+    """Raises an error when a payload that imitates a reference is decoded."""
 
     @property
     def encoding(self) -> str:
@@ -100,14 +100,14 @@ class InvalidReferenceConverter(EncodingPayloadConverter):
         return INVALID_REFERENCE.decode()
 
     def to_payload(self, value: object) -> Payload | None:
-        """Nothing is encoded so."""
+        """Encode nothing."""
         return None
 
     def from_payload(self, payload: Payload, type_hint: type | None = None) -> object:
-        """Fail.
+        """Raise an error.
 
         Raises:
-            ApplicationError: which fails a run, where another error would retry its task for ever.
+            ApplicationError: It fails the run; any other error would retry its task forever.
         """
         told = f"not a reference to a stored value: {payload.data.decode(errors='replace')}"
         raise ApplicationError(told, type="InvalidReference", non_retryable=True)
@@ -115,13 +115,13 @@ class InvalidReferenceConverter(EncodingPayloadConverter):
 
 @dataclass(frozen=True)
 class CheckedConverter(DataConverter):
-    """The SDK's converter, which follows no reference that Coterie did not write."""
+    """The SDK's converter, restricted to references that Coterie wrote."""
 
     bucket: str | None = None
-    """The only bucket that a claim may name."""
+    """The only valid bucket."""
 
     def checked(self, payload: Payload) -> Payload:
-        """Return the payload, or what stands for one that pretends to be a reference."""
+        """Return the payload, or a replacement for one that imitates a reference."""
         if not is_reference(payload):
             return payload
         fault = reference_fault(payload, self.bucket)
@@ -132,5 +132,5 @@ class CheckedConverter(DataConverter):
     async def _decode_reference_payload_sequence(
         self, payloads: Sequence[Payload]
     ) -> list[Payload]:
-        """Check, where the SDK looks for references that a codec has encoded: there is no codec."""
+        """Check where the SDK looks for references encoded by a codec: we have none."""
         return [self.checked(payload) for payload in payloads]

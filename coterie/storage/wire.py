@@ -1,7 +1,7 @@
-"""How values travel between clients, workers and Temporal: JSON without what is default.
+"""Encode values between clients, workers and Temporal: JSON without defaults.
 
-Leaving defaults out keeps histories small; names on the wire are the aliases that YAML uses
-(`while`, `and`), so that the `temporal` CLI shows and takes what people write.
+Omitted defaults keep histories small. Field names are the aliases that YAML uses (`while`, `and`),
+so that the `temporal` CLI shows and accepts what people write.
 """
 
 from pydantic_core import SchemaSerializer
@@ -25,27 +25,27 @@ from coterie.storage.stored_references import CheckedConverter, InvalidReference
 from workflows.core.messages import TeamInput
 
 THRESHOLD = 32 * 1024
-"""Bytes of a payload from which on it is kept outside of histories, where there is a storage."""
+"""Size in bytes from which a payload is stored outside histories, if there is a storage."""
 
 MAY_BE_KEPT_OUTSIDE = "coterie-large"
-"""Marks a large payload that only programs of ours read."""
+"""Marks a large payload that only our programs read."""
 
 _PROGRAMS_ONLY = frozenset(
     {AgentRequest, AgentResponse, CompileResult, SkillRequest, SkillResult, TeamInput}
 )
-"""All else may be read with the plain `temporal` CLI, which has no storage."""
+"""People may read all other values with the plain `temporal` CLI, which has no storage."""
 
 _SERIALIZER = SchemaSerializer(any_schema())
 
 
-_LARGE = THRESHOLD - 100  # the mark and the encoding's name are of the payload too
+_LARGE = THRESHOLD - 100  # the mark and the encoding's name are part of the payload too
 
 
 class LeanJsonConverter(PydanticJSONPlainPayloadConverter):
-    """Pydantic models as JSON, without the fields that have their default value."""
+    """Encodes Pydantic models as JSON, without fields that have their default value."""
 
     def to_payload(self, value: object) -> Payload | None:
-        """The value as UTF-8 JSON; takes anything, as the last of the converters."""
+        """Encode any value as UTF-8 JSON; this is the last converter."""
         data = _SERIALIZER.to_json(value, exclude_defaults=True, by_alias=True)
         payload = Payload(metadata={"encoding": self.encoding.encode()}, data=data)
         if len(data) >= _LARGE and type(value) in _PROGRAMS_ONLY:
@@ -67,8 +67,8 @@ class LeanPayloadConverter(CompositePayloadConverter):
     def __init__(self) -> None:
         super().__init__(
             *_CONVERTERS, _INVALID
-        )  # the SDK makes one for every payload of a workflow task
+        )  # the SDK creates one for every payload of a workflow task
 
 
 data_converter = CheckedConverter(payload_converter_class=LeanPayloadConverter)
-"""Without a storage; `coterie.storage.large_values` makes the one of a client or worker."""
+"""Without a storage; `coterie.storage.large_values` builds that of a client or worker."""

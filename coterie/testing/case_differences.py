@@ -1,4 +1,4 @@
-"""Expected against found: every difference of a case, told so that a person sees what happened."""
+"""Compare expected and found values: every difference of a case, explained for a person."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,28 +20,28 @@ from dsl.values import Json
 
 @dataclass(frozen=True, slots=True)
 class UnmetExpectation:
-    """One expectation that is not met."""
+    """An expectation that is not met."""
 
     place: str
-    """What was looked at: `path`, `context.review.status`, `trail[2]`."""
+    """What was checked: `path`, `context.review.status`, `trail[2]`."""
     message: str
     lines: tuple[str, ...] = ()
-    """More to see, below the message."""
+    """Details, below the message."""
 
     def as_dict(self) -> dict[str, JsonValue]:
-        """The form that `coterie test --json` prints."""
+        """Return the form for `coterie test --json`."""
         return {"place": self.place, "message": self.message, "lines": list(self.lines)}
 
 
 def differences(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectation]:
-    """Every expectation that the outcome does not meet, the most telling ones first."""
+    """Yield every expectation that the outcome does not meet, the most informative first."""
     if expect.end != found.end:
         ended = f"expected {expect.end}, and the run ended {found.end}, because {found.because}"
         yield UnmetExpectation("end", ended)
     if expect.path is not None:
         lines = path_lines(expect.path, found.path)
         if lines:
-            yield UnmetExpectation("path", "the run went another way", lines)
+            yield UnmetExpectation("path", "the run took another path", lines)
     for number, missed in trail_differences(expect.trail, found.trail):
         yield UnmetExpectation(f"trail[{number}]", missed.message, missed.lines)
     for number, message, came in notice_differences(expect.notices, found.notices):
@@ -78,7 +78,7 @@ def _paths(
 
 
 def _what_there_is(found: Json, path: str) -> str:
-    """The keys at the place where a path leaves what there is."""
+    """List the existing keys where a path does not match."""
     here: JsonValue = found
     for segment in parse(path):
         below = get(here, (segment,))

@@ -1,4 +1,4 @@
-"""The way that was expected against the way that a run took, with the reason of each step."""
+"""Compare the expected path with the path that a run took, with the reason for each step."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -6,17 +6,17 @@ from difflib import SequenceMatcher
 from workflows.core.views import TrailEntry
 
 _AROUND = 3
-"""So many equal teams are shown before and after each difference."""
+"""Equal teams to show before and after each difference."""
 
 Expected = Sequence[str | tuple[str, ...]]
 
 
 def path_lines(expected: Expected, taken: Sequence[TrailEntry]) -> tuple[str, ...]:
-    """The two ways beside each other, or nothing when they are the same.
+    """Show the two paths side by side, or nothing if they are equal.
 
     Args:
-        expected: team ids; those of a list within it may come in any order.
-        taken: the entries of the teams that were visited.
+        expected: Team ids; those in a nested list may come in any order.
+        taken: Trail entries of the visited teams.
     """
     found = [entry.team for entry in taken]
     wanted = _in_found_order(expected, found)
@@ -26,7 +26,7 @@ def path_lines(expected: Expected, taken: Sequence[TrailEntry]) -> tuple[str, ..
 
 
 def _in_found_order(expected: Expected, found: Sequence[str]) -> list[str]:
-    """The expected teams as one list; where a group came in another order, in that order."""
+    """Flatten the expected teams; use the found order within a group if it has the same teams."""
     wanted: list[str] = []
     for part in expected:
         if isinstance(part, str):
@@ -38,7 +38,7 @@ def _in_found_order(expected: Expected, found: Sequence[str]) -> list[str]:
 
 
 def _beside(wanted: Sequence[str], taken: Sequence[TrailEntry]) -> Iterator[tuple[str, str]]:
-    """Each line with what it is: equal, `-` for missing, `+` for unexpected."""
+    """Yield each line with its mark: equal, `-` for missing, `+` for unexpected."""
     found = [entry.team for entry in taken]
     width = max(map(len, [*wanted, *found]), default=0)
     matcher = SequenceMatcher(a=list(wanted), b=found, autojunk=False)
@@ -55,7 +55,7 @@ def _beside(wanted: Sequence[str], taken: Sequence[TrailEntry]) -> Iterator[tupl
 
 
 def _shortened(lines: list[tuple[str, str]]) -> Iterator[str]:
-    """The lines, with long equal stretches left out."""
+    """Yield the lines without long equal stretches."""
     told = {number for number, (kind, _) in enumerate(lines) if kind != " "}
     near = {n for number in told for n in range(number - _AROUND, number + _AROUND + 1)}
     left_out = 0

@@ -1,4 +1,4 @@
-"""Results of tests as text and as JSON: a line for each case, and below a failed one why."""
+"""Format test results as text and JSON: a line for each case, and the reasons if it failed."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from coterie.text.problems import counted
 
 
 def result_text(result: CaseResult, *, trail: bool = False) -> str:
-    """A case's line, each difference below it, and if asked for what happened in a failed one."""
+    """Format a case: its line, its differences, and on request the trail of a failed one."""
     mark = "ok  " if result.passed else "FAIL"
     lines = [f"{mark}  {result.file}  {result.case}  ({result.seconds:.1f} s)"]
     lines += _differences(result)
@@ -27,7 +27,7 @@ def _differences(result: CaseResult) -> Iterator[str]:
 
 
 def summary_text(results: Sequence[CaseResult]) -> str:
-    """How many cases, and how many of them failed."""
+    """Count the cases, and those that failed."""
     failed = sum(not result.passed for result in results)
     files = counted(len({result.file for result in results}), "file")
     told = f"{counted(len(results), 'case')} in {files}: "
@@ -35,7 +35,7 @@ def summary_text(results: Sequence[CaseResult]) -> str:
 
 
 def result_json(result: CaseResult) -> dict[str, JsonValue]:
-    """The form of a result that `--json` prints."""
+    """Return the form of a result for `--json`."""
     return {
         "file": result.file,
         "case": result.case,

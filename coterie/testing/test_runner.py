@@ -1,4 +1,4 @@
-"""Runs files of tests: one server for all, a workspace and a worker for each case."""
+"""Run test files: one server for all, a workspace and a worker for each case."""
 
 import asyncio
 import time
@@ -27,41 +27,41 @@ from workflows.core.messages import TeamInput
 from workflows.core.views import TrailEntry
 
 AT_ONCE = 4
-"""Cases that run at the same time; each waits for others' processes most of its time."""
+"""Concurrent cases; each mostly waits for other processes."""
 
 _TRIES = 3
-"""Of a case on a machine so busy that the server puts a run's clock too far."""
+"""Attempts for a case on a machine so busy that the server skips a run's clock too far."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """How a case ended."""
+    """The result of a case."""
 
     file: str
     case: str
     differences: tuple[UnmetExpectation, ...]
     seconds: float
-    """Of the machine's time."""
+    """Real time."""
     trail: tuple[TrailEntry, ...] = ()
-    """What happened, as far as the run could tell it."""
+    """What happened, as far as the run could report it."""
     run: str = ""
-    """Its id on the server of the tests."""
+    """Its id on the test server."""
 
     @property
     def passed(self) -> bool:
-        """Everything was as expected."""
+        """Whether all expectations are met."""
         return not self.differences
 
 
 async def run_cases(
     client: Client, chosen: Sequence[tuple[TestFile, Case]], limit: float
 ) -> AsyncIterator[CaseResult]:
-    """The results of the cases, in the order of the cases.
+    """Yield the results, in the order of the cases.
 
     Args:
-        client: of a server that skips time.
-        chosen: cases with their files.
-        limit: seconds of the machine's time that one case may take.
+        client: Client of a time-skipping server.
+        chosen: Cases with their files.
+        limit: Real seconds that one case may take.
     """
     turns = asyncio.Semaphore(AT_ONCE)
 
@@ -80,7 +80,7 @@ async def run_cases(
 
 
 async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
-    """Run one case to its end and compare; again from its beginning where the clock failed."""
+    """Run one case to its end and compare; restart it if the clock failed."""
     began = time.monotonic()
     told = ""
     for _ in range(_TRIES):
@@ -95,10 +95,10 @@ async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> 
 
 
 async def _played(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
-    """One try.
+    """Run one attempt.
 
     Raises:
-        Overshot: the run's clock went too far.
+        Overshot: The run's clock was skipped too far.
     """
     name = f"test-{uuid4().hex}"
     async with staged(client, file, case, name) as stage:
@@ -107,7 +107,7 @@ async def _played(client: Client, file: TestFile, case: Case, limit: float) -> C
             async with asyncio.timeout(limit):
                 await play.play()
         except TimeoutError:
-            told = f"the case was given up after {limit:g} s of the machine's time"
+            told = f"the case was stopped after {limit:g} s of real time"
             play.found.append(UnmetExpectation("run", told))
         finally:
             with suppress(RPCError):  # it has ended, as it should
@@ -117,7 +117,7 @@ async def _played(client: Client, file: TestFile, case: Case, limit: float) -> C
 
 @dataclass
 class _Play:
-    """One case while it is played."""
+    """One case in progress."""
 
     client: Client
     file: TestFile
@@ -128,7 +128,7 @@ class _Play:
     trail: tuple[TrailEntry, ...] = ()
 
     async def play(self) -> None:
-        """Start the run, bring it to its end, and compare."""
+        """Start the run, drive it to its end, and compare."""
         events, ends = happenings(self.case.document), crashes(self.case.document)
         self.stage.open(Gate() if ends else None)
         plan = with_time_to_think(self.file.team.compiled.plan)
@@ -154,7 +154,7 @@ class _Play:
         self._note(
             "answers",
             [
-                f"the model was asked {label}, and no answer fits: {fix}"
+                f"the model was called for {label}, but no answer matches: {fix}"
                 for label, fix in self.stage.model.unanswered.items()
             ],
         )

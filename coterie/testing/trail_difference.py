@@ -1,4 +1,4 @@
-"""Expected entries of the trail against those of a run: in order, others may lie between."""
+"""Compare expected trail entries with those of a run: same order, others may come between."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from workflows.core.views import TrailEntry
 
 @dataclass(frozen=True, slots=True)
 class MissedEntry:
-    """An expected entry that did not come."""
+    """An expected entry that did not occur."""
 
     message: str
     lines: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class MissedEntry:
 def trail_differences(
     expected: Sequence[TrailCheck], trail: Sequence[TrailEntry]
 ) -> Iterator[tuple[int, MissedEntry]]:
-    """Each expected entry that did not come after those before it, with its place in the list."""
+    """Yield each expected entry that is missing after the previous ones, with its list index."""
     after = 0
     for number, check in enumerate(expected):
         there = next((n for n in range(after, len(trail)) if _fits(check, trail[n])), None)
@@ -38,7 +38,7 @@ def _fits(check: TrailCheck, entry: TrailEntry) -> bool:
 
 
 def _misfits(check: TrailCheck, entry: TrailEntry) -> Iterator[tuple[str, JsonValue, JsonValue]]:
-    """`(field, wanted, found)` of each field that is not as it is to be."""
+    """Yield `(field, wanted, found)` for each field that differs."""
     for field in _asked(check):
         wanted: JsonValue = getattr(check, field)
         found: JsonValue = entry.kind if field == "event" else getattr(entry, field)
@@ -61,7 +61,7 @@ def _missed(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> Misse
     if earlier is not None:
         return MissedEntry(
             f"no further entry with {wanted}",
-            (f"  it came earlier than the entries expected before it: {_line(earlier)}",),
+            (f"  it came before the entries that should precede it: {_line(earlier)}",),
         )
     where = f" after entry {trail[after - 1].number}" if after else ""
     near = _nearest(check, trail[after:])
@@ -77,7 +77,7 @@ def _missed(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> Misse
 
 
 def _nearest(check: TrailCheck, trail: Sequence[TrailEntry]) -> TrailEntry | None:
-    """The entry with the fewest misfits, if anything about it fits; a step counts most."""
+    """Return the entry with the fewest differences, if anything matches; the step counts most."""
     most = len(_asked(check))
 
     def distance(entry: TrailEntry) -> tuple[bool, int]:
@@ -90,5 +90,5 @@ def _nearest(check: TrailCheck, trail: Sequence[TrailEntry]) -> TrailEntry | Non
 
 
 def _line(entry: TrailEntry) -> str:
-    """The entry without its clock, which a test does not know beforehand."""
+    """Format the entry without its time, which a test cannot know."""
     return f"{entry.number} {trail_event(entry).strip()}"

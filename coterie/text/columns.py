@@ -1,4 +1,4 @@
-"""Columns of text that line up."""
+"""Align columns of text."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -8,12 +8,12 @@ from rich.cells import cell_len
 def aligned(
     rows: Sequence[Sequence[str]], *, right: Collection[int] = (), gap: str = "  "
 ) -> Iterator[str]:
-    """The rows as lines, each column as wide as its widest cell in a terminal.
+    """Yield the rows as lines, each column as wide as its widest cell in a terminal.
 
     Args:
-        rows: all of one length.
-        right: the columns whose cells stand at their right end.
-        gap: between two columns.
+        rows: All of the same length.
+        right: Columns to align right.
+        gap: Text between two columns.
     """
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

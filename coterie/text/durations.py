@@ -1,8 +1,8 @@
-"""Durations as people say them."""
+"""Format durations."""
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them: `0.4 s`, `42 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`."""
+    """Format seconds: `0.4 s`, `42 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`."""
     if seconds < 10:
         return f"{seconds:.1f} s".replace(".0 s", " s")
     rest = round(seconds)

@@ -1,22 +1,22 @@
-"""Lines of ours that hold words of others, who cannot write a line that looks like ours."""
+"""Print lines with other people's text so that none of it can pass for a line of ours."""
 
 from collections.abc import Iterable
 
 from dsl.visible import visible
 
 _QUOTED = "  > "
-"""Before each line of a prompt."""
+"""Prefix of each line of a prompt."""
 _FURTHER = "        | "
-"""Before each further line of what ought to be one line."""
+"""Prefix of continuation lines of a single-line entry."""
 
 
 def text_of(lines: Iterable[str]) -> str:
-    """Join lines; line breaks within one of them stay behind a margin that no line of ours has."""
+    """Join lines; put line breaks within a line behind a margin that our own lines never have."""
     return "\n".join(one_entry(line) for line in lines)
 
 
 def one_entry(line: str) -> str:
-    """Return the line with the line breaks within it behind the margin."""
+    """Put the line breaks within a line behind the margin."""
     if "\n" not in line:
         return visible(line)
     first, *further = visible(line).split("\n")
@@ -25,5 +25,5 @@ def one_entry(line: str) -> str:
 
 
 def prompt_lines(prompt: str) -> list[str]:
-    """Return a question that others worded, quoted."""
+    """Quote a question that other people worded."""
     return [f"{_QUOTED}{line}" for line in visible(prompt).split("\n")]

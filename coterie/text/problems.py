@@ -1,4 +1,4 @@
-"""Problems of documents as text: where, what, the line itself, what is allowed, how to mend it."""
+"""Print problems of documents: message, place, the line itself, allowed values, fix."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,17 +13,17 @@ _INDENT = "    "
 
 
 def problems_text(problems: Iterable[Problem], lines_of: ReadLines) -> str:
-    """All problems, a block each, as `docs/errors.md` explains them.
+    """Format problems as `docs/errors.md` explains them, one block each.
 
     Args:
-        problems: in the order to tell them.
-        lines_of: the lines of a file; none when it cannot be read.
+        problems: In the order of the output.
+        lines_of: Returns the lines of a file; none if it is unreadable.
     """
     return "\n".join(_problem(problem, lines_of(problem.file)) for problem in problems)
 
 
 def summary(problems: Sequence[Problem]) -> str:
-    """How many: `3 problems, 1 warning`."""
+    """Count problems and warnings: `3 problems, 1 warning`."""
     warnings = sum(problem.severity == "warning" for problem in problems)
     parts = [
         counted(count, word)
@@ -39,10 +39,10 @@ def counted(count: int, word: str, plural: str | None = None) -> str:
 
 
 def lines_of_file(folder: Path) -> ReadLines:
-    """Reads the lines of files for excerpts, each file once.
+    """Return a cached reader of files' lines, for excerpts.
 
     Args:
-        folder: what the files' names are relative to.
+        folder: Base of relative file names.
     """
     read: dict[str, Sequence[str]] = {}
 
@@ -58,7 +58,7 @@ def lines_of_file(folder: Path) -> ReadLines:
 
 
 def lines_of_text(file: str, text: str) -> ReadLines:
-    """The lines of one text under its name."""
+    """Return a reader for one text with its name."""
     lines = text.splitlines()
     return lambda name: lines if name == file else ()
 
@@ -79,7 +79,7 @@ def _problem(problem: Problem, lines: Sequence[str]) -> str:
 
 
 def _excerpt(problem: Problem, lines: Sequence[str]) -> list[str]:
-    """The line without secrets, a caret below the place; a window of it when it is long."""
+    """Show the line without secrets, with a caret below the place; a window of a long line."""
     if not 1 <= problem.line <= len(lines):
         return []
     shown, column = redacted_line(lines, problem.line - 1, problem.column - 1)

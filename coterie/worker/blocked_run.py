@@ -1,7 +1,7 @@
-"""`python -m coterie.worker.blocked_run`: tells the server that a run blocks its worker.
+"""`python -m coterie.worker.blocked_run`: report to the server that a run blocks its worker.
 
-What a run did to a worker stands in its own history, where every worker of a fleet finds it: the
-first one signals the run, the second one terminates it.
+The record is in the run's own history, where every worker of a fleet finds it: the first blocked
+worker signals the run, the second one terminates it.
 """
 
 import asyncio
@@ -26,19 +26,19 @@ _LOG = logging.getLogger(__name__)
 
 
 def worker_name() -> str:
-    """This process, as the trail of a run calls it."""
+    """Return the name of this process for the trail of a run."""
     return f"{os.getpid()}@{socket.gethostname()}"
 
 
 class BlockedRuns:
-    """Reports the runs whose workflow tasks the SDK interrupted, while this worker goes on."""
+    """Reports runs whose workflow tasks the SDK interrupted, while this worker continues."""
 
     def __init__(self, client: Client, worker: str) -> None:
-        """For the loop that runs now.
+        """Prepare reports on the current event loop.
 
         Args:
-            client: of the runs' server.
-            worker: the name of this worker.
+            client: Client of the runs' server.
+            worker: Name of this worker.
         """
         self._client = client
         self._worker = worker
@@ -46,10 +46,10 @@ class BlockedRuns:
         self._reports: set[asyncio.Task[None]] = set()
         self._runs: set[str] = set()
         self.said: list[str] = []
-        """What was done about each, for people."""
+        """What was done for each run, for people."""
 
     def __call__(self, run: bytes, seconds: float) -> None:
-        """Report it soon; from any thread."""
+        """Schedule a report, from any thread."""
         run_id, _, workflow_id = run.decode(errors="replace").partition("/")
         self._loop.call_soon_threadsafe(self._begin, workflow_id, run_id, seconds)
 
@@ -66,12 +66,12 @@ class BlockedRuns:
                 self._client, workflow_id, run_id, self._worker, seconds, ended=False, again=again
             )
         except RPCError as error:
-            said = f"the server could not be told of the run {workflow_id}: {error}"
+            said = f"could not report run {workflow_id} to the server: {error}"
         self.said.append(said)
         _LOG.warning("a workflow task took %.1f s of CPU: %s", seconds, said)
 
     async def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel unfinished reports."""
         for task in self._reports:
             task.cancel()
         await asyncio.gather(*self._reports, return_exceptions=True)
@@ -87,16 +87,16 @@ async def report(
     ended: bool = True,
     again: bool = False,
 ) -> str:
-    """Record that the run blocked a worker, or terminate it when it has blocked another before.
+    """Record that the run blocked a worker, or terminate it if it has blocked another before.
 
     Args:
-        client: of the run's server.
-        workflow_id: of the run.
-        run_id: of the run.
-        worker: which it blocked.
-        seconds: CPU of the workflow task.
-        ended: the worker is ended; else the task was interrupted, and the same worker counts once.
-        again: this process has reported the run before.
+        client: Client of the run's server.
+        workflow_id: Id of the run.
+        run_id: Execution id of the run.
+        worker: The worker that it blocked.
+        seconds: CPU seconds of the workflow task.
+        ended: The worker is being killed; else the task was interrupted, and a worker counts once.
+        again: This process has reported the run before.
 
     Returns:
         What was done, for people.
@@ -104,7 +104,7 @@ async def report(
     handle = client.get_workflow_handle(workflow_id, run_id=run_id)
     because = f"one workflow task took more than {seconds:g} s of CPU"
     signalled = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
-    blocked = {worker} if again else set[str]()  # a signal of ours may not be in the history yet
+    blocked = {worker} if again else set[str]()  # the history may not contain our signal yet
     async for event in handle.fetch_history_events():
         if event.event_type == signalled:
             signal = event.workflow_execution_signaled_event_attributes
@@ -113,15 +113,17 @@ async def report(
     if not blocked:
         why = because if ended else f"{because} and was interrupted"
         await handle.signal(WORKER_BLOCKED, {"by": worker, "why": why})
-        return f"the run {workflow_id} goes on elsewhere; the next worker that it blocks ends it"
+        return (
+            f"run {workflow_id} continues elsewhere; the next worker that it blocks terminates it"
+        )
     if not ended and blocked == {worker}:
-        return f"the run {workflow_id} has blocked this worker before"
+        return f"run {workflow_id} has already blocked this worker before"
     await handle.terminate(reason=f"it blocked a second worker, {worker}: {because}")
-    return f"the run {workflow_id} is terminated: it blocked a second worker"
+    return f"run {workflow_id} was terminated: it blocked a second worker"
 
 
 def _by(client: Client, payloads: Iterable[Payload]) -> str:
-    """Which worker a signal names."""
+    """Return the worker that a signal names."""
     for payload in payloads:
         value: object = client.data_converter.payload_converter.from_payload(payload)
         if isinstance(value, dict):

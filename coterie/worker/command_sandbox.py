@@ -1,4 +1,4 @@
-"""Which sandbox the commands of a worker run in."""
+"""Choose the sandbox for the commands of a worker."""
 
 from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from coterie.documents.worker_trust import TrustedConfig
@@ -9,10 +9,10 @@ from coterie.settings import Settings
 def command_sandbox(
     trusted: TrustedConfig, settings: Settings
 ) -> "tuple[Bubblewrap | None, str | None]":
-    """The sandbox, and a warning where commands run without one although nobody asked for that.
+    """Return the sandbox, and a warning if commands run without one by accident.
 
     Raises:
-        CommandError: the configuration asks for bubblewrap, and it does not work here.
+        CommandError: The configuration requires bubblewrap, and it does not work here.
     """
     mode = trusted.sandbox.mode
     if mode == "none" or (mode == "auto" and not trusted.commands):
@@ -26,6 +26,6 @@ def command_sandbox(
             "it, or set `worker.sandbox: auto` to run commands without it"
         )
     return None, (
-        f"commands run without a sandbox, as this worker itself: bubblewrap does not work here "
-        f"({found}); `worker.sandbox: none` says that this is meant"
+        f"commands run without a sandbox, like this worker itself: bubblewrap does not work here "
+        f"({found}); to accept this, set `worker.sandbox: none`"
     )

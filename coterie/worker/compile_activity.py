@@ -1,7 +1,7 @@
-"""The activity that makes a plan on the worker, for starts that bring a name or inline YAML.
+"""Compile a plan on the worker, for starts with a team name or inline YAML.
 
-What comes with a start is trusted in nothing: a name finds only documents of the catalog, never
-a path; inline YAML is laid over the worker's own and may not say how the world is reached.
+Nothing that comes with a start is trusted: a name finds only documents of the catalog, never a
+path; inline YAML is merged over the worker's own and may not configure access to the world.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from dsl.errors import InvalidDocument, listed, nearest
 from dsl.model.plan import Plan
 
 INLINE = "inline document"
-"""What problems call a document that came with the start."""
+"""File name of an inline document in problems."""
 
 
 class CompileActivities:
-    """Compiles against what this worker has."""
+    """Compiles with this worker's capabilities."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class CompileActivities:
 
     @activity.defn(name=COMPILE_TEAM)
     async def compile_team(self, request: CompileRequest) -> CompileResult:
-        """The plan, or every reason why there is none; never raises for a person's mistake."""
+        """Return the plan or all problems; never raise for a person's mistake."""
         if request.team is None and request.document is None:
             return CompileResult(marks=self._marks)
         try:
@@ -58,7 +58,7 @@ class CompileActivities:
             return CompileResult(refused=_told(error))
 
     def _queues_of(self, plan: Plan) -> dict[str, OwnQueue]:
-        """So that a run need not be told at its first call."""
+        """Return the queues of rate-limited providers, so that no first call is redirected."""
         used = {persona.provider for persona in plan.personas.values()}
         return {name: queue.told for name, queue in self._queues.items() if name in used}
 
@@ -79,7 +79,7 @@ class CompileActivities:
         if located is None:
             known = self._catalog.names()
             raise _UnknownTeam(
-                f"this worker knows no team {team!r}; known teams are {listed(known)}", team, known
+                f"this worker has no team {team!r}; it has {listed(known)}", team, known
             )
         return located
 
@@ -93,7 +93,7 @@ class CompileActivities:
 
 
 class _UnknownTeam(InvalidDocument):
-    """The one problem that has no place in any file."""
+    """A problem without a place in a file."""
 
     def __init__(self, message: str, team: str, known: tuple[str, ...]) -> None:
         super().__init__(())
@@ -102,7 +102,7 @@ class _UnknownTeam(InvalidDocument):
 
 
 def _told(error: InvalidDocument) -> str:
-    """The problems as one text that a failed run shows."""
+    """Format the problems as one text for a failed run."""
     if isinstance(error, _UnknownTeam):
         return error.message
     lines = [f"the document does not compile ({len(error.problems)} found):"]

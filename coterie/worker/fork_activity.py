@@ -1,7 +1,7 @@
-"""The activity that finds where another run goes on from: a worker looks, and believes nobody.
+"""Find the fork point of another run on the worker, without trusting the caller.
 
-Whoever starts a fork names a run and a visit, no more. Plan and state come from that run's own
-history (decision 0010).
+The caller names only a run and a visit. Plan and state come from that run's own history (decision
+0010).
 """
 
 from temporalio import activity
@@ -16,7 +16,7 @@ from workflows.raw_plans import ADVICE
 
 
 class ForkActivities:
-    """Looks into the runs of this worker's own namespace."""
+    """Reads runs of this worker's own namespace."""
 
     def __init__(self, client: Client, *, accept_plans: bool = True) -> None:
         self._client = client
@@ -24,7 +24,7 @@ class ForkActivities:
 
     @activity.defn(name=FORK_RUN)
     async def fork_run(self, request: ForkRequest) -> ForkResult:
-        """The point, or why there is none; fails only where it may help to try again."""
+        """Return the point, or why there is none; raise only if a retry may help."""
         try:
             async with heartbeating():
                 if not self._accept_plans and await began_with_a_plan(

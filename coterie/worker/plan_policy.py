@@ -1,7 +1,7 @@
-"""Whether a worker runs plans that it did not compile: its own configuration says so.
+"""Decide whether a worker runs plans that it did not compile, by its own configuration.
 
-A start may bring any plan. Where strangers can start runs, a worker takes only what it compiles
-itself: the team of a name, or a document.
+A start may carry any plan. Where strangers can start runs, a worker should only run what it
+compiles itself: a named team, or a document.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class PlanPolicy(Interceptor):
     def workflow_interceptor_class(
         self, input: WorkflowInterceptorClassInput
     ) -> type[WorkflowInboundInterceptor] | None:
-        """Hand the answer into the sandbox; nothing is intercepted."""
+        """Pass the answer into the sandbox; intercept nothing."""
         functions = cast(
             "dict[str, Callable[[], bool]]",
             input.unsafe_extern_functions,  # pyright: ignore[reportUnknownMemberType]

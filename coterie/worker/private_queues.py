@@ -1,7 +1,7 @@
-"""Runs that an ended `coterie run` left on its private queue: a worker of the project serves them.
+"""Serve runs that a finished `coterie run` left on its private queue, from a worker of the project.
 
-Only queues that nobody polls, only with the configuration that the run's record keeps, and only
-where that is still the configuration that the queue is named for.
+Only queues that nobody polls, with the configuration in the run's record, and only if the queue is
+still named after that configuration.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ from coterie.worker.workers import working
 
 _LOOK_SECONDS = 5.0
 _POLL_SECONDS = 75.0
-"""A poll lasts a minute at most: who has not polled for longer is gone."""
+"""A poll lasts a minute at most: a longer silence means that the poller is gone."""
 _SOME_SECONDS = timedelta(seconds=10)
 
 
 class PrivateQueues:
-    """The private queues of a project, each served while it has runs and nobody else polls it."""
+    """The private queues of a project; each is served while it has runs and no other poller."""
 
     def __init__(self, client: Client, settings: Settings, grace: timedelta) -> None:
         self._client = client
@@ -49,7 +49,7 @@ class PrivateQueues:
         """Look for them until cancelled; then finish what is in progress."""
         try:
             while True:
-                with suppress(CommandError, RPCError):  # the server is away: at the next look
+                with suppress(CommandError, RPCError):  # the server is down: try again next time
                     await self._look()
                 await asyncio.sleep(_LOOK_SECONDS)
         finally:
@@ -81,21 +81,21 @@ class PrivateQueues:
                 self._serving[queue] = (ended, asyncio.create_task(self._served(record, ended)))
                 self._tell(f"the `coterie run` of {run!r} has ended; this worker serves it now")
             else:
-                self._tell(f"nobody serves the run {run!r}: {problem}")
+                self._tell(f"run {run!r} has no worker: {problem}")
 
     def _known(self) -> dict[str, RunRecord]:
-        """`{queue: the latest record of a run on it}`, each file read once."""
+        """Return `{queue: the latest record of a run on it}`, reading each file once."""
         for file in sorted((self._settings.state / "runs").glob("*.json")):
             if file not in self._records:
                 self._records[file] = _read(file)
         return {one.task_queue: one for one in self._records.values() if one is not None}
 
     def _problem(self, record: RunRecord) -> str | None:
-        """Why this worker does not serve a run, with what to do."""
+        """Explain why this worker does not serve a run, and what to do."""
         if record.task_queue != queue_of(record.trusted):
             return (
-                "its configuration was recorded by another version, on another machine, or was "
-                f"changed since; go on with it yourself: coterie run --resume {record.id}"
+                "its configuration was recorded by another version or on another machine, or has "
+                f"changed since; resume it yourself: coterie run --resume {record.id}"
             )
         missing = missing_keys(record.keys, self._settings)
         return "; ".join(missing) if missing else None
@@ -111,7 +111,7 @@ class PrivateQueues:
             ):
                 await ended.wait()
         except CommandError as error:
-            self._tell(f"the run {record.id!r} cannot be served: {error}")
+            self._tell(f"could not serve run {record.id!r}: {error}")
 
     async def _is_polled(self, queue: str) -> bool:
         request = DescribeTaskQueueRequest(
@@ -125,18 +125,18 @@ class PrivateQueues:
         return any_alive(answer.pollers, time.time())
 
     def _tell(self, what: str) -> None:
-        """Once, however often it is found."""
+        """Print each message once."""
         if what not in self._told:
             self._told.add(what)
             note(what)
 
 
 def any_alive(pollers: Iterable[PollerInfo], now: float) -> bool:
-    """Whether a queue is polled: a server lists pollers for minutes after they have ended.
+    """Return whether a queue is polled: a server lists pollers for minutes after they have ended.
 
     Args:
-        pollers: as the server lists them.
-        now: seconds of Unix time.
+        pollers: As listed by the server.
+        now: Unix time in seconds.
     """
     return any(
         now - poller.last_access_time.ToSeconds() < _POLL_SECONDS and not _has_ended(poller)
@@ -145,7 +145,7 @@ def any_alive(pollers: Iterable[PollerInfo], now: float) -> bool:
 
 
 def _has_ended(poller: PollerInfo) -> bool:
-    """A process of this machine that is no more; of another machine nobody knows."""
+    """Return whether the poller was a process of this machine that has ended."""
     process, _, machine = poller.identity.partition("@")
     if machine != socket.gethostname() or not process.isdecimal():
         return False
@@ -159,7 +159,7 @@ def _has_ended(poller: PollerInfo) -> bool:
 
 
 def _is_zombie(process: str) -> bool:
-    """It has ended, and whoever began it has not asked how; Linux only."""
+    """Return whether the process has ended without being reaped; Linux only."""
     try:
         told = Path("/proc", process, "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

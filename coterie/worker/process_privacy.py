@@ -1,4 +1,4 @@
-"""Keep other processes of the same user from looking into this one, which knows the keys."""
+"""Keep other processes of the same user from reading this one, which knows the keys."""
 
 import ctypes
 import sys
@@ -7,12 +7,12 @@ _PR_SET_DUMPABLE = 4
 
 
 def keep_to_itself() -> bool:
-    """Make this process non-dumpable, so that others of its user cannot look into it.
+    """Make this process non-dumpable, so that others of its user cannot read its memory.
 
-    Linux only. Not to root, and not inherited by programs that it starts.
+    Linux only. Root can still read it, and child programs do not inherit the setting.
 
     Returns:
-        Whether it is so.
+        Whether it worked.
     """
     if sys.platform != "linux":
         return False

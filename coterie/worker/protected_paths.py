@@ -1,6 +1,6 @@
-"""Paths that no skill may change, because the worker trusts them; and that no command sees.
+"""List the paths that no skill may change, because the worker trusts them; and hidden paths.
 
-Configuration, the documents that a run was begun with, packages that the worker imports, programs
+Configuration, the documents that a run started with, packages that the worker imports, programs
 that it runs as itself, and its own environment.
 """
 
@@ -20,9 +20,9 @@ _ROOMS = (activities, config, coterie, dsl, workflows)
 
 
 def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, ...]:
-    """Files and folders that no skill of this worker may change.
+    """List files and folders that no skill of this worker may change.
 
-    Those outside of the workspace are left out, since no skill reaches them.
+    Omit those outside the workspace, which no skill reaches.
     """
     root = Path(trusted.workspace).resolve()
     found = (
@@ -40,7 +40,7 @@ def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, .
 
 
 def hidden_paths(settings: Settings) -> tuple[Path, ...]:
-    """What commands do not see in their sandbox: the state and the storage of runs."""
+    """List what the sandbox hides from commands: the state and the storage of runs."""
     storage = settings.storage
     folder = (Path(storage),) if storage is not None and storage.startswith("/") else ()
     return (settings.state, *folder)
@@ -51,7 +51,7 @@ def _lies_in(path: Path, root: Path) -> bool:
 
 
 def _config_roots(settings: Settings, workspace: Path) -> Iterator[Path]:
-    """The roots; also the project's own before it exists, as the next start would believe it."""
+    """Yield the roots, and the project's own even before it exists, for the next start."""
     own = () if settings.environment.get("COTERIE_CONFIG") else (settings.project / "config",)
     for root in dict.fromkeys((*settings.config_roots, *own)):
         if workspace.is_relative_to(root):
@@ -61,7 +61,7 @@ def _config_roots(settings: Settings, workspace: Path) -> Iterator[Path]:
 
 
 def _packages(packages: Iterable[str], settings: Settings) -> Iterator[Path]:
-    """Where they may be imported from, and what is imported before them."""
+    """Yield where they may be imported from, and what is imported before them."""
     places = dict.fromkeys((settings.project, *(Path(place) for place in sys.path if place)))
     for package in packages:
         parts = package.split(".")
@@ -73,7 +73,7 @@ def _packages(packages: Iterable[str], settings: Settings) -> Iterator[Path]:
 
 
 def _programs(trusted: TrustedConfig, workspace: Path) -> Iterator[Path]:
-    """Commands that notify people run with their secrets; answers of scripted models."""
+    """Yield notification commands, which run with secrets, and scripted answers."""
     for channel in trusted.notify.values():
         yield from (workspace / part for part in channel.run if (workspace / part).is_file())
     for provider in trusted.providers.values():

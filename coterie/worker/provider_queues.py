@@ -1,8 +1,8 @@
-"""Rate limits of providers: a task queue for each, whose limit the server holds for all workers.
+"""Rate-limit providers: each has a task queue, whose limit the server enforces for all workers.
 
-Every worker that serves such a queue says the limit to the server when it begins; whoever says it
-last is right, so workers of one configuration agree. The workers also poll with the limit, which
-older servers understand.
+Every worker of such a queue sends the limit to the server when it starts; the last one wins, so
+workers with the same configuration agree. The workers also poll with the limit, which older servers
+understand.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,10 +41,10 @@ class ProviderQueue:
 
 
 def provider_queues(trusted: TrustedConfig, task_queue: str) -> dict[str, ProviderQueue]:
-    """`{provider: its queue}` for every provider with a rate limit.
+    """Return `{provider: its queue}` for every provider with a rate limit.
 
-    A document of the catalog that reaches a provider in its own way shares the limit of the
-    others, unless it says another one.
+    A document with its own configuration of a provider shares the limit of the others, unless it
+    sets a different one.
     """
     return dict(_queues(trusted.providers | trusted.scoped, task_queue))
 
@@ -63,7 +63,7 @@ def _queues(
 
 
 async def hold(client: Client, queue: ProviderQueue) -> str | None:
-    """Have the server hold the limit of a queue; why it does not, or None."""
+    """Set the limit of a queue on the server; return the reason if that fails."""
     policy = queue.policy
     request = UpdateTaskQueueConfigRequest(
         namespace=client.namespace,
@@ -81,7 +81,7 @@ async def hold(client: Client, queue: ProviderQueue) -> str | None:
 
 
 def _rate(per_second: float | None) -> Update:
-    """A limit; without one, that an earlier one does not hold any more."""
+    """Build the update of a limit; without one, it removes an earlier limit."""
     if per_second is None:
         return Update(reason="rate_limit_policy")
     return Update(rate_limit=RateLimit(requests_per_second=per_second), reason="rate_limit_policy")
@@ -96,7 +96,7 @@ def queue_worker(
     grace: timedelta,
     most: int,
 ) -> Worker:
-    """A worker for the model calls of one provider, beside the one that serves the runs."""
+    """Build a worker for the model calls of one provider, beside the one that serves the runs."""
     return Worker(
         client,
         interceptors=[clean],

@@ -1,6 +1,6 @@
-"""What a worker's agents, skills and notifications are handed: by its trusted configuration.
+"""Build what a worker's agents, skills and notifications need from its trusted configuration.
 
-Here the names of secrets become their values, which no file, history or log ever holds.
+This module resolves the names of secrets to their values, which no file, history or log contains.
 """
 
 import sys
@@ -21,7 +21,7 @@ from dsl.model.sections.worker_document import ChannelSection
 
 
 def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, ProviderSettings]:
-    """The providers with their keys, for the worker alone."""
+    """Return the providers with their keys, for the worker only."""
     return {
         name: ProviderSettings(
             name=name,
@@ -38,14 +38,14 @@ def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, P
 
 
 def channels_of(trusted: TrustedConfig, settings: Settings) -> dict[str, Channel]:
-    """The channels to people, with their secrets, for the worker alone."""
+    """Return the notification channels with their secrets, for the worker only."""
     return {name: _channel(section, settings) for name, section in trusted.notify.items()}
 
 
 def _channel(section: ChannelSection, settings: Settings) -> Channel:
 
     if section.run:
-        # Coterie's own: the project's may be changed by what commands do, and this one has secrets.
+        # Coterie's own Python: commands may change the project's, and this one has secrets.
         run = tuple(part.replace("{python}", sys.executable) for part in section.run)
         return NotificationCommand(run, section.timeout, section.env)
     names = (section.url_env, section.secret_env)
@@ -57,12 +57,12 @@ def _channel(section: ChannelSection, settings: Settings) -> Channel:
 def workspace_of(
     trusted: TrustedConfig, settings: Settings, sandbox: Bubblewrap | None = None
 ) -> Workspace:
-    """The project that skills work on.
+    """Build the workspace of skills.
 
     Args:
-        trusted: what the worker's configuration says.
-        settings: the environment.
-        sandbox: what commands run in.
+        trusted: The worker's configuration.
+        settings: The environment.
+        sandbox: The sandbox of commands.
     """
     limits = trusted.sandbox
     return Workspace(
@@ -86,7 +86,7 @@ def workspace_of(
 
 
 def user_code_of(trusted: TrustedConfig, settings: Settings) -> UserCode:
-    """Where classes of the user's packages run: they see what a command sees, and what is named."""
+    """Build the runner of user packages, with a command's environment and the named variables."""
     names = {*PASSED_ON, *trusted.agent_env}
     environment = {
         key: value

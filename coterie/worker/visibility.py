@@ -1,7 +1,7 @@
-"""How a worker's runs are to be seen from outside: only by what its server knows.
+"""Determine the visibility settings of a worker's runs, as far as its server supports them.
 
-An attribute that is not registered would keep a run from ever going on (Temporal refuses the
-workflow task, for ever), so what the worker's section switches on is held against the server.
+An attribute that is not registered would block a run forever (Temporal rejects the workflow task
+each time), so the worker's configuration is compared with the server.
 """
 
 import logging
@@ -25,7 +25,7 @@ _log = logging.getLogger("coterie")
 
 
 async def marks_of(client: Client, trusted: TrustedConfig) -> Marks | None:
-    """What the worker tells its runs; a word in its log where that is less than it should."""
+    """Return the settings for runs; log a warning for each that the server lacks."""
     if not trusted.marks_runs:
         return None
     registered = trusted.search_attributes and await _registered(client)

@@ -1,8 +1,8 @@
-"""`python -m coterie.worker.watchdog`: ends a worker that one workflow task blocks.
+"""`python -m coterie.worker.watchdog`: kill a worker that one workflow task blocks.
 
-A process of its own, since a thread cannot run while another one holds the interpreter's lock. It
-judges by the CPU time of the task's thread, never by the clock: a machine that was frozen condemns
-nobody. Who supervises the worker starts another one.
+It is a separate process, because no thread can run while another one holds the interpreter's lock.
+It uses the CPU time of the task's thread, never the clock, so a frozen machine blames nobody. The
+worker's supervisor starts another one.
 """
 
 import os
@@ -18,14 +18,14 @@ from coterie.runtime.task_board import BoardReader, WorkflowTask
 from coterie.worker.process_privacy import keep_to_itself
 
 MAX_TASK_CPU = 10.0
-"""Seconds; the SDK interrupts a workflow task after two, where it can."""
+"""Seconds; the SDK interrupts a workflow task after two, if it can."""
 
 _EVERY = 0.5
 _REPORT_TIMEOUT = 30.0
 
 
 class Watched(NamedTuple):
-    """A worker process, and how much CPU one of its workflow tasks may take."""
+    """A worker process, and the CPU limit of one workflow task."""
 
     pid: int
     worker: str
@@ -35,7 +35,7 @@ class Watched(NamedTuple):
 
 
 def thread_cpu(pid: int, thread: int) -> float | None:
-    """CPU seconds of a thread of another process; None when it has ended."""
+    """Return the CPU seconds of a thread of another process; None if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/task/{thread}/stat").read_text()
     except OSError:
@@ -45,7 +45,7 @@ def thread_cpu(pid: int, thread: int) -> float | None:
 
 
 def blocking(reader: BoardReader, pid: int, max_cpu: float) -> tuple[WorkflowTask, float] | None:
-    """The task that has taken too much CPU, and how much."""
+    """Return the task that exceeded the CPU limit, and its CPU seconds."""
     for task in reader.tasks():
         now = thread_cpu(pid, task.thread)
         used = 0.0 if now is None else now - task.cpu_at_start
@@ -55,7 +55,7 @@ def blocking(reader: BoardReader, pid: int, max_cpu: float) -> tuple[WorkflowTas
 
 
 def watch(watched: Watched) -> None:
-    """Look at the worker until it ends, or has to be ended."""
+    """Watch the worker until it ends, or must be killed."""
     reader = BoardReader(watched.board)
     while not _worker_ended(_EVERY):
         found = blocking(reader, watched.pid, watched.max_cpu)
@@ -63,8 +63,8 @@ def watch(watched: Watched) -> None:
             continue
         task, used = found
         _tell(
-            f"the run {task.workflow_id} has taken {used:.0f} s of CPU in one workflow task; "
-            f"this worker is ended, for its supervisor to start it again"
+            f"run {task.workflow_id} took {used:.0f} s of CPU in one workflow task; "
+            f"this worker is killed, for its supervisor to restart it"
         )
         _report(watched, task, used)
         if reader.goes_on(task):
@@ -74,19 +74,19 @@ def watch(watched: Watched) -> None:
 
 
 def _worker_ended(seconds: float) -> bool:
-    """Wait; whether the other end of our input is closed, which its death does."""
+    """Wait, and return whether the worker closed our input by ending."""
     ready, _, _ = select.select([sys.stdin], [], [], seconds)
     return bool(ready) and not os.read(sys.stdin.fileno(), 1)
 
 
 def _report(watched: Watched, task: WorkflowTask, used: float) -> None:
-    """Have the run's history say so; the second time, it is terminated."""
+    """Record it in the run's history; terminate the run the second time."""
     program = (sys.executable, "-P", "-m", "coterie.worker.blocked_run")
     command = [*program, task.workflow_id, task.run_id, watched.worker, f"{used:.0f}"]
     try:
         subprocess.run(command, stdin=subprocess.DEVNULL, timeout=_REPORT_TIMEOUT, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        _tell(f"the server could not be told of the run {task.workflow_id}: {error}")
+        _tell(f"could not report run {task.workflow_id} to the server: {error}")
 
 
 def _tell(text: str) -> None:
@@ -95,7 +95,8 @@ def _tell(text: str) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with its worker, which may have grace
+    # it ends with its worker, which may take time to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     keep_to_itself()
     pid, worker, board, max_cpu = sys.argv[1:]
     watch(Watched(int(pid), worker, Path(board), float(max_cpu)))

@@ -1,4 +1,4 @@
-"""Starts the watchdog of a worker, and ends it with the worker."""
+"""Start the watchdog of a worker, and stop it with the worker."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ _PREFIXES = ("COTERIE_", "TEMPORAL_", "PYTHON", "LC_")
 def watched(
     settings: Settings, board: TaskBoard, *, max_cpu: float = MAX_TASK_CPU
 ) -> Generator[None]:
-    """Have this process watched within the block; only on Linux, which tells a thread's CPU."""
+    """Watch this process within the block; only on Linux, which reports a thread's CPU."""
     if not Path("/proc/self/task").is_dir():
         yield
         return
@@ -42,7 +42,7 @@ def watched(
 
 
 def _environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """What it takes to reach the server; no keys of providers."""
+    """Return the variables needed to reach the server; no keys of providers."""
     return {
         name: value
         for name, value in environment.items()

@@ -1,4 +1,4 @@
-"""A worker that serves until it is told to stop."""
+"""Run a worker until it is stopped."""
 
 import asyncio
 import logging
@@ -18,12 +18,12 @@ _log = logging.getLogger("coterie")
 
 
 async def serve(settings: Settings, trusted: TrustedConfig, grace: float) -> ExitCode:
-    """Take runs from the task queue until cancelled; look after an embedded server meanwhile.
+    """Take runs from the task queue until cancelled; supervise an embedded server meanwhile.
 
     Args:
-        settings: which server and which task queue.
-        trusted: what runs may touch here.
-        grace: seconds for calls in progress at the end; a second Ctrl-C does not wait for it.
+        settings: Server and task queue.
+        trusted: What runs may touch here.
+        grace: Seconds for calls in progress at the end; a second Ctrl-C skips the wait.
     """
     to_stderr()
     while True:
@@ -31,7 +31,7 @@ async def serve(settings: Settings, trusted: TrustedConfig, grace: float) -> Exi
             await _serve_at(await open_connection(settings, start=True), settings, trusted, grace)
             return ExitCode.DONE
         except ServerMoved as moved:
-            note(f"{moved}; this worker goes on there")
+            note(f"{moved}; this worker continues there")
 
 
 async def _serve_at(
@@ -47,7 +47,7 @@ async def _serve_at(
     ):
         note(
             f"serving the task queue {settings.task_queue!r} of {connection.address} on "
-            f"{trusted.workspace}; Ctrl-C ends it"
+            f"{trusted.workspace}; press Ctrl-C to stop"
         )
         if connection.ui:
             note(f"UI        {connection.ui}")
@@ -68,5 +68,5 @@ async def _until_cancelled(connection: Connection) -> None:
         await supervise(
             embedded.server,
             embedded.record,
-            lambda: _log.warning("the server had died; it is back"),
+            lambda: _log.warning("the embedded server died and was restarted"),
         )

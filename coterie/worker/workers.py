@@ -1,4 +1,4 @@
-"""Builds workers: what runs is registered here, what it may touch is handed in here."""
+"""Build workers: register what runs, and pass in what it may touch."""
 
 import asyncio
 import sys
@@ -43,17 +43,17 @@ from dsl.known_secrets import KnownSecrets, secrets_of
 from workflows.team import TeamWorkflow
 
 MAX_ACTIVITIES = 100
-"""Calls of models and skills at once in one worker: they wait for others nearly all the time."""
+"""Concurrent calls of models and skills in one worker: they mostly wait for other systems."""
 
 STICKY = timedelta(seconds=10)
-"""The engine's own default. Measured: of 500 parked runs woken at once on two busy cores half wait
+"""Temporal's own default. Measured: of 500 parked runs woken at once on two busy cores, half wait
 4.6 s for their worker; a shorter time would replay them elsewhere just when load is high."""
 
 _CACHED_RUNS = 1000
-"""Runs that stay in memory; a run that does not costs a replay at its next event."""
+"""Runs cached in memory; an uncached run costs a replay at its next event."""
 
 _SHUTDOWN_TIMEOUT = timedelta(seconds=10)
-"""After the grace for calls: a run that blocks its thread cannot be put out of memory at all."""
+"""After the grace for calls: a run that blocks its thread cannot be evicted at all."""
 
 
 @asynccontextmanager
@@ -67,17 +67,17 @@ async def working(
     sticky: timedelta = STICKY,
     accept_plans: bool = True,
 ) -> AsyncGenerator[Worker]:
-    """Serve a task queue within the block; then finish what is in progress and close connections.
+    """Serve a task queue within the block; then finish calls in progress and close connections.
 
     Args:
-        client: with our data converter.
-        settings: the environment, for keys and commands.
-        trusted: what the worker may touch and reach.
-        task_queue: where it takes runs from.
-        grace: how long a call in progress may go on once the block is left.
-        sticky: how long a run waits for this worker, which has it in memory, before another may
-            replay it: the pause after a worker was killed.
-        accept_plans: run plans that this worker did not compile.
+        client: With our data converter.
+        settings: Environment, for keys and commands.
+        trusted: What the worker may touch and reach.
+        task_queue: Where it takes runs from.
+        grace: Time for calls in progress after the block.
+        sticky: How long a run waits for this worker, which caches it, before another one may
+            replay it: the delay after a worker is killed.
+        accept_plans: Run plans that this worker did not compile.
     """
     keep_to_itself()
     sandbox, warning = command_sandbox(trusted, settings)
@@ -119,9 +119,9 @@ async def working(
 
 @asynccontextmanager
 async def _serving(workers: Sequence[Worker], grace: timedelta) -> AsyncGenerator[None]:
-    """All of them; at the end all at once, since each may wait for its calls in progress.
+    """Serve with all of them; stop them concurrently, because each may wait for calls in progress.
 
-    Who is told to end while they wait does not ask any of them twice.
+    A cancellation during the stop does not stop any of them twice.
     """
     begun: list[Worker] = []
     try:
@@ -135,7 +135,7 @@ async def _serving(workers: Sequence[Worker], grace: timedelta) -> AsyncGenerato
             async with asyncio.timeout((grace + _SHUTDOWN_TIMEOUT).total_seconds()):
                 await _left(begun, *why)
         except TimeoutError:
-            note("a run could not be put out of memory; it is left as it is, and goes on elsewhere")
+            note("a run could not be evicted from memory; it continues elsewhere")
 
 
 async def _left(
@@ -145,7 +145,7 @@ async def _left(
     trace: TracebackType | None,
 ) -> None:
     match workers:
-        case [only]:  # in this very task, which is the one that an interruption ends
+        case [only]:  # in this very task, which an interruption cancels
             await only.__aexit__(kind, error, trace)
         case _:
             await asyncio.gather(*(worker.__aexit__(kind, error, trace) for worker in workers))
@@ -156,8 +156,8 @@ async def _hold(client: Client, queues: Mapping[str, ProviderQueue]) -> None:
         problem = await hold(client, queue)
         if problem is not None:
             note(
-                f"the server takes no settings of the queue {queue.name} ({problem}); the workers "
-                "ask it for no more than the limit, and runs take no turns there"
+                f"the server rejects the settings of queue {queue.name} ({problem}); workers still "
+                "keep the rate limit, but runs do not take turns"
             )
 
 
@@ -178,7 +178,7 @@ def build_workers(
     sticky: timedelta = STICKY,
     accept_plans: bool = True,
 ) -> tuple[Worker, ...]:
-    """The SDK's workers: one with our workflow and activities, one for each provider's queue."""
+    """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
     skills = SkillActivities(workspace_of(trusted, settings, commands_in))
     agents = _agents(settings, trusted, providers, queues, pricing, user_code, skills)
     compiler = CompileActivities(settings, trusted, queues, marks)
@@ -230,7 +230,7 @@ def _notices(settings: Settings, trusted: TrustedConfig) -> NotificationActiviti
 
 
 def _redaction(settings: Settings, trusted: TrustedConfig) -> SecretsInterceptor:
-    """Hide the secrets that this worker knows, in logs too."""
+    """Redact the secrets that this worker knows, in logs too."""
     known = KnownSecrets(_secret_values(trusted, settings))
     hide(known)
     return SecretsInterceptor(known)
@@ -253,11 +253,11 @@ def _serving_worker(
         workflows=[TeamWorkflow],
         activities=activities,
         workflow_runner=sandbox(board=board),
-        # The default is a hash over every loaded module: seconds of CPU for nothing.
+        # The default is a hash over every loaded module, which takes seconds of CPU.
         build_id=own_version(),
         max_cached_workflows=_CACHED_RUNS,
         max_concurrent_activities=MAX_ACTIVITIES,
-        # The engine's own default keeps beats back, and with them the news of a cancellation.
+        # By default the SDK throttles heartbeats, which delays the news of a cancellation.
         max_heartbeat_throttle_interval=HEARTBEAT_EVERY * 0.8,
         graceful_shutdown_timeout=grace,
         sticky_queue_schedule_to_start_timeout=sticky,
@@ -265,7 +265,7 @@ def _serving_worker(
 
 
 def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
-    """Every secret that this worker knows."""
+    """Yield every secret that this worker knows."""
     yield from secrets_of(settings.environment)
     for provider in provider_settings(trusted, settings).values():
         yield provider.api_key or ""

@@ -24,6 +24,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Ask the run, and say whether it takes it."""
+    """Send the change to the run, and print whether the run accepts it."""
     updates = read_updates(args.settings)
     return run_async(amend(settings, args.run, updates, args.by or login_name(), args.why))

@@ -16,5 +16,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Ask for it, and wait for the end."""
+    """Cancel the run, and wait for its end."""
     return run_async(cancel(settings, args.run, args.by or login_name(), args.why))

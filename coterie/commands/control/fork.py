@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Start it, and tell where it began."""
+    """Start the new run, and print where it starts."""
     asked = ForkInput(
         run=args.run,
         at=args.at,

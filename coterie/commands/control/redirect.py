@@ -17,5 +17,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Ask the run, and say whether it takes it."""
+    """Send the change to the run, and print whether the run accepts it."""
     return run_async(redirect(settings, args.run, args.team, args.by or login_name(), args.why))

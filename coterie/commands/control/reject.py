@@ -16,7 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Decide, and say what was recorded."""
+    """Send the decision, and print what was recorded."""
     asked = DecideInput(
         id="",
         decision="reject",

@@ -32,6 +32,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Ask the run, and say whether it takes it."""
+    """Send the request to the run, and print whether the run accepts it."""
     asked = RetryInput(task=args.task, by=args.by or login_name(), why=args.why)
     return run_async(retry(settings, args.run, asked, read_updates(args.settings), args.id))

@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Ask the run, and say whether it takes it."""
+    """Send the request to the run, and print whether the run accepts it."""
     value = None if args.value is None else read_value(settings, "--value", args.value)
     asked = SkipInput(task=args.task, value=value, by=args.by or login_name(), why=args.why)
     return run_async(skip(settings, args.run, asked))

@@ -60,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Analyse, and hold the worst case against the bounds."""
+    """Analyse the document, and compare the worst case with the given limits."""
     own = {} if args.prices is None else read_prices(settings, args.prices)
     catalog = Catalog(settings)
     compiled = compile_located(catalog, catalog.locate(args.target), args.model)
@@ -99,7 +99,7 @@ def _report(
     worst: WorstCase,
     told: list[str],
 ) -> Json:
-    """Everything as JSON; a figure without a bound is null."""
+    """Return everything as JSON; an unbounded figure is null."""
     return {
         "problems": [problem.as_dict() for problem in problems],  # type: ignore[dict-item]
         "inputs": [
@@ -136,7 +136,7 @@ def _report(
 
 
 def _figures(figures: Figures) -> Json:
-    """A cost that leaves models out is no cost: it is null, and what is priced stands beside it."""
+    """Return the figures; an incomplete cost is null, beside the sum of the priced models."""
     cost = _bound(round(figures.cost, 6) if bounded(figures.cost) else figures.cost)
     return {
         "visits": figures.visits,
@@ -162,7 +162,7 @@ def _bound(value: float) -> JsonValue:
 
 def _whole(text: str) -> int:
     if not text.replace("_", "").isdecimal():
-        raise ArgumentTypeError(f"{text!r} is no whole number")
+        raise ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 
@@ -172,5 +172,5 @@ def _amount(text: str) -> float:
     except ValueError:
         amount = math.nan
     if not 0 <= amount < math.inf:
-        raise ArgumentTypeError(f"{text!r} is no amount of US dollars, like 2.50")
+        raise ArgumentTypeError(f"{text!r} is not an amount of US dollars, such as 2.50")
     return amount

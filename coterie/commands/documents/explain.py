@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Compile and tell."""
+    """Compile the document, and print its values."""
     path: str | None = args.path
     catalog = Catalog(settings)
     located = catalog.locate(args.target)
@@ -39,7 +39,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if path is not None and not chosen:
         known = {part for value in values for part in parts(value.dotted)}
         missing = next((part for part in parts(path) if part not in known), None)
-        what = f"nothing is called {missing!r}" if missing else f"nothing lies at {path}"
+        what = f"nothing is called {missing!r}" if missing else f"nothing exists at {path}"
         hint = nearest(missing, known) if missing else ""
         raise CommandError(f"in {args.target} {what}{f': {hint}' if hint else ''}")
     if args.json:

@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Draw."""
+    """Draw the graph."""
     output: str | None = args.output
     chosen = _format(args.format, output)
     plan, walk = _drawn(args.target, args.model, settings)
@@ -63,18 +63,16 @@ def _format(given: Format | None, output: str | None) -> Format:
     named = _SUFFIXES.get(suffix)
     if suffix and named is None and given is None:
         raise CommandError(
-            f"{output}: a graph is drawn as {', '.join(sorted(_SUFFIXES))}; for another name say "
-            "which with --format"
+            f"{output}: the suffix must be one of {', '.join(sorted(_SUFFIXES))}; for another "
+            "name, choose the format with --format"
         )
     if given is not None and named not in (None, given):
-        raise CommandError(
-            f"--format {given} does not fit the name {output}; leave one of them out"
-        )
+        raise CommandError(f"--format {given} does not fit the name {output}; remove one of them")
     return given or named or "mermaid"
 
 
 def _drawn(target: str, model: str | None, settings: Settings) -> "tuple[Plan, Walk | None]":
-    """What is meant: a file or a team, else a run."""
+    """Find the target: a file or a team, else a run."""
     if target.endswith(".json"):
         seen = _recorded(target, settings)
         return seen.plan, seen.walk
@@ -100,7 +98,7 @@ def _recorded(target: str, settings: Settings) -> "SeenRun":
 
 
 def _seen(target: str, settings: Settings, unknown: InvalidDocument) -> "SeenRun":
-    """The run of this id; `unknown` tells why it is no team and no file."""
+    """Read the run of this id; `unknown` explains why it is neither a team nor a file."""
 
     async def seen() -> "SeenRun":
         connection = await open_connection(settings)

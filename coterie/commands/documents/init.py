@@ -16,7 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Write the files, print their names, suggest the next commands."""
+    """Write the files, print their names, and suggest the next commands."""
     for name in create_project(settings.cwd / args.folder):
         say(str(name))
     into = "" if args.folder == "." else f"  cd {args.folder}\n"

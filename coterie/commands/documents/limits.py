@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Compile and tell."""
+    """Compile the document, and print its limits."""
     catalog = Catalog(settings)
     compiled = compile_located(catalog, catalog.locate(args.target), args.model)
     bounds = limits(explained(compiled, capabilities().skills, args.model))

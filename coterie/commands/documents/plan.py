@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Compile and show."""
+    """Compile the document, and print the plan."""
     catalog = Catalog(settings)
     compiled = with_needs(compile_located(catalog, catalog.locate(args.target), args.model))
     if compiled.warnings:

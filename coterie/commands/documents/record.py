@@ -40,12 +40,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Read the run, write the file, and check that it can be run."""
+    """Read the run, write the file, and check that it can run."""
     file = settings.cwd / args.output
     if not is_test(file):
-        raise CommandError(f"{args.output} has not the name of a file of tests: NAME.test.yml")
+        raise CommandError(f"{args.output} must have the name of a test file: NAME.test.yml")
     if file.exists():
-        raise CommandError(f"{args.output} exists already; name another file")
+        raise CommandError(f"{args.output} already exists; name another file")
     if not file.parent.is_dir():
         raise CommandError(f"the folder of {args.output} does not exist")
     seen = run_async(_seen(args.run, settings))
@@ -64,7 +64,7 @@ def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun")
     if args.workspace is not None:
         workspace = os.path.relpath(settings.cwd / args.workspace, file.parent)
     document = recorded(seen, team=team, workspace=workspace)
-    played = "skills run on a copy of it" if workspace else "what skills came to is played too"
+    played = "skills run on a copy of it" if workspace else "results of skills are replayed too"
     head = f"Recorded from the run {args.run} of {seen.plan.name}; {played}."
     write_output(settings.cwd, args.output, yaml_of(document, head))
     tests = read_tests(settings, file)
@@ -78,10 +78,10 @@ def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun")
 
 
 def _team(named: str, settings: Settings, file: Path) -> str:
-    """The team as the file names it: by its name, else by its path from the file.
+    """Return the team as the file refers to it: by name, else by its relative path.
 
     Raises:
-        InvalidDocument: there is no such team.
+        InvalidDocument: The team does not exist.
     """
     if (settings.cwd / named).is_file():
         return os.path.relpath(settings.cwd / named, file.parent)

@@ -36,19 +36,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Print it, or write it."""
+    """Print the schema, or write it to a file."""
     text = json.dumps(schema_of(args.of), indent=1, ensure_ascii=False)
     if args.output is None:
         say(text)
         return ExitCode.DONE
     write_output(settings.cwd, args.output, f"{text}\n")
-    note(f"{args.output} says what a {args.of} file may have")
+    note(f"{args.output}: JSON Schema of a {args.of} file")
     return ExitCode.DONE
 
 
 def schema_of(of: str) -> Json:
-    """The schema by the name that the command line gives it."""
+    """Return the schema by its name on the command line."""
     if of == "test":
-        return model_schema(TestDocument, "A file of tests beside a team of Coterie")
+        return model_schema(TestDocument, "A Coterie test file")
     made = {"document": document_schema, "override": override_schema, "persona": persona_schema}
     return made[of]()

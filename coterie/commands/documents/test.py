@@ -47,10 +47,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Read every file before the first case runs; then run them all."""
+    """Read all files before the first case runs, then run all cases."""
     chosen = _chosen(_read(settings, find_tests(settings, args.targets)), args.only)
     if not chosen:
-        raise CommandError(f"no case has {args.only!r} in its file's or its own name")
+        raise CommandError(f"no case has {args.only!r} in its name or its file's name")
     results = run_async(_results(settings, chosen, args.limit, as_json=args.json, trail=args.trail))
     failed = any(not result.passed for result in results)
     return ExitCode.RUN_FAILED if failed else ExitCode.DONE
@@ -66,7 +66,7 @@ def _length(text: str) -> float:
 
 
 def _read(settings: Settings, files: "list[Path]") -> "list[TestFile]":
-    """Every file, or the problems of all of them at once."""
+    """Read every file, or report the problems of all of them."""
     found: list[TestFile] = []
     problems: list[Problem] = []
     for file in files:

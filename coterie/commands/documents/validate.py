@@ -16,7 +16,7 @@ from dsl.analysis.findings import analysed, warnings
 from dsl.errors import InvalidDocument, Problem
 
 PAGE = "docs/errors.md"
-"""Has a section for each code."""
+"""The page with a section for each code."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Compile each document and tell what is wrong with it."""
+    """Compile each document, and print its problems."""
     targets: list[str] = args.targets
     reading = _Reading(Catalog(settings))
     if targets:
@@ -54,29 +54,29 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 
 class _Reading:
-    """The documents of one call: which they are, and what is wrong with them."""
+    """The documents of one call, and their problems."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._targets: list[str] = []
         self._seen: dict[Path, None] = {}
         self._others: int | None = None
-        """YAML files in folders that are no documents; None without a folder."""
+        """YAML files in folders that are not documents; None without a folder."""
         self._problems: dict[Problem, None] = {}
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Each once, however many documents share the file that it is in."""
+        """All problems, once each, although documents share files."""
         return tuple(self._problems)
 
     @property
     def told(self) -> str:
-        """What was read: `teams, a.yml (3 documents read, 2 other files left out)`."""
+        """A summary of what was read: `teams, a.yml (3 documents read, 2 other files skipped)`."""
         names = ", ".join(self._targets)
         if self._others is None:
             return names
         read = f"{counted(len(self._seen), 'document')} read"
-        others = f", {counted(self._others, 'other file')} left out" if self._others else ""
+        others = f", {counted(self._others, 'other file')} skipped" if self._others else ""
         return f"{names} ({read}{others})"
 
     def own(self) -> None:
@@ -92,7 +92,7 @@ class _Reading:
             self._documents([located])
 
     def target(self, target: str) -> None:
-        """Read what a person named: one document, or every one in a folder."""
+        """Read the document, or all documents of the folder, that a person named."""
         self._targets.append(target)
         try:
             self._documents(self._meant(target))
@@ -130,4 +130,4 @@ def _problems(catalog: Catalog, located: Located) -> Sequence[Problem]:
 
 def _page(problems: Sequence[Problem]) -> str:
     codes = sorted({problem.code for problem in problems})
-    return f"{PAGE} has the cause and the cure of {', '.join(codes)}"
+    return f"{PAGE} explains the cause and fix of {', '.join(codes)}"

@@ -33,7 +33,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 
 def _actions(parser: ArgumentParser) -> Iterator[Action]:
-    """Every action, also those of the commands; argparse has no public list of them."""
+    """Yield every action, including those of the commands; argparse has no public list of them."""
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
         yield action
         choices: object = action.choices

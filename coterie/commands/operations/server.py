@@ -27,10 +27,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Start it unless asked for something else."""
+    """Start the server, or do what the options request."""
     server = EmbeddedServer(settings)
     if settings.address is not None:
-        note(f"COTERIE_ADDRESS is set, so other commands use {settings.address}, not this server")
+        note(f"COTERIE_ADDRESS is set: other commands use {settings.address}, not this server")
     if args.stop:
         note("the embedded server is stopped" if server.stop() else "no embedded server runs here")
         return ExitCode.DONE
@@ -64,7 +64,7 @@ def _show(record: ServerRecord | None, *, running: bool, as_json: bool) -> None:
 
 
 def _stay(server: EmbeddedServer, record: ServerRecord) -> ExitCode:
-    note("Ctrl-C stops it")
+    note("press Ctrl-C to stop it")
     try:
         run_async(_supervised(server, record))
     except KeyboardInterrupt:
@@ -77,7 +77,7 @@ def _stay(server: EmbeddedServer, record: ServerRecord) -> ExitCode:
 async def _supervised(server: EmbeddedServer, record: ServerRecord) -> None:
     while True:
         try:
-            await supervise(server, record, lambda: note("the server had died; it is back"))
+            await supervise(server, record, lambda: note("the server died and was restarted"))
         except ServerMoved as moved:
             note(str(moved))
             record = moved.record

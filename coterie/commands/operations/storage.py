@@ -25,19 +25,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Show the storage; delete what is old when asked to."""
+    """Show the storage; delete old values when asked to."""
     storage = storage_of(settings)
     if not isinstance(storage.blobs, DirectoryBlobs):
         if args.clean is not None:
             raise CommandError(
-                f"the storage is {storage.told}, which is not cleaned from here; a bucket has "
-                "lifecycle rules"
+                f"the storage is {storage.told}, which this command does not clean; use the "
+                "bucket's lifecycle rules"
             )
         say(f"storage {storage.told}")
         return ExitCode.DONE
     if args.clean is not None:
         if args.clean < 1:
-            raise CommandError("--clean takes a number of days, at least 1")
+            raise CommandError("--clean takes a number of days of at least 1")
         count, size = _deleted(storage.blobs.folder, time.time() - args.clean * _DAY)
         say(f"deleted {count} values, {_megabytes(size)}")
     files = _files(storage.blobs.folder)

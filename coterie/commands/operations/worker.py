@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """What it may touch comes from the project's configuration alone."""
+    """Serve runs; only the project's configuration decides what they may touch."""
     trusted = trusted_catalog(settings, Catalog(settings), args.workspace)
     try:
         return run_async(serve(settings, trusted, args.grace))

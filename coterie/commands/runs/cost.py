@@ -16,5 +16,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Ask the run, or read it out of the history of one that has ended."""
+    """Ask the run, or read the history of one that has ended."""
     return run_async(show_cost(settings, args.run, as_json=args.json))

@@ -32,16 +32,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise ArgumentTypeError(f"{text!r} is no number of runs; write one like 100")
+        raise ArgumentTypeError(f"{text!r} is not a number of runs, such as 100")
     return int(text)
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Replay and compare."""
+    """Replay the runs, and compare the decisions."""
     if args.open == bool(args.sources):
-        raise CommandError("name a history's file or a run, or replay all open runs with --open")
+        raise CommandError("name a history file or a run, or replay all open runs with --open")
     if not args.open and (args.query is not None or args.limit is not None):
-        raise CommandError("--query and --limit choose among the open runs; add --open")
+        raise CommandError("--query and --limit filter the open runs; add --open")
     if args.open:
         return run_async(_replay_open(args.query, args.limit, settings))
     return run_async(_replay(args.sources, settings))
@@ -55,9 +55,7 @@ async def _replay(sources: list[str], settings: Settings) -> ExitCode:
         if done.same:
             say(same_text(done))
         else:
-            note(
-                f"{done.events} events of {done.run}: this code decides otherwise than was recorded"
-            )
+            note(f"{done.events} events of {done.run}: this code decides differently now")
             say(differences_text(done))
             code = ExitCode.RUN_FAILED
     return code

@@ -16,5 +16,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Wait and tell."""
+    """Wait for the end, and print it."""
     return run_async(show_result(settings, args.run, as_json=args.json))

@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Begin or go on, and stay with the run to its end."""
+    """Start or resume a run, and stay with it to its end."""
     written = _written(args, settings)
     if args.resume is not None:
         _refuse_beside_resume(args)
@@ -50,7 +50,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         _refuse_without_keys(missing_keys(record.keys, settings))
         return _serve(settings, record, None, written, verbose=args.verbose)
     if args.target is None:
-        raise CommandError("name a team or a file, or go on with a run: coterie run --resume")
+        raise CommandError("name a team or a file, or resume a run: coterie run --resume")
     context = read_context(settings, args.context, args.settings)
     document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
     print_warnings(args.target, document.compiled.warnings)
@@ -76,7 +76,7 @@ def _refuse_beside_resume(args: Namespace) -> None:
     if given:
         names = {"settings": "--set", "target": repr(args.target)}
         told = ", ".join(names.get(name, f"--{name}") for name in given)
-        raise CommandError(f"{told} cannot be given with --resume: a run goes on as it was begun")
+        raise CommandError(f"{told} cannot be used with --resume: a run keeps its own inputs")
 
 
 def _refuse_without_keys(missing: Sequence[str]) -> None:
@@ -94,7 +94,7 @@ def _serve(
 ) -> ExitCode:
     interactive = is_interactive()
     if not interactive and sys.stdin is not None and not written:
-        note("no terminal: approvals wait until `coterie approve` or `coterie reject` decides them")
+        note("no terminal: approvals wait until you run `coterie approve` or `coterie reject`")
     try:
         return run_async(
             serve_and_watch(
@@ -102,5 +102,5 @@ def _serve(
             )
         )
     except KeyboardInterrupt:
-        note(f"\nthe run {record.id} is not over; go on with it: coterie run --resume {record.id}")
+        note(f"\nrun {record.id} is not finished; resume it: coterie run --resume {record.id}")
         return ExitCode.INTERRUPTED

@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """List them."""
+    """List the runs."""
     wanted = RunFilter(args.state, args.team, args.newer_than, args.older_than)
     return run_async(show_runs(settings, wanted, args.limit, as_json=args.json))
 
@@ -62,5 +62,5 @@ def _age(text: str) -> timedelta:
 
 def _limit(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= _MAX_RUNS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {_MAX_RUNS}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MAX_RUNS}")
     return int(text)

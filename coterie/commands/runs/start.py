@@ -21,27 +21,28 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """A name is left to the worker's own catalog; of a file, its plan is sent, or its document.
+    """Start the run: send the name of a team, the plan of a file, or the file itself.
 
-    The document is sent where the workers run no plans that they did not compile.
+    Workers look up a name in their own catalog. Workers that run no plans compiled elsewhere get
+    the document.
     """
     context: Json = read_context(settings, args.context, args.settings)
     target: str = args.target
     catalog = Catalog(settings)
     is_file = (settings.cwd / target).is_file()
     if not is_file and not args.model:
-        if settings.address is None:  # the worker is on this machine and looks in the same place
+        if settings.address is None:  # the worker is on this machine and has the same folders
             startable(compile_located(catalog, catalog.locate(target)), context)
         return run_async(start(settings, target, None, context, args.id))
     if settings.address is not None and not is_file and catalog.named(target) is None:
         raise CommandError(
-            f"--model needs the document here, and this machine has no team {target!r}"
+            f"--model needs the document on this machine, which has no team {target!r}"
         )
     trusted = trusted_catalog(settings, catalog, None)
     if not trusted.accept_plans and args.model:
         raise CommandError(
-            "--model changes the plan here, and workers without `worker.accept_plans` run no plans "
-            "that they did not compile; name the model in the document"
+            "--model changes the plan here, but workers without `worker.accept_plans` run only "
+            "plans that they compiled; set the model in the document"
         )
     located = catalog.locate(target)
     compiled = startable(compile_located(catalog, located, args.model), context)

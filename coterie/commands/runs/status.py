@@ -17,5 +17,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Ask the run, or tell how it ended."""
+    """Ask the run, or print how it ended."""
     return run_async(show_status(settings, args.run, trail=args.trail, as_json=args.json))

@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Replay the run's history, and tell what was asked and found."""
+    """Replay the run's history, and print what was evaluated and found."""
     return run_async(_why(args.run, args.visit, settings, as_json=args.json))
 
 
@@ -34,8 +34,8 @@ async def _why(source: str, asked: str | None, settings: Settings, *, as_json: b
     trace = await traced(settings, source)
     if not trace.visits:
         note(
-            "another version of this code ran it: its worker tells what it decided, not what it "
-            "looked at"
+            "another version of Coterie ran it: its worker reports the decisions, but not what "
+            "each rule found"
         )
     visits = trace.visits if asked is None else trace.of(asked)
     if as_json:

@@ -1,4 +1,4 @@
-"""Routes as lines between shapes: through their chips, to teams and to ends."""
+"""Draw routes as lines between shapes: through their labels, to teams and to ends."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from coterie.graph.drawing.layout import Connector
 from coterie.graph.picture import START, Picture, RouteArrow
 
 _CHIPS = ("rule", "call", "silence", "redirect")
-"""Routes that say on their way when they are taken."""
+"""Kinds of routes with a label that shows when they are taken."""
 
 WayBack = tuple[str, str]
 
@@ -16,12 +16,12 @@ START_SHAPE = "start"
 
 
 def team_shape(team: str) -> str:
-    """The id of a team's box in the layout, or of the run's beginning."""
+    """Return the layout id of a team's box, or of the run's start."""
     return f"team {team}" if team != START else START_SHAPE
 
 
 class Arrow:
-    """One route, and the lines that it is drawn with."""
+    """One route, and its lines."""
 
     def __init__(self, index: int, route: RouteArrow) -> None:
         self.route = route
@@ -30,11 +30,11 @@ class Arrow:
         self.end = "" if route.targets else f"end {route.team} {route.ending}"
         """The id of the shape where the run ends; each team has one of its own."""
         self.has_shape = self.chip is not None and route.targets != (route.team,)
-        """The chip stands on the arrow; on a way back to the same team it stands beside it."""
+        """Whether the label is on the arrow; for a self-loop it is beside it."""
         self._index = index
 
     def lines(self, back: frozenset[WayBack]) -> tuple[Connector, ...]:
-        """The lines, in the direction in which a run goes; the last ones have heads."""
+        """Return the lines in the direction of the run; the last ones have heads."""
         ends = [team_shape(team) for team in self.route.targets] or [self.end]
         tail = team_shape(self.route.team)
         turned = {
@@ -72,7 +72,7 @@ class Arrow:
 
 
 def ways_back(picture: Picture) -> frozenset[WayBack]:
-    """The ways that lead back to where a run has come from: without them nothing goes round."""
+    """Return the routes that lead back to an earlier team; without them the graph has no cycles."""
     following: dict[str, list[str]] = {box.id: [] for box in picture.boxes}
     for route in picture.routes:
         following.setdefault(route.team, [])
@@ -86,7 +86,7 @@ def ways_back(picture: Picture) -> frozenset[WayBack]:
 
 
 def _back_from(begin: str, following: dict[str, list[str]], seen: set[str]) -> Iterator[WayBack]:
-    """Depth first, without recursion: a chain of teams may be long."""
+    """Search depth-first without recursion, because chains of teams may be long."""
     seen.add(begin)
     open_here = {begin: None}
     stack = [(begin, iter(following[begin]))]

@@ -1,4 +1,4 @@
-"""A team's box and a route's chip: how large they are, and how they are drawn."""
+"""Size and draw a team's box and a route's label."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _MAX_WIDTH = 320
 _MIN_WIDTH = 172
 _INDENT = 16
 _SIGN = 24
-"""The room that the sign of a task takes."""
+"""Width of a task's icon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class BoxFigure:
     def __init__(self, box: TeamBox, *, marked: bool = False) -> None:
         self.box = box
         self._mark = 18 if marked else 0
-        """The room for how a task stands."""
+        """Width of the task status marks."""
         self._type = "" if box.type == "standard" else box.type
         type_room = width(self._type, 10.5, bold=True) + 20 if self._type else 0
         self._title = wrapped(box.name, _MAX_WIDTH - type_room, 15, lines=2, bold=True)
@@ -69,13 +69,13 @@ class BoxFigure:
         self.height = self._head + (sum(row.height for row in self._rows) + 10 if box.tasks else 0)
 
     def draw(self, pen: Pen, centre: Point, marks: Mapping[str, Mark], css: str) -> None:
-        """Draw it.
+        """Draw the box.
 
         Args:
-            pen: draws.
-            centre: of the box.
-            marks: how its tasks stand, by path, in the run that is shown.
-            css: further classes of its frame.
+            pen: Draws.
+            centre: Centre of the box.
+            marks: Status of its tasks by path, in the run shown.
+            css: Further classes of its frame.
         """
         left, top = centre.x - self.width / 2, centre.y - self.height / 2
         pen.rect(left, top, self.width, self.height, 9, f"box {css}".strip())
@@ -136,7 +136,7 @@ def _row(task: TaskLine) -> _Row:
 
 
 def _joined(details: list[str], most: float) -> Iterator[str]:
-    """The details with dots between them, as many on a line as fit."""
+    """Join the details with dots, as many per line as fit."""
     line = ""
     for detail in details:
         if line and width(f"{line} · {detail}", 11.5) > most:
@@ -151,7 +151,7 @@ def _joined(details: list[str], most: float) -> Iterator[str]:
 
 
 class ChipFigure:
-    """The condition of a route, on its arrow."""
+    """The label of a route, on its arrow."""
 
     def __init__(self, route: RouteArrow) -> None:
         self.route = route
@@ -161,7 +161,7 @@ class ChipFigure:
         self.height = 15 * len(self._lines) + 10
 
     def draw(self, pen: Pen, centre: Point, css: str) -> None:
-        """Draw it."""
+        """Draw the label."""
         left, top = centre.x - self.width / 2, centre.y - self.height / 2
         radius = min(self.height / 2, 12.5)
         pen.rect(left, top, self.width, self.height, radius, f"chip {css}".strip())

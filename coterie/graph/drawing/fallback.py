@@ -1,8 +1,8 @@
 # ruff: noqa: RUF001  # letters of several alphabets that look alike
-"""How wide the characters of the widest usual font are: DejaVu Sans, and Verdana is like it.
+"""Character widths of the widest common font: DejaVu Sans, similar to Verdana.
 
-A machine without Helvetica and its kin draws with such a font, and some programs ignore the length
-that a text is given. In thousandths of the font's size, rounded up to 25.
+A machine without Helvetica or its clones uses such a font, and some programs ignore a text's given
+length. Widths are in thousandths of the font size, rounded up to 25.
 """
 
 REGULAR = {

@@ -1,8 +1,7 @@
-"""Where things stand in the picture: Graphviz's `dot`, as a library, decides.
+"""Lay out the picture with Graphviz's `dot` as a library.
 
-The condition of a route is a shape of its own on the arrow, so that it can neither lie beside the
-wrong arrow nor over another one. Ways back are laid out the other way round and turned again: what
-begins a run is on top.
+The condition of a route is a shape on the arrow, so that it cannot appear beside the wrong arrow or
+over another one. Back edges are laid out reversed, so that the start of a run stays on top.
 """
 
 import json
@@ -20,18 +19,18 @@ _POINT = re.compile(r"(?:([es]),)?(-?[\d.]+(?:e-?\d+)?),(-?[\d.]+(?:e-?\d+)?)")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Something that takes room; sizes in pixels."""
+    """A shape to place; sizes in pixels."""
 
     id: str
     width: float
     height: float
     round: bool = False
-    """Arrows end at the circle, not at the box around it."""
+    """Whether arrows end at the circle, not at the box around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """An arrow, or a part of one, from one shape to another."""
+    """An arrow, or a segment of one, from one shape to another."""
 
     id: str
     tail: str
@@ -39,18 +38,18 @@ class Connector:
     tail_port: Port = ""
     head_port: Port = ""
     backwards: bool = False
-    """Leads up the picture."""
+    """Whether it points upwards."""
     arrow: bool = True
-    """Has a head."""
+    """Whether it has a head."""
     weight: int = 1
-    """How much it wants to be short and straight."""
+    """Preference for a short and straight line."""
     label: tuple[float, float] | None = None
-    """Width and height of what stands beside it."""
+    """Width and height of its label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A place in the picture, in pixels from its upper left corner."""
+    """A position in pixels from the upper left corner."""
 
     x: float
     y: float
@@ -66,7 +65,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Everything in its place."""
+    """The positions of all shapes and lines."""
 
     width: float
     height: float
@@ -77,10 +76,10 @@ class Layout:
 
 
 def laid_out(shapes: Sequence[Shape], lines: Sequence[Connector]) -> Layout:
-    """Place the shapes and lead the lines around them.
+    """Place the shapes and route the lines around them.
 
     Raises:
-        CommandError: the library is not there.
+        CommandError: The library is not installed.
     """
     drawn = _drawn_by_graphviz(shapes, lines)
     left, bottom, right, top = (float(part) for part in str(drawn["bb"]).split(","))
@@ -109,7 +108,7 @@ def _drawn_by_graphviz(shapes: Sequence[Shape], lines: Sequence[Connector]) -> d
         from pygraphviz import AGraph  # pyright: ignore
     except ImportError as error:
         raise CommandError(
-            f"a picture as SVG needs the package pygraphviz, which does not load here ({error}); "
+            f"SVG output needs the package pygraphviz, which does not load here ({error}); "
             "install it, or use --format mermaid"
         ) from None
     graph = AGraph(directed=True, strict=False)  # pyright: ignore

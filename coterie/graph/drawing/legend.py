@@ -1,4 +1,4 @@
-"""What the signs of the picture mean; only those that are in it."""
+"""Explain the signs of a picture; only those that occur in it."""
 
 from collections.abc import Callable, Iterator
 
@@ -18,7 +18,7 @@ Sign = Callable[[Pen, Point], None]
 
 
 class Legend:
-    """The legend of one picture, in lines of at most so many pixels."""
+    """The legend of one picture, in lines of limited width in pixels."""
 
     def __init__(self, picture: Picture, walk: Walk | None, most: float) -> None:
         self._places: list[tuple[Sign, str, Point]] = []
@@ -32,7 +32,7 @@ class Legend:
         self.height = _LINE * (line + 1)
 
     def draw(self, pen: Pen, at: Point) -> None:
-        """Draw it; `at` is the left end of its first line, in the middle of the line's height."""
+        """Draw it; `at` is the left end of its first line, at half its height."""
         group = pen.group("legend")
         for sign, told, place in self._places:
             here = Point(at.x + place.x, at.y + place.y)
@@ -50,7 +50,7 @@ def _entries(picture: Picture, walk: Walk | None) -> Iterator[tuple[Sign, str]]:
     if "silence" in kinds:
         yield _line("silence"), "nobody decides in time"
     if "redirect" in kinds:
-        yield _line("redirect"), "led there: not in the plan"
+        yield _line("redirect"), "redirected: not in the plan"
     if "call" in kinds:
         yield _line("call"), "runs as a step"
     if any(task.kind == "approval" or task.approval for box in picture.boxes for task in box.tasks):

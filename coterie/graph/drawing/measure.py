@@ -1,8 +1,8 @@
-"""How wide a text is, and where to break it, without a font at hand.
+"""Measure and break texts without a font at hand.
 
-A text is drawn as wide as Helvetica makes it, and every font that is made to replace it (Arial,
-Liberation Sans, Nimbus Sans): the SVG names these fonts and fixes each text's length. Boxes have
-room for the widest usual font, since some programs have none of these and ignore the length.
+The SVG fixes each text's length to the width in Helvetica and its clones (Arial, Liberation Sans,
+Nimbus Sans). Boxes have room for the widest common font, because some programs have none of these
+and ignore the length.
 """
 
 import re
@@ -59,11 +59,11 @@ _BOLD = {
     1000: "…→←—",
 }
 _OTHER = 640
-"""For what the tables have not: most letters of other alphabets are narrower."""
+"""Default width: most letters of other alphabets are narrower."""
 _MAX_OTHER_WIDTH = 1350
-"""For what the tables of the fallback have not."""
+"""Default width in the fallback font."""
 _EMOJI = "\U0001f000"
-"""From here on signs are wider than letters of Chinese."""
+"""From here on characters are wider than Chinese ones."""
 _PIECE = re.compile(r"\S*\s+|\S+")
 _NAME_PIECE = re.compile(r"[^._/-]*[._/-]+|[^._/-]+")
 
@@ -77,14 +77,14 @@ _FALLBACK = {False: _table(fallback.REGULAR), True: _table(fallback.BOLD)}
 
 
 def drawn_width(text: str, size: float, *, bold: bool = False) -> float:
-    """The width in pixels that a line is drawn with, at a font size in pixels."""
+    """Return the drawn width of a line in pixels, at a font size in pixels."""
     table = _TABLES[bold]
     widths = (table.get(character) or _other(character, _OTHER) for character in text)
     return sum(widths) * size / 1000
 
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
-    """The room in pixels that one line needs, whatever the font."""
+    """Return the room in pixels that one line needs, whatever the font."""
     table, wide = _TABLES[bold], _FALLBACK[bold]
     widths = (
         max(table.get(character, 0), wide.get(character) or _other(character, _MAX_OTHER_WIDTH))
@@ -102,12 +102,12 @@ def _other(character: str, usual: int) -> int:
 
 
 def widest(lines: Iterable[str], size: float, *, bold: bool = False) -> float:
-    """The width of the widest line; 0 when there is none."""
+    """Return the width of the widest line; 0 if there is none."""
     return max((width(line, size, bold=bold) for line in lines), default=0.0)
 
 
 def cut(text: str, most: float, size: float, *, bold: bool = False) -> str:
-    """The text, with an ellipsis where it would be wider than `most` pixels."""
+    """Shorten the text with an ellipsis to at most `most` pixels."""
     if width(text, size, bold=bold) <= most:
         return text
     kept = text
@@ -117,9 +117,9 @@ def cut(text: str, most: float, size: float, *, bold: bool = False) -> str:
 
 
 def wrapped(text: str, most: float, size: float, *, lines: int, bold: bool = False) -> list[str]:
-    """The text in lines of at most `most` pixels; the last of `lines` is cut when more follow.
+    """Break the text into lines of at most `most` pixels; shorten the last of `lines` lines.
 
-    Breaks after blanks; in a name that is too long for a line, after dots, dashes and the like.
+    Break after blanks; in a name that is too long, after dots, dashes and the like.
     """
     made: list[str] = []
     line = ""
@@ -135,7 +135,7 @@ def wrapped(text: str, most: float, size: float, *, lines: int, bold: bool = Fal
 
 
 def _parts(text: str, too_wide: Callable[[str], bool]) -> Iterator[str]:
-    """Pieces that stay together, each with what it may be broken after."""
+    """Yield pieces that stay together, each with the break after it."""
     for word in _PIECE.findall(text):
         if too_wide(word):
             yield from _NAME_PIECE.findall(word)

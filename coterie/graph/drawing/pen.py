@@ -1,4 +1,4 @@
-"""Draws into an SVG: shapes and texts as XML elements, every text escaped and measured."""
+"""Draw into an SVG: shapes and texts as XML elements, every text escaped and measured."""
 
 import re
 from collections.abc import Sequence
@@ -8,47 +8,47 @@ from coterie.graph.drawing.layout import Curve, Point
 from coterie.graph.drawing.measure import drawn_width, width
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML document may hold, not even escaped."""
+"""Characters that XML does not allow, not even escaped."""
 
 
 class Pen:
-    """Draws into one element; what it draws later lies above."""
+    """Draws into one element; later drawings cover earlier ones."""
 
     def __init__(self, element: Element) -> None:
         self.element = element
 
     def group(self, css: str, title: str = "") -> "Pen":
-        """A group, with what a pointer over it tells."""
+        """Add a group with a tooltip."""
         pen = Pen(SubElement(self.element, "g", {"class": css}))
         if title:
             pen.title(title)
         return pen
 
     def title(self, text: str) -> None:
-        """What the element is, for whoever cannot see it or points at it."""
+        """Set the element's title, for tooltips and screen readers."""
         SubElement(self.element, "title").text = _clean(text)
 
     def moved(self, to: Point) -> "Pen":
-        """A group whose origin is at the point."""
+        """Add a group whose origin is at the point."""
         move = f"translate({_number(to.x)} {_number(to.y)})"
         return Pen(SubElement(self.element, "g", {"transform": move}))
 
     def rect(self, x: float, y: float, wide: float, high: float, radius: float, css: str) -> None:
-        """A rectangle by its upper left corner."""
+        """Draw a rectangle by its upper left corner."""
         self._add("rect", css, x=x, y=y, width=wide, height=high, rx=radius)
 
     def circle(self, centre: Point, radius: float, css: str) -> None:
-        """A circle."""
+        """Draw a circle."""
         self._add("circle", css, cx=centre.x, cy=centre.y, r=radius)
 
     def path(self, data: str, css: str, move: Point | None = None) -> None:
-        """A path as SVG writes it, its origin moved."""
+        """Draw a path in SVG syntax, with its origin moved."""
         element = SubElement(self.element, "path", {"class": css, "d": data})
         if move is not None:
             element.set("transform", f"translate({_number(move.x)} {_number(move.y)})")
 
     def curve(self, curve: Curve, css: str) -> None:
-        """A line along the curve, and its head."""
+        """Draw a line along the curve, and its head."""
         first, *rest = curve.points
         steps = " ".join(_pair(point) for point in rest)
         self.path(f"M{_pair(first)}C{steps}", css)
@@ -66,7 +66,7 @@ class Pen:
         bold: bool = False,
         anchor: str = "start",
     ) -> None:
-        """One line of text by its baseline, exactly as wide as it was measured."""
+        """Draw one line of text by its baseline, exactly as wide as measured."""
         shown = _clean(text)
         wide = drawn_width(shown, size, bold=bold)
         attributes = {
@@ -84,7 +84,7 @@ class Pen:
         SubElement(self.element, "text", attributes).text = shown
 
     def pill(self, centre: Point, text: str, css: str, size: float = 11) -> None:
-        """A short text in a rounded box around its centre."""
+        """Draw a short text in a rounded box around its centre."""
         wide = pill_width(text, size)
         high = size + 7
         self.rect(centre.x - wide / 2, centre.y - high / 2, wide, high, high / 2, f"pill {css}")
@@ -97,12 +97,12 @@ class Pen:
 
 
 def pill_width(text: str, size: float = 11) -> float:
-    """How wide the pill of a text is."""
+    """Return the width of a text's pill."""
     return max(width(text, size, bold=True) + 12, size + 8)
 
 
 def middle(curve: Curve) -> Point:
-    """The point halfway along a curve's parts."""
+    """Return the point halfway along a curve."""
     points = curve.points
     part = (len(points) - 1) // 3 // 2
     if ((len(points) - 1) // 3) % 2 == 0 and part:
@@ -119,7 +119,7 @@ def _on_bezier(points: Sequence[Point]) -> Point:
 
 
 def _head(base: Point, tip: Point) -> str:
-    """The triangle at the end of a line."""
+    """Return the triangle at the end of a line."""
     dx, dy = tip.x - base.x, tip.y - base.y
     across = Point(-dy * 0.5, dx * 0.5)
     left = Point(base.x + across.x, base.y + across.y)

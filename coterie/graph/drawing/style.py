@@ -1,4 +1,4 @@
-"""The look of the SVG: colours for light and dark, and the signs of the kinds of steps."""
+"""Define the look of the SVG: colours for light and dark mode, icons of the step kinds."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from coterie.graph.taken_path import Mark
 from dsl.model.step_base import StepKind
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'Nimbus Sans', Arimo, sans-serif"
-"""All of one width, which `coterie.graph.drawing.measure` knows."""
+"""All have the same widths, which `coterie.graph.drawing.measure` knows."""
 
 _FILL, _STROKE = "fill", "stroke"
 _COLOURS: tuple[tuple[str, str, str, str], ...] = (
@@ -55,7 +55,7 @@ _COLOURS: tuple[tuple[str, str, str, str], ...] = (
     ("pill.stopped", _FILL, "#5c6878", "#9aa7b8"),
     ("on-stopped", _FILL, "#ffffff", "#0e131a"),
 )
-"""Class, property, on light ground, on dark ground."""
+"""Class, property, colour in light mode, colour in dark mode."""
 
 _FIXED = f"""
 text {{ font-family: {FONT}; }}
@@ -77,7 +77,7 @@ text {{ font-family: {FONT}; }}
 
 
 def style_sheet() -> str:
-    """The whole style sheet; whoever looks in the dark gets the dark one."""
+    """Return the whole style sheet; it follows the reader's dark mode."""
     light = "\n".join(_rules(dark=False))
     dark = "\n".join(f"  {rule}" for rule in _rules(dark=True))
     return f"{_FIXED}{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
@@ -106,7 +106,7 @@ SIGNS: dict[StepKind, str] = {
     "return": "M12.5 3.5v5.5H4M7 6L4 9l3 3",
     "fail": "M4 4l8 8M12 4l-8 8",
 }
-"""A sign of 16 by 16 for each kind of step."""
+"""An icon of 16 by 16 for each kind of step."""
 
 MARKS: dict[Mark, str] = {
     "success": "M-4 0l3 3 5.5-6",
@@ -115,4 +115,4 @@ MARKS: dict[Mark, str] = {
     "doing": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
     "waiting": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0M0-2v2h1.5",
 }
-"""How a step stands, around its centre."""
+"""Marks of task status, around their centre."""

@@ -1,4 +1,4 @@
-"""The picture as SVG: laid out by Graphviz, drawn here."""
+"""Render the picture as SVG: Graphviz lays it out, this module draws it."""
 
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -30,16 +30,16 @@ _DASHES: dict[RouteKind, str] = {
 
 
 def svg_of(picture: Picture, walk: Walk | None = None) -> str:
-    """The whole picture, with the path of a run when there is one.
+    """Render the picture, with the path of a run if there is one.
 
     Raises:
-        CommandError: the library that lays it out is not there.
+        CommandError: The layout library is not installed.
     """
     return _Drawing(picture, walk).text()
 
 
 class _Drawing:
-    """One picture being drawn."""
+    """Renders one picture."""
 
     def __init__(self, picture: Picture, walk: Walk | None) -> None:
         self.picture = picture = with_redirects(picture, walk)
@@ -63,7 +63,7 @@ class _Drawing:
             yield Shape(end, 20, 20, round=True)
 
     def text(self) -> str:
-        """The SVG document."""
+        """Return the SVG document."""
         wide = max(self.layout.width + 2 * _MARGIN, _NARROWEST)
         headline = self._headline(wide - 2 * _MARGIN)
         head = 88 + 20 * len(headline)
@@ -108,8 +108,8 @@ class _Drawing:
         pen.text(_MARGIN, y + 21, cut(limits, most, 12), 12, "soft")
 
     def _graph(self, pen: Pen) -> None:
-        """Lines below, boxes and chips above them, what a run says on top."""
-        begin = pen.group("entry", "the run begins here")
+        """Draw lines first, then boxes and labels, then the path of the run."""
+        begin = pen.group("entry", "the run starts here")
         begin.curve(self.layout.curves["entry"], self._entry())
         begin.circle(self.layout.centres[START_SHAPE], 8, "start")
         taken = [arrow for arrow in self.arrows if self._orders(arrow.route)]
@@ -142,11 +142,11 @@ class _Drawing:
             group.pill(self._badge(arrow, told), told, "done")
 
     def _chip(self, arrow: Arrow) -> Point:
-        """The centre of a route's condition."""
+        """Return the centre of a route's label."""
         return self.layout.labels.get(arrow.via) or self.layout.centres[arrow.via]
 
     def _badge(self, arrow: Arrow, told: str) -> Point:
-        """Where a route says when it was taken: above its condition's end, or on its line."""
+        """Return the place of a route's position numbers: above its label's end, or on its line."""
         if arrow.chip is None:
             return middle(self.layout.curves[self.lines[arrow.via][0].id])
         chip = self._chip(arrow)
@@ -200,7 +200,7 @@ def _ordered(orders: tuple[int, ...]) -> str:
 
 
 def describe_route(route: RouteArrow) -> str:
-    """A route in a sentence, for whoever points at it."""
+    """Describe a route in a sentence, for tooltips."""
     whither = ", ".join(route.targets) or f"the end ({route.ending})"
     what = f"rule {route.number}: " if route.number is not None else ""
     sets = f"; sets {', '.join(route.updates)}" if route.updates else ""

@@ -1,4 +1,4 @@
-"""Checks: what a test says of a found value. Operators are those of the language's conditions."""
+"""Evaluate checks of found values, with the operators of the language's conditions."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,19 +18,19 @@ OPERATORS: tuple[Operator, ...] = get_args(Operator)
 
 
 def asked(check: JsonValue) -> tuple[tuple[Operator, JsonValue], ...]:
-    """A check as operators with their values; a plain value is to be equal."""
+    """Convert a check to operators with values; a plain value means `equals`."""
     if not isinstance(check, Mapping):
         return (("equals", check),)
     return tuple((_full(name), value) for name, value in check.items())
 
 
 def holds(check: JsonValue, found: Found) -> bool:
-    """Whether every operator of the check holds."""
+    """Return whether every operator of the check holds."""
     return all(TESTS[operator](found, value) for operator, value in asked(check))
 
 
 def told(check: JsonValue) -> str:
-    """A check in words: `'PASS'`, or `contains "x" and min_length 3`."""
+    """Describe a check: `'PASS'`, or `contains "x" and min_length 3`."""
     if not isinstance(check, Mapping):
         return shown(check)
     return " and ".join(
@@ -40,7 +40,7 @@ def told(check: JsonValue) -> str:
 
 
 def shown(value: Found, most: int = 300) -> str:
-    """A value in a line, cut at `most` characters, and saying so."""
+    """Format a value on one line, shortened to `most` characters with a note."""
     if value is MISSING:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False)
@@ -48,7 +48,7 @@ def shown(value: Found, most: int = 300) -> str:
 
 
 def as_seconds(check: JsonValue) -> JsonValue:
-    """A check of a length of time, with texts like `2d` read as seconds."""
+    """Convert durations such as `2d` in a check to seconds."""
     if isinstance(check, Mapping):
         return {name: as_seconds(value) for name, value in check.items()}
     if isinstance(check, list):
@@ -60,13 +60,13 @@ def as_seconds(check: JsonValue) -> JsonValue:
 
 
 def problems_of(node: Node, path: NodePath, problems: Problems, *, time: bool = False) -> None:
-    """Note what is wrong with a check: an unknown operator, or a value that it cannot take.
+    """Report errors in a check: unknown operators, or values that an operator cannot take.
 
     Args:
-        node: the check.
-        path: where it stands.
-        problems: gets them.
-        time: its values are lengths of time, so `2d` is a number.
+        node: The check.
+        path: Its path.
+        problems: Receives the problems.
+        time: Values are durations, so `2d` is a number.
     """
     for key, below in node.entries().items():
         if key not in TESTS and key not in SHORT_NAMES:
@@ -77,7 +77,7 @@ def problems_of(node: Node, path: NodePath, problems: Problems, *, time: bool = 
                 f"unknown operator {key!r}",
                 allowed=", ".join(OPERATORS),
                 fix=nearest(key, (*OPERATORS, *SHORT_NAMES))
-                or "to compare with a whole mapping, write it below `equals:`",
+                or "to compare with a whole mapping, put it below `equals:`",
             )
             continue
         value = as_seconds(below.plain()) if time else below.plain()
@@ -88,7 +88,7 @@ def problems_of(node: Node, path: NodePath, problems: Problems, *, time: bool = 
             "E106",
             node.at,
             path,
-            "a check without any operator holds always",
+            "a check without operators always holds",
             allowed=f"operators: {listed(OPERATORS)}",
             fix="to find an empty mapping, write `equals: {}`",
         )
@@ -102,7 +102,7 @@ def _value_problems(operator: Operator, value: JsonValue) -> Iterator[tuple[Code
         try:
             pattern(value)
         except ValueError as error:
-            yield "E403", f"{value!r} is no regular expression: {error}"
+            yield "E403", f"{value!r} is not a regular expression: {error}"
 
 
 def _full(name: str) -> Operator:

@@ -1,4 +1,4 @@
-"""Finds files of tests: those that are named, those in folders, those of the project's config."""
+"""Find test files: named files, those in folders, those of the project's config."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,10 +11,10 @@ _NEVER = (".venv", ".git", ".coterie", "node_modules", "__pycache__")
 
 
 def find_tests(settings: Settings, targets: Sequence[str]) -> list[Path]:
-    """The files, each once, in the order of the targets and then by name.
+    """List the files, each once, in the order of the targets and then by name.
 
     Raises:
-        CommandError: a target is not there, is no file of tests, or has none.
+        CommandError: A target does not exist, is not a test file, or contains none.
     """
     if targets:
         found = [file for target in targets for file in _of(settings.cwd / target, target)]
@@ -23,7 +23,7 @@ def find_tests(settings: Settings, targets: Sequence[str]) -> list[Path]:
     if not found:
         where = ", ".join(str(root) for root in settings.config_roots) or "config"
         raise CommandError(
-            f"there is no file of tests in {where}; write one beside a team, like "
+            f"no test file in {where}; put one beside a team, such as "
             "review.test.yml beside review.yml, or name a file"
         )
     return list(dict.fromkeys(found))
@@ -33,12 +33,12 @@ def _of(path: Path, target: str) -> list[Path]:
     if path.is_dir():
         found = list(_below(path))
         if not found:
-            raise CommandError(f"there is no file of tests in {target}; they end in .test.yml")
+            raise CommandError(f"no test file in {target}; test files end in .test.yml")
         return found
     if not path.is_file():
         raise CommandError(f"{target} does not exist")
     if not is_test(path):
-        raise CommandError(f"{target} is no file of tests: those end in .test.yml")
+        raise CommandError(f"{target} is not a test file: test files end in .test.yml")
     return [path]
 
 

@@ -1,6 +1,6 @@
-"""The file of tests beside a team, as a person writes it; the reference is docs/testing.md.
+"""The test file of a team as people write it; docs/testing.md is the reference.
 
-Values under `expect` are what is found, or a mapping of operators that all hold
+Values under `expect` are expected values, or mappings of operators that must all hold
 (`expectations.py`).
 """
 
@@ -14,7 +14,7 @@ from dsl.values import Frozen, Json, Seconds, misfit
 from workflows.core.views import TrailKind
 
 Ending = End
-"""How a run may end, in the words of its result."""
+"""Statuses of a finished run."""
 
 T = TypeVar("T")
 
@@ -27,26 +27,26 @@ Several = Annotated[
     Annotated[tuple[T, ...], Tag("literal[list]")] | Annotated[str, Tag("literal[text]")],
     Discriminator(_list_or_text),
 ]
-"""A list, or one text; a mistake in the list is not also told as a list that is no text."""
+"""A list, or a single string; an error inside the list is not also reported as a wrong string."""
 
 Check = JsonValue
-"""A value that is to be found, or `{operator: value}`."""
+"""An expected value, or `{operator: value}`."""
 
 
 class SkillError(Frozen):
-    """How a call of a skill fails for good."""
+    """A failure of a skill call, not retried."""
 
     type: str = Field(default="SkillFailed", min_length=1)
     message: str
 
 
 class SkillResultDocument(Frozen):
-    """What a call of a skill came to, instead of running the skill."""
+    """The result of a skill call, returned instead of running the skill."""
 
     step: str = Field(min_length=1)
-    """`team/path` of the step, as the trail tells it."""
+    """`team/path` of the step, as in the trail."""
     visit: int | None = Field(default=None, ge=1)
-    """Which execution of the step in the run. Default: every one."""
+    """Which execution of the step in the run. Default: all."""
     data: JsonValue = None
     error: SkillError | None = None
 
@@ -58,21 +58,21 @@ class SkillResultDocument(Frozen):
 
 
 class DecisionDocument(Frozen):
-    """A decision, taken when the request has waited for so long; each request meets it once."""
+    """A decision, made after the request has waited; each request uses it once."""
 
     approval: str = Field(default="*", min_length=1)
     """A pattern with `*` and `?` over `team/step#visit`."""
     decision: Literal["approve", "reject", "retry", "skip"]
-    """`retry` is for a failed task that waits, `skip` for an approval too."""
+    """`retry` is for a failed task that waits, `skip` also for an approval."""
     payload: JsonValue = None
-    """With `approve`, of what is editable: what shall be instead of what was shown."""
+    """For `approve` of an editable request: replaces what was shown."""
     value: JsonValue = None
-    """With `skip`: what counts as the task's data."""
+    """For `skip`: the task's data."""
     by: str = Field(default="tester", min_length=1)
     comment: str = ""
     after: Seconds = 0.0
     refused: bool = False
-    """The run is to refuse it."""
+    """The run must refuse it."""
 
     @model_validator(mode="after")
     def _as_decided(self) -> "DecisionDocument":
@@ -84,28 +84,28 @@ class DecisionDocument(Frozen):
 
 
 class SignalDocument(Frozen):
-    """A named signal, sent at a given moment."""
+    """A named signal, sent at a given time."""
 
     signal: str = Field(min_length=1)
     payload: JsonValue = None
     during: str | None = None
-    """`team/path` of a step: when it is in progress. Default: when the run begins."""
+    """`team/path` of a step: while it is in progress. Default: when the run starts."""
     after: Seconds = 0.0
-    """So long after that."""
+    """Delay after that."""
 
 
 class CancelDocument(Frozen):
-    """The cancellation of the run, at a given moment."""
+    """Cancels the run at a given time."""
 
     during: str | None = None
     after: Seconds = 0.0
 
 
 class PauseDocument(Frozen):
-    """A pause of the run, from a given moment on."""
+    """Pauses the run at a given time."""
 
     lasts: Seconds
-    """Then the run is resumed."""
+    """Duration, after which the run is resumed."""
     by: str = Field(default="tester", min_length=1)
     why: str = ""
     during: str | None = None
@@ -113,7 +113,7 @@ class PauseDocument(Frozen):
 
 
 class AmendmentDocument(Frozen):
-    """A change of the context from outside, at a given moment."""
+    """An external change of the context, at a given time."""
 
     updates: Json = Field(min_length=1)
     """`{dotted path: value}`."""
@@ -124,10 +124,10 @@ class AmendmentDocument(Frozen):
 
 
 class RedirectDocument(Frozen):
-    """A redirect of the run to another team, at a given moment."""
+    """A redirect of the run to another team, at a given time."""
 
     team: str = Field(min_length=1)
-    """The team that comes next, whatever the routing says."""
+    """The next team, whatever the routing says."""
     by: str = Field(default="tester", min_length=1)
     why: str = ""
     during: str | None = None
@@ -137,12 +137,12 @@ class RedirectDocument(Frozen):
 
 
 class SkipDocument(Frozen):
-    """A task that a person skips, at a given moment, whether it runs or is still to come."""
+    """A task that a person skips at a given time, running or not yet started."""
 
     task: str = Field(min_length=1)
     """`team/task`."""
     value: JsonValue = None
-    """The task's data from then on."""
+    """The task's data after the skip."""
     by: str = Field(default="tester", min_length=1)
     why: str = ""
     during: str | None = None
@@ -152,7 +152,7 @@ class SkipDocument(Frozen):
 
 
 class TrailCheck(Frozen):
-    """An entry of the trail; what is left out may be anything."""
+    """A trail entry; omitted fields match anything."""
 
     event: TrailKind | None = None
     team: Check = None
@@ -166,7 +166,7 @@ class TrailCheck(Frozen):
 
 
 class NoticeCheck(Frozen):
-    """What people are told, or would be outside of a test; what is left out may be anything."""
+    """A notification to people; omitted fields match anything."""
 
     what: Check = None
     """`request`, `reminder`, `escalation` or `timeout`."""
@@ -174,36 +174,36 @@ class NoticeCheck(Frozen):
     """`team/step#visit`."""
     channel: Check = None
     number: Check = None
-    """The how-manieth reminder or escalation."""
+    """Ordinal of the reminder or escalation, from 1."""
     text: Check = None
     prompt: Check = None
     approvers: Check = None
 
 
 class ErrorCheck(Frozen):
-    """What a run that did not complete says of it."""
+    """The error of a run that did not complete."""
 
     type: Check = None
     message: Check = None
 
 
 class ExpectDocument(Frozen):
-    """What is to be found when the run is over; what is left out may be anything but `end`."""
+    """Expectations after the end of the run; everything but `end` is optional."""
 
     end: Ending = "completed"
     path: tuple[Several[str], ...] | None = None
-    """The teams in the order of their visits; a list within it is met in any order."""
+    """The teams in the order of their visits; a nested list matches in any order."""
     visits: dict[str, Check] = Field(default_factory=dict[str, Check])
     context: dict[str, Check] = Field(default_factory=dict[str, Check])
-    """`{dotted path: check}` over the run's context at its end."""
+    """`{dotted path: check}` on the run's final context."""
     output: dict[str, Check] = Field(default_factory=dict[str, Check])
-    """`{dotted path: check}` over `{task: data}` of the last team."""
+    """`{dotted path: check}` on `{task: data}` of the last team."""
     trail: tuple[TrailCheck, ...] = ()
-    """Entries that come in this order; others may lie between them."""
+    """Entries that occur in this order, with others between them."""
     notices: tuple[NoticeCheck, ...] = ()
-    """What people are told, in this order; other notices may lie between them."""
+    """Notifications in this order, with others between them."""
     files: dict[str, Check] = Field(default_factory=dict[str, Check])
-    """`{path in the workspace: check}` over the texts of files; a file may not exist."""
+    """`{path in the workspace: check}` on the contents of files, which may be missing."""
     error: ErrorCheck | None = None
     model_calls: Check = None
     skill_calls: Check = None
@@ -216,7 +216,7 @@ class ExpectDocument(Frozen):
 
 
 class CaseDocument(Frozen):
-    """One run and what is expected of it."""
+    """One run and its expectations."""
 
     name: str = Field(min_length=1)
     context: Json = Field(default_factory=dict[str, JsonValue])
@@ -231,30 +231,29 @@ class CaseDocument(Frozen):
     skips: tuple[SkipDocument, ...] = ()
     cancel: CancelDocument | None = None
     crash_after: Several[str] = ()
-    """Steps as `team/path`, or `team/path#2` for the second execution: the worker ends hard when
-    the step has ended, and a new one goes on."""
+    """Steps as `team/path`, or `team/path#2` for the second execution: the worker is killed when
+    the step has ended, and a new one continues."""
     crash_during: Several[str] = ()
-    """The same, while the step is in progress: waiting, or before its call is taken."""
+    """The same, while the step is in progress: waiting, or before its call starts."""
     expect: ExpectDocument = ExpectDocument()
 
 
 class TestDocument(Frozen):
     """A whole file."""
 
-    __test__ = False  # pytest takes classes by their name
+    __test__ = False  # pytest collects classes by name
 
     team: str | None = None
-    """A team's name, or a file beside this one. Default: the file that this one is named
-    after."""
+    """A team's name, or a file beside this one. Default: the file that this one is named after."""
     model: str | None = None
-    """`provider/model` that every persona is said to use; no model is ever called."""
+    """`provider/model` for all personas, for prices; no model is ever called."""
     workspace: str | None = None
-    """A folder, relative to this file; each case gets a copy of it, or an empty one."""
+    """A folder, relative to this file; each case gets a copy of it. Default: empty."""
     files: dict[str, str] = Field(default_factory=dict[str, str])
     """`{path: text}`, written over the copy."""
     context: Json = Field(default_factory=dict[str, JsonValue])
-    """What every case's own context is laid over."""
+    """Defaults for the context of every case."""
     answers: Several[ScriptedAnswer] = ()
-    """The model's part: entries of a script, or the file of one."""
+    """The model's answers: entries of a script, or the name of its file."""
     skills: tuple[SkillResultDocument, ...] = ()
     cases: tuple[CaseDocument, ...] = Field(min_length=1)

@@ -1,4 +1,4 @@
-"""Reads a file of tests: everything that is wrong with it at once, or what there is to run."""
+"""Read a test file: report all its problems, or return what to run."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
@@ -29,44 +29,44 @@ SUFFIXES = (".test.yml", ".test.yaml")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run to make, with all that the file says for every case."""
+    """One run, including the file's defaults for all cases."""
 
     document: CaseDocument
     context: Json
     answers: tuple[tuple[ScriptedAnswer, ...], ...]
-    """Scripts, the stronger one first: an entry of it that fits is taken."""
+    """Scripts in order of precedence: the first with a matching entry wins."""
     skills: tuple[SkillResultDocument, ...]
-    """The stronger ones first."""
+    """In order of precedence."""
     files: dict[str, str]
 
     @property
     def name(self) -> str:
-        """What it is called in its file."""
+        """Its name in the file."""
         return self.document.name
 
 
 @dataclass(frozen=True, slots=True)
 class TestFile:
-    """A file of tests, ready to run."""
+    """A test file, ready to run."""
 
-    __test__ = False  # pytest takes classes by their name
+    __test__ = False  # pytest collects classes by name
 
     shown: str
-    """The file as messages call it."""
+    """The file's name in messages."""
     team: CompiledDocument
     settings: Settings
-    """Of the project that the cases are in: that of their workspace, if it is one."""
+    """Settings of the project of the cases: that of their workspace, if it is one."""
     workspace: Path | None
-    """What each case gets a copy of."""
+    """The folder that each case gets a copy of."""
     cases: tuple[Case, ...]
     warnings: tuple[Problem, ...]
 
 
 def read_tests(settings: Settings, file: Path) -> TestFile:
-    """A file of tests, and the team that it is about.
+    """Read a test file, and compile its team.
 
     Raises:
-        InvalidDocument: with every problem of the file, or of the team.
+        InvalidDocument: With every problem of the file, or of the team.
     """
     return _Reader(settings, file).read()
 
@@ -108,7 +108,7 @@ class _Reader:
                 "E001",
                 node.mark,
                 ("workspace",),
-                f"the workspace {node.value} is no folder",
+                f"the workspace {node.value} is not a folder",
                 fix="name a folder, relative to this file",
             )
             return None
@@ -120,10 +120,10 @@ class _Reader:
         return self.settings
 
     def _team(self, tree: Node, settings: Settings) -> CompiledDocument | None:
-        """The team that the file names, or is named after.
+        """Find the team that the file names, or is named after.
 
         Raises:
-            InvalidDocument: the team does not compile.
+            InvalidDocument: The team does not compile.
         """
         target = self._target(tree, Catalog(settings))
         if target is None:
@@ -171,7 +171,7 @@ class _Reader:
         return next((file for file in files if file.is_file()), None)
 
     def _scripts(self, tree: Node) -> list[tuple[tuple[ScriptedAnswer, ...], ...]]:
-        """The scripts of each case in order, and last the file's own; in each none or one."""
+        """Return the scripts of each case in order, then the file's own; each has one or none."""
         cases = tree.child("cases")
         nodes = [*(cases.items() if cases is not None else ()), tree]
         return [self._script(node.child("answers")) for node in nodes]
@@ -186,7 +186,7 @@ class _Reader:
         except ProviderFailure as failure:
             self.problems.add("E001", node.mark, ("answers",), failure.message)
         except ValueError:
-            pass  # told already: the entry has not the shape of one
+            pass  # already reported: the entry is not a valid answer
         return ()
 
 
@@ -203,7 +203,7 @@ def _case(
 
 
 def _over(base: Json, override: Json) -> Json:
-    """A case's context over the file's: mappings recurse, and null is a value like others."""
+    """Merge a case's context over the file's: mappings recurse, and null is a value."""
     merged = dict(base)
     for key, value in override.items():
         below = merged.get(key)

@@ -1,4 +1,4 @@
-"""Names in a file of tests that refer to something of the team: unknown ones are told."""
+"""Report names in a test file that the team does not have."""
 
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -23,13 +23,13 @@ Placed = Iterator[tuple[Node, NodePath]]
 
 
 def check_operators(tree: Node, problems: Problems) -> None:
-    """Note every check of the file that cannot be one."""
+    """Report every invalid check in the file."""
     for node, path in _checks(tree):
         problems_of(node, path, problems, time=path[-1] in _TIMES)
 
 
 def check_names(tree: Node, problems: Problems) -> None:
-    """Note cases of the same name."""
+    """Report cases with the same name."""
     seen: dict[str, int] = {}
     for case, path in _items(tree, "cases", ()):
         name = case.child("name")
@@ -40,14 +40,14 @@ def check_names(tree: Node, problems: Problems) -> None:
                 "E208",
                 name.mark,
                 (*path, "name"),
-                f"a case {name.value!r} stands on line {seen[name.value]} already",
-                fix="give each case a name of its own",
+                f"line {seen[name.value]} already has a case {name.value!r}",
+                fix="give each case a unique name",
             )
         seen.setdefault(name.value, name.mark.line)
 
 
 def check_paths(tree: Node, problems: Problems) -> None:
-    """Note every file that would not lie in the workspace."""
+    """Report every file outside the workspace."""
     cases = [*_items(tree, "cases", ())]
     expects = [(node, (*path, "expect")) for case, path in cases if (node := case.child("expect"))]
     for node, path in [(tree, ()), *cases, *expects]:
@@ -59,13 +59,13 @@ def check_paths(tree: Node, problems: Problems) -> None:
                     "E105",
                     file.at,
                     (*path, "files", name),
-                    f"{name!r} is no path within the workspace",
+                    f"{name!r} is not a path within the workspace",
                     fix="name a file relative to the workspace",
                 )
 
 
 def check_references(tree: Node, plan: Plan, problems: Problems) -> None:
-    """Note every name that the plan does not have."""
+    """Report every name that the plan does not have."""
     known = _Known(plan, problems)
     known.played(tree, ())
     for case, path in _items(tree, "cases", ()):
@@ -77,7 +77,7 @@ def check_references(tree: Node, plan: Plan, problems: Problems) -> None:
 
 
 class _Known:
-    """The names of a plan, and what happens to others."""
+    """The names of a plan; reports others."""
 
     def __init__(self, plan: Plan, problems: Problems) -> None:
         self.problems = problems
@@ -89,14 +89,14 @@ class _Known:
         self.signals = waited_for(plan)
 
     def played(self, node: Node, path: NodePath) -> None:
-        """What stands for models and skills."""
+        """Check the names of simulated model and skill results."""
         for entry, place in _items(node, "answers", path):
             self._key(entry, "task", place, "E206", "task of an agent", self.tasks)
         for entry, place in _items(node, "skills", path):
             self._step(entry, "step", place)
 
     def happenings(self, case: Node, path: NodePath) -> None:
-        """What comes from outside during a case."""
+        """Check the names of scheduled events."""
         for entry, place in _items(case, "decisions", path):
             self._key(entry, "approval", place, "E206", "step", self.asking, _asked_of)
         for entry, place in _items(case, "signals", path):
@@ -117,7 +117,7 @@ class _Known:
                 self._is(node, place, "E206", "step", self.steps, _step_name)
 
     def expected(self, expect: Node, path: NodePath) -> None:
-        """What is to be found."""
+        """Check the names of expectations."""
         for node, place in _items(expect, "path", path):
             for number, inner in enumerate(node.items()):
                 self._is(inner, (*place, number), "E201", "team", self.teams)
@@ -164,7 +164,7 @@ class _Known:
 
 
 def _asked_of(request: str) -> str:
-    """The step that a request is of; a failed one waits below itself."""
+    """Return the step of a request; a failed step waits below itself."""
     return _step_name(request).removesuffix(f"/{FAILED}")
 
 
@@ -173,7 +173,7 @@ def _step_name(reference: str) -> str:
 
 
 def _items(node: Node, key: str, path: NodePath) -> Placed:
-    """The items of the list under a key; the paths lead from the root of the file."""
+    """Yield the items of the list under a key, with paths from the root of the file."""
     below = node.child(key)
     for number, item in enumerate(below.items() if below is not None else ()):
         yield item, (*path, key, number)

@@ -1,4 +1,4 @@
-"""Writes a file of tests as YAML that people like to read and that reads back as it was."""
+"""Write a test file as readable YAML that parses back to the same document."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -11,29 +11,29 @@ from dsl.source.yaml_reader import read
 
 _WIDTH = 100
 _LIKE_OTHERS = "+-.0123456789~"
-"""What a plain text may not begin with, or a reader may take it for a number."""
+"""First characters for which YAML readers may take a plain text for a number."""
 
 
 def yaml_of(document: TestDocument, head: str) -> str:
-    """The document as YAML, below a comment.
+    """Format the document as YAML, below a comment.
 
     Args:
-        document: what to write; fields that were never set are left out.
-        head: lines for people.
+        document: The document; fields that were never set are omitted.
+        head: Comment lines.
     """
     plain = _lean(document.model_dump(mode="json", by_alias=True, exclude_unset=True))
     assert isinstance(plain, dict)  # a document is a mapping
     for long in ("answers", "skills"):
         if long in plain:
-            plain[long] = plain.pop(long)  # at the end, below what people look for
+            plain[long] = plain.pop(long)  # moved to the end, below what people look for
     text = yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    assert read(text, "written").plain() == plain, "a written file of tests reads back otherwise"
+    assert read(text, "written").plain() == plain, "a written test file reads back differently"
     comment = "".join(f"# {line}\n" for line in head.splitlines())
     return f"{comment}{text}"
 
 
 def _lean(value: object) -> JsonValue:
-    """Whole numbers of seconds as whole numbers."""
+    """Convert whole numbers of seconds to integers."""
     match value:
         case dict():
             mapping = cast("Mapping[str, object]", value)
@@ -47,7 +47,7 @@ def _lean(value: object) -> JsonValue:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Long texts as blocks; texts that look like something else in quotes; lists indented."""
+    """Writes long texts as blocks, ambiguous texts in quotes, and lists indented."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)

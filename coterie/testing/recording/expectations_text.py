@@ -1,4 +1,4 @@
-"""What a recorded run came to, as the expectations of a test."""
+"""Turn the result of a recorded run into the expectations of a test."""
 
 import json
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from dsl.values import Json
 from workflows.core.views import RunStatus, TeamResult, TrailEntry
 
 _MAX_VALUE_LENGTH = 300
-"""Characters of JSON; of a longer value a test says only that it is there."""
+"""Characters of JSON; for a longer value a test only expects that it exists."""
 
 
 def expected(
     parts: Sequence[WorkflowHistory], plan: Plan, trail: Sequence[TrailEntry], status: RunStatus
 ) -> ExpectDocument:
-    """The end, the way, what routes set in the context, and how many calls it took."""
+    """Collect the end, the path, what routes set in the context, and the number of calls."""
     last = parts[-1].events[-1]
     recorded = ending(last)
     result = recorded.result if recorded is not None else None
@@ -49,13 +49,13 @@ def _end(event: int, result: TeamResult | None) -> Ending:
 
 
 def _fans_out(plan: Plan) -> bool:
-    """Whether branches may run at once, so that the order of visits is chance."""
+    """Return whether branches may be concurrent, so that the order of visits varies."""
     rules = (rule for team in plan.teams.values() if team.routing for rule in team.routing.rules)
     return any(isinstance(rule.next_team, tuple) for rule in rules)
 
 
 def _context(context: Json, trail: Sequence[TrailEntry]) -> dict[str, JsonValue]:
-    """What the routes set, as it was in the end."""
+    """Return the final values that the routes set."""
     found: dict[str, JsonValue] = {}
     for path in dict.fromkeys(path for entry in trail for path in entry.updated):
         value = get(context, parse(path))

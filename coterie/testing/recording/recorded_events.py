@@ -1,4 +1,4 @@
-"""What a run's histories hold that a test can play again: calls with their results, messages."""
+"""Read what a test can simulate from a run's histories: calls with results, messages."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,17 +34,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RecordedCallEvent:
-    """One call of the world that came to an end."""
+    """One finished activity call."""
 
     request: AgentRequest | SkillRequest
     result: AgentResponse | SkillResult | CallFailure
     seconds: float
-    """From when it was asked for to its end, further attempts included."""
+    """From the request to the end, including retries."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedMessage:
-    """Something that came from outside."""
+    """A message from outside."""
 
     kind: Literal["signal", "update", "cancel"]
     name: str
@@ -53,14 +53,14 @@ class RecordedMessage:
 
 
 async def histories(client: Client, id: str) -> list[WorkflowHistory]:
-    """The histories of a run, oldest first: one, or as many as it continued as new.
+    """Fetch the histories of a run, oldest first: one, or one per continue-as-new.
 
     Raises:
-        CommandError: there is no such run, or it has not ended.
+        CommandError: The run does not exist, or is open.
     """
     latest = await Run(client, id).history()
     if latest.events[-1].event_type not in _ENDS:
-        raise CommandError(f"the run {id!r} goes on; it can be recorded when it has ended")
+        raise CommandError(f"run {id!r} is still open; record it when it has ended")
     found = [latest]
     while earlier := continued(found[0].events[0]):
         found.insert(0, await Run(client, id).history(earlier))
@@ -68,10 +68,10 @@ async def histories(client: Client, id: str) -> list[WorkflowHistory]:
 
 
 def beginning(first: WorkflowHistory) -> TeamInput:
-    """What the run was started with.
+    """Return the input of the run.
 
     Raises:
-        CommandError: it is no run of a team.
+        CommandError: It is not a run of a team.
     """
     started = first.events[0].workflow_execution_started_event_attributes
     try:
@@ -81,12 +81,12 @@ def beginning(first: WorkflowHistory) -> TeamInput:
 
 
 def began(first: WorkflowHistory) -> datetime:
-    """When the run was started."""
+    """Return the start time of the run."""
     return _moment(first.events[0].event_time)
 
 
 def calls(parts: Iterable[WorkflowHistory]) -> Iterator[RecordedCallEvent]:
-    """Every call that ended, in the order in which they were asked for."""
+    """Yield every finished call, in the order of scheduling."""
     for part in parts:
         ends = {_scheduled_id(event): event for event in part.events if _scheduled_id(event)}
         for event in part.events:
@@ -98,7 +98,7 @@ def calls(parts: Iterable[WorkflowHistory]) -> Iterator[RecordedCallEvent]:
 
 
 def messages(parts: Iterable[WorkflowHistory]) -> Iterator[RecordedMessage]:
-    """Everything that came from outside, in order."""
+    """Yield every message from outside, in order."""
     for part in parts:
         for event in part.events:
             message = _message(event)
@@ -114,7 +114,7 @@ _ENDS = (
 
 
 def _scheduled_id(event: HistoryEvent) -> int:
-    """The call that an event ends; 0 when it ends none."""
+    """Return the id of the call that an event ends; 0 if it ends none."""
     match event.event_type:
         case EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
             return event.activity_task_completed_event_attributes.scheduled_event_id
@@ -143,7 +143,7 @@ def _call(event: HistoryEvent, end: HistoryEvent) -> RecordedCallEvent | None:
 
 
 def _failure(end: HistoryEvent) -> CallFailure:
-    """A call's failure as the run took it."""
+    """Return a call's failure as the run saw it."""
     if end.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
         return CallFailure(type="Timeout", message="it did not answer in time")
     failure: Failure = end.activity_task_failed_event_attributes.failure
@@ -183,5 +183,5 @@ def _moment(stamp: Timestamp) -> datetime:
 
 
 def json_of(message: RecordedMessage) -> Json:
-    """A message's payload, when it is a mapping."""
+    """Return a message's payload if it is a mapping."""
     return message.payload if isinstance(message.payload, dict) else {}

@@ -1,7 +1,7 @@
-"""Makes a file of tests from a real run: what the model answered, what people did, how it ended.
+"""Create a test file from a real run: the model's answers, people's messages, the end.
 
-Everything is read from the run's histories; no worker is needed. What the run did then is
-expected of the team as it is now, so an edit that changes it is seen.
+Everything comes from the run's histories; no worker is needed. The test expects the current team to
+do what the run did, so it detects edits that change this.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,12 +47,12 @@ from workflows.core.views import RunStatus, TrailEntry
 
 _DECISIONS = ("decide", "approve", "reject", "retry", "skip")
 _SHORT = 0.1
-"""Seconds that are not worth writing down."""
+"""Seconds that are not worth recording."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run that has ended, as its histories tell it."""
+    """A finished run, as in its histories."""
 
     parts: Sequence[WorkflowHistory]
     """Oldest first."""
@@ -63,10 +63,10 @@ class RecordedRun:
 
 
 async def recorded_run(client: Client, id: str) -> RecordedRun:
-    """A run of a server, read from its histories.
+    """Read a run on a server from its histories.
 
     Raises:
-        CommandError: there is no such run, it goes on, or this code cannot follow it.
+        CommandError: The run does not exist, is open, or this code cannot follow it.
     """
     parts = await histories(client, id)
     trail: dict[int, TrailEntry] = {}
@@ -76,7 +76,7 @@ async def recorded_run(client: Client, id: str) -> RecordedRun:
         seen = await rebuilt(part)
         if isinstance(seen, NotFollowed):
             raise CommandError(
-                f"this code decides otherwise than the run {id!r} did ({seen.cause}); record it "
+                f"this code decides differently from run {id!r} ({seen.cause}); record it "
                 "with the version that ran it"
             )
         trail |= {entry.number: entry for entry in seen.trail}
@@ -86,13 +86,13 @@ async def recorded_run(client: Client, id: str) -> RecordedRun:
 
 
 def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocument:
-    """The file of tests with the run as its one case.
+    """Build the test file with the run as its only case.
 
     Args:
-        run: the run.
-        team: how the file names the team.
-        workspace: a folder on which skills run for real, relative to the file; without one the
-            results that they had in the run are played.
+        run: The run.
+        team: How the file refers to the team.
+        workspace: A folder on which skills really run, relative to the file; without one, their
+            recorded results are used.
     """
     ended = list(calls(run.parts))
     given: Json = {"name": f"as in the run {run.parts[0].workflow_id}"}
@@ -132,7 +132,7 @@ def _answer(
 
 
 def _said(request: AgentRequest, result: AgentResponse | Failure) -> dict[str, object]:
-    """What the model said, as an entry of a script."""
+    """Return the model's answer as an entry of a script."""
     if isinstance(result, Failure):
         return {"error": ScriptedError(type=result.type, message=result.message)}
     if result.success:
@@ -169,7 +169,7 @@ def _skills(ended: Sequence[RecordedCallEvent]) -> Iterator[SkillResultDocument]
 
 
 def _happened(run: RecordedRun) -> dict[str, object]:
-    """What came from outside, each kind under its key of a case."""
+    """Return the messages from outside, each kind under its key of a case."""
     start = began(run.parts[0])
     came = list(messages(run.parts))
     found: dict[str, Sequence[object]] = {
@@ -188,7 +188,7 @@ def _happened(run: RecordedRun) -> dict[str, object]:
 
 
 def _decisions(heard: Sequence[Heard]) -> Iterator[DecisionDocument]:
-    """Decisions that were taken, each after the time that its request had waited."""
+    """Yield the decisions, each with the time that its request had waited."""
     for message in heard:
         said = message.said
         if message.name not in _DECISIONS or not isinstance(said, dict):
@@ -219,7 +219,7 @@ def _signals(came: Sequence[RecordedMessage], start: datetime) -> Iterator[Signa
 
 
 def _pauses(came: Sequence[RecordedMessage], start: datetime) -> Iterator[PauseDocument]:
-    """Each pause until the resume that followed it."""
+    """Yield each pause up to the resume that followed it."""
     since: RecordedMessage | None = None
     for message in came:
         if message.kind != "signal" or message.name not in ("pause", "resume"):
@@ -252,7 +252,7 @@ def _redirects(came: Sequence[RecordedMessage], start: datetime) -> Iterator[Red
 
 
 def _skips(heard: Sequence[Heard], start: datetime) -> Iterator[SkipDocument]:
-    """Skips of tasks that did not wait for a person; the others are decisions."""
+    """Yield skips of tasks that did not wait for a person; others are decisions."""
     for message in heard:
         said = message.said
         if message.name == "skip" and isinstance(said, dict) and not message.changed:
@@ -260,5 +260,5 @@ def _skips(heard: Sequence[Heard], start: datetime) -> Iterator[SkipDocument]:
 
 
 def _whole(moment: datetime, since: datetime) -> float:
-    """Seconds between two moments; fractions are chance."""
+    """Return the whole seconds between two times; fractions vary."""
     return float(int((moment - since).total_seconds()))

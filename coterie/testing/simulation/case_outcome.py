@@ -1,4 +1,4 @@
-"""What a run came to, as far as a test can ask."""
+"""The outcome of a run, for the expectations of a test."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ class CaseOutcome:
     because: str
     error: Failure | None
     context: Json | None
-    """None when the run ended without a result."""
+    """None if the run ended without a result."""
     output: Json
     visits: dict[str, int]
     teams_run: int
@@ -32,16 +32,16 @@ class CaseOutcome:
     skill_calls: int
     tokens: int
     cost: float | None
-    """US dollars, as the run itself counts them; None when no call has a price."""
+    """US dollars, as counted by the run; None if no call has a price."""
     unpriced: tuple[str, ...]
-    """Models that were asked and have no price; `cost` leaves them out."""
+    """Models that were called and have no price; `cost` omits them."""
     trail: tuple[TrailEntry, ...]
     notices: tuple[Notice, ...]
-    """What people would have been told."""
+    """Notifications that would have been sent."""
     duration: float
     """Seconds on the run's own clock."""
     folder: Path
-    """Its workspace, as it was left."""
+    """Its workspace after the run."""
 
     @property
     def path(self) -> tuple[TrailEntry, ...]:
@@ -49,7 +49,7 @@ class CaseOutcome:
         return tuple(entry for entry in self.trail if entry.kind == "team")
 
     def text_of(self, name: str) -> JsonValue:
-        """A file of the workspace; None when there is none, or it is no text."""
+        """Return the text of a file in the workspace; None if it is missing or not text."""
         try:
             return (self.folder / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
@@ -57,7 +57,7 @@ class CaseOutcome:
 
 
 async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
-    """What there is to be found of a run that has ended; its worker still answers."""
+    """Collect the outcome of a finished run, whose worker still answers."""
     end = await run.end()
     status = await run.status()
     trail = tuple(await run.trail())

@@ -1,8 +1,8 @@
-"""The clock of one run on a server that skips time: what the run is at, and going on in time.
+"""The clock of one run on a time-skipping server: what the run waits for, and time skips.
 
-Nothing passes by itself. When a run has nothing in progress and only time would bring it on, its
-clock is put to the next moment at which something is due, once, and stands there again. So
-whoever acts at a given moment of a run acts exactly then, and days cost milliseconds.
+Time never passes by itself. When a run has nothing in progress and only time would resume it, its
+clock skips once to the next due moment and stops there. So events scheduled for a moment of a run
+happen exactly then, and days cost milliseconds.
 """
 
 import asyncio
@@ -30,77 +30,77 @@ from temporalio.service import RPCError, RPCStatusCode
 T = TypeVar("T")
 
 _ENOUGH_FAILURES = 4
-"""So often has the interpreter failed on the same task when it is told."""
+"""Failures of the interpreter on the same task before they are reported."""
 
 
 _NOT_WORTH_IT = timedelta(milliseconds=50)
-"""What passes by itself sooner than it is skipped."""
+"""Shorter waits pass by themselves instead of being skipped."""
 
 _ROUND_TRIPS = 5
-"""So much longer than the slowest answer of the server a skip must be. If the run goes on by itself
-before the server hears of the skip, the server may find its moment passed when the run rests again,
-and then puts the clock to the next timer, days ahead."""
+"""Minimum length of a skip, as a multiple of the server's slowest answer. If the run continues by
+itself before the server receives the skip, the server may find its moment passed when the run is
+idle again, and then skips to the next timer, days ahead."""
 
 _FADES = 0.9
-"""What is left of the slowest answer's time with each further answer."""
+"""Decay of the slowest answer's time with each further answer."""
 
 _TOO_FAR = timedelta(minutes=1)
-"""More than the machine's own slowness adds to a run's clock."""
+"""More than the machine's slowness adds to a run's clock."""
 
 _LOOK_AGAIN = 0.002
-"""Seconds between two looks while the server puts a clock on."""
+"""Seconds between two checks while the server advances a clock."""
 
 
 class HistoryOfRun(Protocol):
-    """Gives the events of a run."""
+    """Fetches the events of a run."""
 
     def fetch_history_events(self) -> AsyncIterator[HistoryEvent]:
-        """All of them, oldest first."""
+        """Return all events, oldest first."""
         ...
 
 
 class Broken(Exception):
-    """The run does not come on, for a reason that is no part of any team."""
+    """The run makes no progress, for a reason outside any team."""
 
 
 class Overshot(Broken):
-    """The server put the run's clock further than it was asked to: what follows means nothing."""
+    """The clock was skipped further than requested, so the rest of the run is meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a run is at."""
+    """What a run waits for."""
 
     now: datetime
     """On the run's own clock."""
     events: int
-    """So many there are in its history: as long as this stays the same, so does the run."""
+    """Length of its history: while it is unchanged, so is the run."""
     ended: bool = False
     busy: bool = False
-    """Something is in progress, so look again soon."""
+    """Something is in progress, so check again soon."""
     held: bool = False
-    """Calls wait for a worker that takes them."""
+    """Calls wait for a worker."""
     wake: datetime | None = None
-    """When time itself brings the run on: its next timer, or the next attempt of a call."""
+    """When time resumes the run: its next timer, or the next attempt of a call."""
 
 
 class Clock:
-    """Looks at one run, and lets its time pass."""
+    """Watches one run, and skips its time."""
 
     def __init__(self, client: Client, run: str) -> None:
         self._client = client
         self._run = run
         self._asked = datetime.min.replace(tzinfo=UTC)
-        """The latest moment that the clock was to be put to."""
+        """The latest moment to which the clock was requested to skip."""
         self._slowest = timedelta()
-        """How long the server took for the slowest of its latest answers."""
+        """Time of the slowest of the server's latest answers."""
 
     async def look(self) -> Sight:
-        """What the run is at now.
+        """Return what the run waits for.
 
         Raises:
-            Broken: the interpreter fails on it, again and again.
-            Overshot: the clock went further than it was asked to.
+            Broken: The interpreter fails on it repeatedly.
+            Overshot: The clock went further than requested.
         """
         told = await self._described()
         info = told.workflow_execution_info
@@ -118,18 +118,18 @@ class Clock:
         timers, count = await self._timers()
         wakes = [call.wake for call in calls if call.wake is not None] + timers
         if count != events or any(wake <= now for wake in wakes):
-            return Sight(now, events, busy=True)  # it went on while we looked, or is about to
+            return Sight(now, events, busy=True)  # it continued during the check, or is about to
         return Sight(
             now, events, held=any(call.held for call in calls), wake=min(wakes, default=None)
         )
 
     async def skip_to(self, moment: datetime) -> None:
-        """Put the run's clock to a moment ahead; what is due by then happens.
+        """Skip the run's clock to a later moment, so that everything due by then happens.
 
-        Returns early when the run goes on before that.
+        Return early if the run continues before that.
 
         Raises:
-            Overshot: the clock went further.
+            Overshot: The clock went further.
         """
         sight = await self.look()
         self._asked = max(self._asked, moment)
@@ -143,9 +143,9 @@ class Clock:
             sight = await self.look()
 
     async def _forward(self, ahead: timedelta) -> None:
-        """Let the server put the clock on once, by so much at most.
+        """Let the server advance the clock once, by at most this much.
 
-        It does so at once when the run rests. Else nothing may be left of it for later.
+        It does so at once if the run is idle. Otherwise no request may remain for later.
         """
         forward = FastForwardConfig(id=str(uuid4()))
         forward.duration.FromTimedelta(ahead)
@@ -158,7 +158,7 @@ class Clock:
             if told.effective_config.enabled:
                 await self._skip(TimeSkippingConfig(enabled=False))
         except RPCError as error:
-            if error.status != RPCStatusCode.NOT_FOUND:  # it has ended meanwhile
+            if error.status != RPCStatusCode.NOT_FOUND:  # the run has ended meanwhile
                 raise
 
     async def _skip(self, skipping: TimeSkippingConfig) -> None:
@@ -186,7 +186,7 @@ class Clock:
         )
 
     async def _timed(self, answer: Awaitable[T]) -> T:
-        """An answer of the server; how long it takes says how busy the machine is."""
+        """Await an answer of the server, and measure how busy the machine is."""
         asked = monotonic()
         try:
             return await answer
@@ -194,10 +194,10 @@ class Clock:
             self._slowest = max(_FADES * self._slowest, timedelta(seconds=monotonic() - asked))
 
     async def _timers(self) -> tuple[list[datetime], int]:
-        """When each open timer fires, and how many events there are.
+        """Return when each open timer fires, and the number of events.
 
         Raises:
-            Overshot: the clock went further than it was asked to.
+            Overshot: The clock went further than requested.
         """
         timers: dict[str, datetime] = {}
         count = 0
@@ -222,7 +222,9 @@ class Clock:
 
     def _check(self, skipped_to: datetime) -> None:
         if skipped_to > self._asked + _TOO_FAR:
-            raise Overshot(f"the server put the run's clock to {skipped_to}, not to {self._asked}")
+            raise Overshot(
+                f"the server skipped the run's clock to {skipped_to}, not to {self._asked}"
+            )
 
     async def _why(self) -> str:
         last = ""
@@ -230,7 +232,7 @@ class Clock:
         async for event in handle.fetch_history_events():
             if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
                 last = event.workflow_task_failed_event_attributes.failure.message
-        return f"the interpreter itself fails, again and again: {last or 'for an unknown reason'}"
+        return f"the interpreter itself fails repeatedly: {last or 'for an unknown reason'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The moments at which a worker is to end: after a step, or while one is in progress."""
+"""Schedule worker crashes: after a step, or while one is in progress."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ _ENDED = ("success", "failure")
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """One moment."""
+    """One scheduled crash."""
 
     step: str
     """`team/path`."""
     execution: int
     """Which of the step's executions in the run, from 1."""
     after: bool
-    """After the step's end; else while it is in progress, before anybody takes its call."""
+    """After the step's end; otherwise while it is in progress, before its call starts."""
 
     def is_due(self, trail: Sequence[TrailEntry], doing: Collection[str]) -> bool:
-        """Whether the moment has come.
+        """Return whether it is time to crash.
 
         Args:
-            trail: of the run so far.
-            doing: the steps in progress.
+            trail: The run's trail so far.
+            doing: Steps in progress.
         """
         ended = self._ended(trail)
         if self.after:
@@ -34,29 +34,29 @@ class Crash:
         return ended == self.execution - 1 and self.step in (*doing, *map(without_rounds, doing))
 
     def missed(self, trail: Sequence[TrailEntry]) -> str:
-        """What to say when it never came.
+        """Explain why it never happened.
 
         Args:
-            trail: of the whole run.
+            trail: The run's whole trail.
         """
         time = "" if self.execution == 1 else f" for the {self.execution}. time"
         came = self._ended(trail) >= self.execution
         if came and self.after:
             return (
-                f"the run was over before the worker could be ended after {self.step}{time}; "
+                f"the run ended before the worker could be killed after {self.step}{time}; "
                 "nothing that it did after that waits"
             )
         if came:
-            return f"the worker was never ended: {self.step} ended{time} without any wait or call"
+            return f"the worker was never killed: {self.step} ended{time} without any wait or call"
         what = f"{self.step} did not end" if self.after else f"{self.step} was not in progress"
-        return f"the worker was never ended: {what}{time}"
+        return f"the worker was never killed: {what}{time}"
 
     def _ended(self, trail: Sequence[TrailEntry]) -> int:
         return sum(_is_end(entry, self.step) for entry in trail)
 
 
 def crashes(case: CaseDocument) -> list[Crash]:
-    """The moments that a case names; each comes once, in whatever order they come."""
+    """Return the crashes of a case; each happens once, in any order."""
     found: list[Crash] = []
     for named, after in ((case.crash_after, True), (case.crash_during, False)):
         for reference in (named,) if isinstance(named, str) else named:

@@ -1,4 +1,4 @@
-"""Brings one run from its begin to its end: decisions and signals in time, crashes, time itself."""
+"""Drive one run from start to end: decisions and signals on time, crashes, time itself."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from coterie.testing.simulation.scheduled_events import Scene, ScheduledEvent
 from coterie.testing.simulation.stage import Stage
 
 _SOONEST, _LATEST = 0.003, 0.05
-"""Seconds between two looks at a run that is busy: longer, the longer it is."""
+"""Seconds between two checks of a busy run, growing with time."""
 
 
 @dataclass
@@ -26,16 +26,16 @@ class Driver:
     clock: Clock
     happenings: Sequence[ScheduledEvent]
     crashes: list[Crash]
-    """When the worker is to end; those still to come."""
+    """Remaining worker crashes."""
     troubles: list[str] = field(default_factory=list[str])
-    """What did not go as the file says, told for people."""
+    """Deviations from the file, for people."""
     began: datetime | None = None
 
     async def drive(self) -> None:
-        """Until the run is over, or nothing can bring it on any more.
+        """Drive until the run ends, or nothing can resume it.
 
         Raises:
-            Overshot: the run's clock went too far, so what came of the run means nothing.
+            Overshot: The run's clock was skipped too far, so its outcome is meaningless.
         """
         try:
             await self._drive()
@@ -49,13 +49,13 @@ class Driver:
         while not (sight := await self.clock.look()).ended:
             self.began = self.began or sight.now
             if sight.busy or not await self._at_the_gate(sight):
-                await asyncio.sleep(pause)  # between two looks
+                await asyncio.sleep(pause)  # between two checks
                 pause = min(pause * 1.3, _LATEST)
                 continue
             pause = _SOONEST
             scene = await self._scene(self.began)
             if (await self.clock.look()).events != sight.events:
-                continue  # it went on meanwhile, and the scene may be of another moment
+                continue  # the run continued meanwhile, so the scene may be outdated
             moments = [(happening.due(scene), happening) for happening in self.happenings]
             due = [(moment, happening) for moment, happening in moments if moment is not None]
             now = [one for one in due if one[0] <= sight.now]
@@ -70,7 +70,7 @@ class Driver:
             await self.clock.skip_to(min(ahead))
 
     async def _at_the_gate(self, sight: Sight) -> bool:
-        """See to calls that wait; whether nothing is left to see to."""
+        """Handle waiting calls; return whether nothing is left to handle."""
         gate = self.stage.gate
         if gate is None:
             return not sight.held
@@ -84,7 +84,7 @@ class Driver:
         return True
 
     async def _crashed(self) -> bool:
-        """End the worker if it is time; another one, which knows nothing, goes on."""
+        """Kill the worker if it is time; a new one without its cache continues."""
         trail = await self.run.trail()
         doing = [one.step for one in (await self.run.status()).doing]
         crash = next((crash for crash in self.crashes if crash.is_due(trail, doing)), None)
@@ -106,6 +106,6 @@ class Driver:
     def _stuck(self, scene: Scene) -> str:
         waits = ", ".join(request.id for request in scene.pending)
         if waits:
-            return f"the run waits for ever: no further decision of this case fits {waits}"
+            return f"the run waits forever: no remaining decision of this case matches {waits}"
         doing = ", ".join(scene.doing) or "nothing"
-        return f"the run waits for ever, in {doing}: no signal of this case brings it on"
+        return f"the run waits forever, in {doing}: no signal of this case resumes it"

@@ -1,6 +1,6 @@
-"""Lets calls through one at a time, so that a worker can be ended with none in progress.
+"""Admit calls one at a time, so that a worker can be killed with none in progress.
 
-Calls that were not let through stay on the server, as they do when no worker is there.
+Other calls stay on the server, as if no worker existed.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from temporalio.worker import (
 
 
 class Gate(CustomSlotSupplier):
-    """A worker's right to take calls, given out one by one."""
+    """Grants a worker's permits for calls one by one."""
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(0)
@@ -23,7 +23,7 @@ class Gate(CustomSlotSupplier):
 
     @property
     def shut(self) -> bool:
-        """No call that was let through is still in progress."""
+        """Whether no admitted call is in progress."""
         return self._out == 0
 
     def let_one_through(self) -> None:
@@ -37,12 +37,12 @@ class Gate(CustomSlotSupplier):
         return SlotPermit()
 
     def try_reserve_slot(self, ctx: SlotReserveContext) -> SlotPermit | None:
-        """Calls that come with a task of the workflow do not go around the gate."""
+        """Refuse: calls that come with a workflow task must not bypass the gate."""
         return None
 
     def mark_slot_used(self, ctx: SlotMarkUsedContext) -> None:
-        """Nothing to do: the call was counted when it was let through."""
+        """Do nothing: the call was counted when it was admitted."""
 
     def release_slot(self, ctx: SlotReleaseContext) -> None:
-        """The call is over."""
+        """Record that the call has ended."""
         self._out -= 1

@@ -1,4 +1,4 @@
-"""What comes from outside during a case, each thing at its moment on the run's own clock."""
+"""Schedule a case's external events, each at its moment on the run's own clock."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -25,12 +25,12 @@ from workflows.core.requests import Pending
 from workflows.core.state_keys import FAILED
 
 _ROUNDED = timedelta(milliseconds=1)
-"""What a moment that a run tells may be too early by."""
+"""Precision of the moments that a run reports; they may be too early by this much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is to be seen of a run when nothing of it is in progress."""
+    """The visible state of an idle run."""
 
     began: datetime
     pending: tuple[Pending, ...]
@@ -39,26 +39,26 @@ class Scene:
 
 
 class ScheduledEvent(ABC):
-    """One thing that is to happen."""
+    """One external event."""
 
     quiet: bool = False
-    """It brings the run nowhere by itself; so of all that is due, it happens first."""
+    """Whether it does not resume the run; such events happen first among those due."""
 
     @abstractmethod
     def due(self, scene: Scene) -> datetime | None:
-        """When, as things stand; None while what it waits for has not come about."""
+        """Return when it is due in this scene; None while its condition is not met."""
 
     @abstractmethod
     async def happen(self, run: Run, scene: Scene) -> None:
-        """Let it happen.
+        """Make it happen.
 
         Raises:
-            CommandError: the run refuses it.
+            CommandError: The run refuses it.
         """
 
     @abstractmethod
     def missed(self) -> str | None:
-        """Why it never happened, or None when it did."""
+        """Explain why it never happened, or return None if it did."""
 
 
 async def _decide(run: Run, request: str, digest: str, entry: DecisionDocument) -> None:
@@ -77,23 +77,23 @@ async def _decide(run: Run, request: str, digest: str, entry: DecisionDocument) 
                 comment=entry.comment,
                 digest=digest or None,
             )
-            if "payload" in entry.model_fields_set:  # null, too, is one
+            if "payload" in entry.model_fields_set:  # null counts as a payload too
                 asked = asked.model_copy(update={"payload": entry.payload})
             await run.decide(asked)
 
 
 @dataclass
 class Decisions(ScheduledEvent):
-    """All decisions of a case: a request meets the entries that fit in their order, each once."""
+    """All decisions of a case: a request uses matching entries in order, each once."""
 
     entries: Sequence[DecisionDocument]
     used: set[int] = field(default_factory=set[int])
     spent: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
-    """Requests with the entries that they have met: where several have to approve, or a decision
-    was to be refused, they wait on."""
+    """Requests with the entries that they have used: where several people must approve, or the run
+    must refuse a decision, they keep waiting."""
 
     def due(self, scene: Scene) -> datetime | None:
-        """When the first of the pending requests is decided."""
+        """Return when the first pending request is decided."""
         return min((moment for moment, _, _ in self._waiting(scene)), default=None)
 
     async def happen(self, run: Run, scene: Scene) -> None:
@@ -111,20 +111,20 @@ class Decisions(ScheduledEvent):
         else:
             if entry.refused:
                 raise CommandError(
-                    f"{request}: the decision of {entry.by!r} was to be refused, and was taken"
+                    f"{request}: the run must refuse the decision of {entry.by!r}, and accepted it"
                 )
 
     def missed(self) -> str | None:
-        """The entries that no request fitted."""
+        """Report the entries that matched no request."""
         unused = [
             repr(entry.approval)
             for number, entry in enumerate(self.entries)
             if number not in self.used
         ]
-        return f"no approval was asked for that fits {', '.join(unused)}" if unused else None
+        return f"no approval was requested that matches {', '.join(unused)}" if unused else None
 
     def _waiting(self, scene: Scene) -> Iterator[tuple[datetime, int, str]]:
-        """When each request is decided, by which entry."""
+        """Yield when each request is decided, and by which entry."""
         for request in scene.pending:
             for number, entry in enumerate(self.entries):
                 fits = fnmatchcase(request.id, entry.approval)
@@ -136,10 +136,10 @@ class Decisions(ScheduledEvent):
 
 @dataclass
 class Timed(ScheduledEvent):
-    """Something that is sent once: so long after the run, or after a step, began."""
+    """An event that is sent once, some time after the run or a step started."""
 
     what: str
-    """For people, if it never comes about."""
+    """Description for people, if it never happens."""
     send: Callable[[Run], Awaitable[object]]
     during: str | None
     after: float
@@ -147,7 +147,7 @@ class Timed(ScheduledEvent):
     done: bool = False
 
     def due(self, scene: Scene) -> datetime | None:
-        """Counted from the step's begin, when it is in progress."""
+        """Return the due time after the step's start, while it is in progress."""
         since = scene.began if self.during is None else scene.doing.get(self.during)
         if self.done or since is None:
             return None
@@ -159,15 +159,15 @@ class Timed(ScheduledEvent):
         await self.send(run)
 
     def missed(self) -> str | None:
-        """The step never began, or the run was over before."""
+        """Explain that the step never started, or the run ended before."""
         if self.done:
             return None
         also = "" if self.during is None else f", or {self.during} was never in progress"
-        return f"{self.what}: the run was over before{also}"
+        return f"{self.what}: the run ended before{also}"
 
 
 def happenings(case: CaseDocument) -> tuple[ScheduledEvent, ...]:
-    """Everything that a case lets happen."""
+    """Return all external events of a case."""
     return (Decisions(case.decisions), *_timed(case))
 
 
@@ -241,10 +241,10 @@ async def _skip(asked: SkipInput, refused: bool, run: Run) -> None:
 
 
 async def _as_expected(request: Awaitable[object], refused: bool, what: str) -> None:
-    """Send a request that the run takes, or that it must refuse.
+    """Send a request that the run must accept, or must refuse.
 
     Raises:
-        CommandError: the run did the other thing.
+        CommandError: The run did the opposite.
     """
     try:
         await request
@@ -253,7 +253,7 @@ async def _as_expected(request: Awaitable[object], refused: bool, what: str) -> 
             raise CommandError(f"{what}: {error}") from None
     else:
         if refused:
-            raise CommandError(f"{what}: the run must refuse it, and took it")
+            raise CommandError(f"{what}: the run must refuse it, and accepted it")
 
 
 async def _cancel(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Where one case is played: its workspace, its model, its worker, which can be ended hard."""
+"""Set up one case: its workspace, its model, and its worker, which can be killed."""
 
 import asyncio
 import shutil
@@ -33,12 +33,12 @@ from coterie.worker.workers import MAX_ACTIVITIES
 from workflows.team import TeamWorkflow
 
 _LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
-"""Folders of a project that no test needs a copy of."""
+"""Folders of a project that tests do not need."""
 
 
 @dataclass
 class Stage:
-    """The surroundings of one case."""
+    """The environment of one case."""
 
     client: Client
     file: TestFile
@@ -50,19 +50,19 @@ class Stage:
     user_code: UserCode
     notices: StubNotifications = field(default_factory=StubNotifications)
     blobs: MemoryBlobs = field(default_factory=MemoryBlobs)
-    """What its conversations say; they outlive a worker."""
+    """Its conversations, which survive a worker."""
     gate: Gate | None = None
     """Set while the worker takes one call at a time."""
     _serving: "tuple[Worker, asyncio.Task[None]] | None" = field(default=None, repr=False)
 
     def open(self, gate: Gate | None = None) -> None:
-        """Begin to serve; through a gate, one call at a time."""
+        """Start the worker; with a gate, it takes one call at a time."""
         self.gate = gate
         worker = self._worker(gate)
         self._serving = (worker, asyncio.create_task(worker.run()))
 
     async def close(self) -> None:
-        """End the worker without grace; the memory of its runs is gone with it."""
+        """Kill the worker; its cached runs are lost."""
         if self._serving is not None:
             (worker, task), self._serving = self._serving, None
             await worker.shutdown()
@@ -84,7 +84,7 @@ class Stage:
             task_queue=self.queue,
             workflows=[TeamWorkflow],
             activities=[agents.run_agent, self.skills.call_skill, self.notices.notify],
-            # No user's code runs inside a workflow; for our own, the sandbox stands in our tests.
+            # No user code runs inside a workflow; our own tests check ours in the sandbox.
             workflow_runner=ContextFreeRunner(UnsandboxedWorkflowRunner()),
             build_id=own_version(),
             tuner=WorkerTuner.create_composite(
@@ -99,7 +99,7 @@ class Stage:
 
 @asynccontextmanager
 async def staged(client: Client, file: TestFile, case: Case, queue: str) -> AsyncGenerator[Stage]:
-    """The stage of a case, with nobody on it yet; nothing of it is left afterwards."""
+    """Prepare the stage of a case, without a worker; delete everything afterwards."""
     with TemporaryDirectory(prefix="coterie-case-") as temporary:
         folder = Path(temporary) / "workspace"
         furnish(folder, file.workspace, case.files)
@@ -122,10 +122,10 @@ async def staged(client: Client, file: TestFile, case: Case, queue: str) -> Asyn
 
 
 def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None:
-    """Make the workspace of a case: a copy of the source, and the case's own files.
+    """Create the workspace of a case: a copy of the source, and the case's own files.
 
     Raises:
-        CommandError: the system refuses a file; says which, and why.
+        CommandError: A file cannot be copied or written; says which, and why.
     """
     try:
         if source is None:
@@ -137,19 +137,19 @@ def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
-    except shutil.Error as error:  # of folders: one entry for each, as text
-        raise CommandError(f"{source} cannot be copied for a test: {error.args[0][0][2]}") from None
+    except shutil.Error as error:  # for folders: one entry each, as text
+        raise CommandError(f"could not copy {source} for a test: {error.args[0][0][2]}") from None
     except OSError as error:
         raise CommandError(
-            f"the workspace of a test in {folder.parent} cannot be written: {reason_of(error)}"
+            f"could not write the workspace of a test in {folder.parent}: {reason_of(error)}"
         ) from None
 
 
 def _copied(source: str, target: str) -> str:
-    """Copy one file; `copytree` keeps an OSError to itself until it has tried all of them."""
+    """Copy one file; `copytree` raises an OSError only after trying all files."""
     try:
         return shutil.copy2(source, target)
     except OSError as error:
         raise CommandError(
-            f"{source} cannot be copied to {target} for a test: {reason_of(error)}"
+            f"could not copy {source} to {target} for a test: {reason_of(error)}"
         ) from None

@@ -1,8 +1,8 @@
-"""The model of a test: answers of the file's own, on the run's own clock.
+"""The stub model of a test: answers from the test file, on the run's own clock.
 
-The seconds of an answer pass on the clock of the run: an attempt of the call before its time ends
-at once and asks to be made again when the time has come, which the server's clock is put to.
-(When a clock is put on, the server makes every such attempt anew, so one call may need several.)
+The seconds of an answer pass on the run's clock: an attempt that starts too early fails at once and
+requests a retry when the time has come, to which the server's clock then skips. (A skip makes the
+server retry all such attempts, so one call may need several.)
 """
 
 from collections.abc import Sequence
@@ -19,24 +19,24 @@ from activities.providers.scripted import choose, missing, played
 from dsl.model.plan import Persona, Plan
 
 _THINKING = "Thinking"
-"""The type of the failure that is none: time passes."""
+"""Failure type that only means: time passes."""
 
 _AT_ONCE = timedelta(milliseconds=1)
 _ATTEMPTS = 100
-"""The most that a plan can give a call, after its first."""
+"""Maximum additional attempts that a plan can give a call."""
 
 
 class StubModel:
-    """Every provider of a test's worker; which model is asked makes a difference to cost alone."""
+    """Stands in for all providers of a test's worker; the chosen model only affects the cost."""
 
     def __init__(self, scripts: Sequence[Sequence[ScriptedAnswer]]) -> None:
         self.scripts = scripts
-        """The stronger ones first."""
+        """In order of precedence."""
         self.unanswered: dict[str, str] = {}
-        """`{label: what to add}` of the calls that no entry fits."""
+        """`{label: entry to add}` for calls without a matching entry."""
 
     def get(self, name: str) -> "StubProvider":
-        """The provider of any name."""
+        """Return the provider of any name."""
         return StubProvider(name, self)
 
 
@@ -48,11 +48,11 @@ class StubProvider:
         self._model = model
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """The entry of the first script that has one for this call, or of one for a later visit.
+        """Return the entry of the first script with a match, unless a later visit has its own.
 
         Raises:
-            ProviderFailure: no entry fits, or the entry is an error.
-            ApplicationError: the answer takes its time.
+            ProviderFailure: No entry matches, or the entry is an error.
+            ApplicationError: The answer takes its time.
         """
         entry = None
         for script in self._model.scripts:
@@ -68,11 +68,11 @@ class StubProvider:
         return played(entry, request)
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing."""
 
 
 def _stronger(first: ScriptedAnswer | None, then: ScriptedAnswer | None) -> ScriptedAnswer | None:
-    """The entry of the stronger script, until the other one has an entry from a later visit on."""
+    """Prefer the first script, unless the other one has an entry from a later visit on."""
     if first is None or then is None:
         return first or then
     later = first.visit is not None and then.visit is not None and then.visit > first.visit
@@ -80,7 +80,7 @@ def _stronger(first: ScriptedAnswer | None, then: ScriptedAnswer | None) -> Scri
 
 
 def with_time_to_think(plan: Plan) -> Plan:
-    """The plan with attempts for each model call in which nothing but time passes."""
+    """Add attempts to each model call of the plan, for those that only let time pass."""
 
     def patient(persona: Persona) -> Persona:
         return persona.model_copy(update={"retries": _ATTEMPTS})
@@ -93,7 +93,7 @@ def _take_time(seconds: float, request: ModelRequest) -> None:
     """Return when the answer's time has come.
 
     Raises:
-        ApplicationError: it has not yet, or it comes too late for the call.
+        ApplicationError: It has not come yet, or exceeds the call's timeout.
     """
     info = activity.info()
     allowed = info.start_to_close_timeout

@@ -1,4 +1,4 @@
-"""What people are told: in a test nobody is, and the test may ask what it would have been."""
+"""Stub notifications: nobody is notified, and the test can check what would have been sent."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,26 +10,26 @@ from coterie.testing.files.test_document import NoticeCheck
 
 
 class StubNotifications:
-    """Takes every notice of a run, whatever its channel."""
+    """Accepts every notification of a run, whatever its channel."""
 
     def __init__(self) -> None:
         self._sent: dict[str, Notice] = {}
 
     @activity.defn(name=NOTIFY)
     async def notify(self, notice: Notice) -> None:
-        """Keep it; one that comes again is the same one."""
+        """Record it; a repeated one counts once."""
         self._sent[notice.id] = notice
 
     @property
     def sent(self) -> tuple[Notice, ...]:
-        """All of them, in the order in which they came."""
+        """All notifications, in the order of arrival."""
         return tuple(self._sent.values())
 
 
 def notice_differences(
     expected: Sequence[NoticeCheck], sent: Sequence[Notice]
 ) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Each expected notice that did not come after those before it: its place, what, what came."""
+    """Yield each expected notification that is missing in order: index, what, found."""
     after = 0
     for number, check in enumerate(expected):
         there = next((n for n in range(after, len(sent)) if _fits(check, sent[n])), None)
@@ -40,7 +40,11 @@ def notice_differences(
         came = tuple(
             f"  {one.what} {one.number} of {one.request} by {one.channel}" for one in sent[after:]
         )
-        yield number, f"people were not told with {wanted}", came or ("  nothing else was told",)
+        yield (
+            number,
+            f"no notification with {wanted}",
+            came or ("  no other notification was sent",),
+        )
 
 
 def _fits(check: NoticeCheck, notice: Notice) -> bool:

@@ -1,4 +1,4 @@
-"""The skills of a test: real ones on the case's workspace, but for those that the file plays."""
+"""Stub skills: real ones on the case's workspace, except those with results in the file."""
 
 from collections.abc import Sequence
 
@@ -13,20 +13,20 @@ from dsl.model.step_paths import without_rounds
 
 
 class StubSkills:
-    """Runs skills, or gives what the file says that they came to."""
+    """Runs skills, or returns their results from the file."""
 
     def __init__(self, workspace: Workspace, played: Sequence[SkillResultDocument]) -> None:
         self._real = SkillActivities(workspace)
         self._played = played
         self.used: set[int] = set()
-        """Which entries came to pass, by their place."""
+        """Indexes of the entries that were used."""
 
     @activity.defn(name=CALL_SKILL)
     async def call_skill(self, request: SkillRequest) -> SkillResult:
-        """One call of a skill.
+        """Run one skill.
 
         Raises:
-            ApplicationError: it failed, really or as the file says.
+            ApplicationError: It failed, really or according to the file.
         """
         entry = self._entry(request)
         if entry is None:
@@ -36,8 +36,8 @@ class StubSkills:
         return SkillResult(data=entry.data)
 
     def _entry(self, request: SkillRequest) -> SkillResultDocument | None:
-        """The first entry for this execution of the step, else the first for every one."""
-        # The key of a call is `run/team/path#count`, and a run of a test has no `/` in its id.
+        """Return the first entry for this execution of the step, else the first for all."""
+        # The key of a call is `run/team/path#count`, and the id of a test run contains no `/`.
         step, _, count = request.key.partition("/")[2].rpartition("#")
         fitting = [
             (entry.visit is None, number, entry)

@@ -1,4 +1,4 @@
-"""The server of a test run: the same program as always, in memory, able to skip time.
+"""Run the test server: the usual program, in memory, with time skipping.
 
 Each run on it has a clock of its own (`clock.py`), so many tests share one server.
 """
@@ -21,15 +21,15 @@ from coterie.settings import Settings, TlsFiles
 _START_SECONDS = 60.0
 _TRY_SECONDS = 0.02
 _ANSWER_SECONDS = 3.0
-"""For one try: a connection made while the server begins may never be answered."""
+"""Timeout of one attempt: a connection made during the server's start may never be answered."""
 
 
 @asynccontextmanager
 async def time_skipping_server(settings: Settings) -> AsyncGenerator[Client]:
-    """A client of a server that lives as long as the block.
+    """Start a server for the duration of the block, and return a client.
 
     Raises:
-        CommandError: the server's program is missing, or does not start.
+        CommandError: The server's program is missing, or does not start.
     """
     own = replace(
         settings, namespace="default", api_key=None, tls=False, tls_files=TlsFiles(), address=None
@@ -60,7 +60,7 @@ def _started(binary: str, port: int, folder: Path) -> "subprocess.Popen[bytes]":
 def _command(binary: str, port: int) -> list[str]:
     values = (
         "frontend.WorkflowTimeSkippingEnabled=true",
-        # How late a timer may fire; the stock second would be most of a test's time.
+        # Maximum delay of timers; the default second would be most of a test's time.
         'history.timerProcessorMaxTimeShift="20ms"',
         "history.transferProcessorMaxPollRPS=5000",
     )
@@ -83,7 +83,7 @@ def _command(binary: str, port: int) -> list[str]:
 async def _connected(
     settings: Settings, port: int, process: "subprocess.Popen[bytes]", folder: Path
 ) -> Client:
-    """The client, once the server answers."""
+    """Return the client once the server answers."""
     loop = asyncio.get_running_loop()
     until = loop.time() + _START_SECONDS
     while True:
@@ -93,8 +93,8 @@ async def _connected(
         except (CommandError, TimeoutError) as error:
             if process.poll() is not None:
                 told = last_words(folder)
-                raise CommandError(f"the server for the tests ended at once: {told}") from None
+                raise CommandError(f"the test server exited at startup: {told}") from None
             if loop.time() > until:
-                why = str(error) or f"nothing within {_ANSWER_SECONDS:g} s"
-                raise CommandError(f"the server for the tests does not answer: {why}") from None
-            await asyncio.sleep(_TRY_SECONDS)  # between two tries
+                why = str(error) or f"no answer within {_ANSWER_SECONDS:g} s"
+                raise CommandError(f"the test server does not answer: {why}") from None
+            await asyncio.sleep(_TRY_SECONDS)  # between two attempts

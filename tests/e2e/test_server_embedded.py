@@ -97,7 +97,7 @@ def test_a_port_that_was_taken_meanwhile_is_replaced(
 
 def test_server_in_the_foreground_restarts_and_ends_on_ctrl_c(quiet_desk: Project) -> None:
     process = quiet_desk.begin("server", "--foreground")
-    until(lambda: "Ctrl-C stops it" in quiet_desk.log("server"), "the server")
+    until(lambda: "press Ctrl-C to stop it" in quiet_desk.log("server"), "the server")
     before = quiet_desk.server["pid"]
     quiet_desk.kill_server()
     until(lambda: quiet_desk.server["pid"] not in (None, before), "another server")

@@ -95,7 +95,7 @@ async def test_a_run_that_waits_is_compared_with_what_its_worker_decided(
         [done] = await all_open(here, handle.id)
     assert (done.same, done.end, done.told) == (True, None, 4)
     assert row(done).startswith(f"same     {handle.id}  ")
-    assert "it goes on, and its worker tells the same 4 decisions" in row(done)
+    assert "it goes on, and its worker reports the same 4 decisions" in row(done)
 
 
 async def test_a_decision_that_no_call_has_used_yet_is_told(
@@ -113,7 +113,7 @@ async def test_a_decision_that_no_call_has_used_yet_is_told(
         '"all_success", "tasks": [["begin"..., now ...: "rule", "number": 7, "condition": null, '
         '"left_out": []}'
     )
-    assert total([done]) == "0 of 1 run the same, 1 decided otherwise"
+    assert total([done]) == "0 of 1 run the same, 1 decided differently"
 
 
 async def test_another_value_in_the_context_is_told_by_its_digest_alone(
@@ -136,7 +136,7 @@ async def test_a_run_that_no_worker_serves_is_compared_by_its_calls(
         running.runs.clear()  # it goes on when the worker is gone
     [done] = await all_open(here, handle.id)
     assert (done.same, done.told) == (True, None)
-    assert "and no worker told what it has decided" in row(done)
+    assert "and no worker reported its decisions" in row(done)
     await handle.terminate()
 
 

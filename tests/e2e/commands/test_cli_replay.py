@@ -128,7 +128,7 @@ def test_every_open_run_is_replayed_in_a_line_each(desk: Project) -> None:
     assert done.returncode == 0, done.stderr
     rows = sorted(done.stdout.splitlines())
     assert [row.split()[:2] for row in rows] == [["same", "open-a"], ["same", "open-b"]]
-    assert "it goes on, and its worker tells the same 5 decisions" in rows[0]
+    assert "it goes on, and its worker reports the same 5 decisions" in rows[0]
     one = desk.coterie("replay", "--open", "--query", chosen, "--limit", "1")
     assert "1 of 1 run the same" in one.stderr
     for name in ("open-a", "open-b"):
@@ -140,11 +140,11 @@ def test_every_open_run_is_replayed_in_a_line_each(desk: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "name a history's file or a run, or replay all open runs with --open"),
-        (("a", "--open"), "name a history's file or a run, or replay all open runs with --open"),
+        ((), "name a history file or a run, or replay all open runs with --open"),
+        (("a", "--open"), "name a history file or a run, or replay all open runs with --open"),
         (("a", "--limit", "3"), "add --open"),
         (("--open", "--limit", "0"), "'0' is no number of runs"),
-        (("--open", "--query", "Colour = 1"), "the server lists no runs"),
+        (("--open", "--query", "Colour = 1"), "could not list runs"),
     ],
 )
 def test_a_mistaken_call_is_told(desk: Project, arguments: tuple[str, ...], told: str) -> None:

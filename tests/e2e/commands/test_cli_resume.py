@@ -72,7 +72,7 @@ async def test_a_server_killed_under_a_run_comes_back_and_the_run_ends(quiet_des
     await asks(quiet_desk, "hardy")
     assert quiet_desk.coterie("approve", "hardy").returncode == 0
     assert process.wait(60) == 0, quiet_desk.log("run")
-    assert "the embedded server had died; it is back" in quiet_desk.log("run")
+    assert "the embedded server died and was restarted" in quiet_desk.log("run")
     assert len(asked(quiet_desk)) == 2
 
 

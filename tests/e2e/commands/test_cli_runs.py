@@ -196,7 +196,7 @@ def test_an_id_names_one_run_for_ever(desk: Project) -> None:
     assert "'once' was begun here already" in sentence(again)
     started = desk.coterie("start", "chore", "--id", "once")
     assert started.returncode == 2
-    assert "there is a run 'once' already" in sentence(started)
+    assert "run 'once' already" in sentence(started)
 
 
 def test_a_run_that_no_worker_serves_says_so(
@@ -207,7 +207,7 @@ def test_a_run_that_no_worker_serves_says_so(
     started = desk.coterie("start", "chore", "--id", "unserved")
     assert started.returncode == 0
     assert started.stdout == "unserved\n"
-    assert "no worker serves the task queue 'nobody' yet: `coterie worker`" in started.stderr
+    assert "no worker serves the task queue 'nobody' yet: start `coterie worker`" in started.stderr
     *refused, listed = together(
         desk, ("status", "unserved"), ("approve", "unserved", "x"), ("pending",)
     )

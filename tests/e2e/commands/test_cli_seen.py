@@ -54,7 +54,7 @@ async def test_watch_shows_the_run_of_another_process_and_leaves_it_alone(desk: 
         screen.wait_for("paused by ann: lunch")
         assert desk.coterie("resume", "watched").returncode == 0
         screen.press_ctrl_c()
-        screen.wait_for("the run goes on without you; see it again: coterie watch watched")
+        screen.wait_for("the run continues; watch it again: coterie watch watched")
         assert screen.ended() == 130, screen.shown[-2000:]
     assert desk.coterie("reject", "watched", "--by", "ann").returncode == 0
     await asks(desk, "watched", "review/sign_off#2")

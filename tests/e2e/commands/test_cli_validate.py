@@ -48,7 +48,7 @@ def test_a_problem_is_told_with_all_that_mends_it(quiet_desk: Project) -> None:
     done = quiet_desk.coterie("validate", "wrong.yml")
     assert done.stdout == TOLD
     assert done.stderr == (
-        "wrong.yml: 1 problem\ndocs/errors.md has the cause and the cure of E202\n"
+        "wrong.yml: 1 problem\ndocs/errors.md explains the cause and fix of E202\n"
     )
     assert done.returncode == 2
 
@@ -98,7 +98,7 @@ def test_a_file_that_breaks_off_is_told_although_nobody_knows_what_it_is(
 def test_a_folder_without_a_document_is_a_mistake(quiet_desk: Project) -> None:
     done = quiet_desk.coterie("validate", "config/personas", "chore")
     assert done.returncode == 2
-    assert "config/personas is a folder without a document [E001]" in done.stdout
+    assert "config/personas is a folder without documents [E001]" in done.stdout
     assert "allowed: .yml and .yaml files with the key `orchestration`" in done.stdout
 
 

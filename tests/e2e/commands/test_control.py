@@ -55,12 +55,12 @@ def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(tmp_pa
         assert wrong.returncode == 1
         assert "payload.amount is a text, not a number" in wrong.stderr
         first = shop.coterie("approve", "offer", "--by", "ann", "--payload", '{"amount": 90}')
-        assert "the approval of ann counts; more people have to approve" in first.stdout
+        assert "the approval of ann counts; more people must approve" in first.stdout
         told = shop.coterie("pending", "offer").stdout
         assert "approved by 1 of 2: ann" in told
         assert "amount: 90" in told
         whole = shop.coterie("show", "offer").stdout
-        assert "may decide   ann, ben, cleo; 2 have to approve" in whole
+        assert "may decide   ann, ben, cleo; 2 must approve" in whole
         assert "changed      amount: 100 -> 90 (ann)" in whole
         nowhere = shop.coterie("redirect", "offer", "nowhere")
         assert nowhere.returncode == 1

@@ -67,7 +67,7 @@ def test_a_file_of_tests_is_no_team(shop: Project) -> None:
     assert "letter.test" not in done.stderr
     named = shop.coterie("validate", "config/teams/letter.test.yml")
     assert named.returncode == 2
-    assert "config/teams/letter.test.yml is a file of tests, and no team [E001]" in named.stdout
+    assert "config/teams/letter.test.yml is a test file, not a team [E001]" in named.stdout
     assert "fix: run it with: coterie test config/teams/letter.test.yml" in named.stdout
 
 
@@ -145,5 +145,5 @@ def test_a_run_that_goes_on_cannot_be_recorded_yet(tmp_path: Path) -> None:
         assert begun.returncode == 0, begun.stderr
         done = shop.coterie("record", "slow", "-o", "slow.test.yml")
         assert done.returncode == 2
-        assert "the run 'slow' goes on; it can be recorded when it has ended" in done.stderr
+        assert "the run 'slow' is still open; record it when it has ended" in done.stderr
         assert not (shop.folder / "slow.test.yml").exists()

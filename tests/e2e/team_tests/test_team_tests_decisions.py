@@ -192,7 +192,7 @@ cases:
     redirects: [{ team: archive, during: archive/file }]
 """
     text = told(await results(skipping_client, written(tmp_path, STEERED, cases)))
-    assert "the redirect to archive: the run must refuse it, and took it" in text
+    assert "the redirect to archive: the run must refuse it, and accepted it" in text
     assert "the run was never redirected to archive" in text
 
 
@@ -219,12 +219,12 @@ async def test_a_crash_that_cannot_come_is_told_as_it_is(
     found = await results(skipping_client, written(tmp_path, CRASHES, CRASHED))
     assert [[one.message for one in case.differences] for case in found] == [
         [
-            "the run was over before the worker could be ended after a/w; nothing that it did "
+            "the run ended before the worker could be killed after a/w; nothing that it did "
             "after that waits",
-            "the worker was never ended: a/w did not end for the 2. time",
+            "the worker was never killed: a/w did not end for the 2. time",
         ],
         [
-            "the worker was never ended: a/e ended without any wait or call",
-            "the worker was never ended: a/s was not in progress",
+            "the worker was never killed: a/e ended without any wait or call",
+            "the worker was never killed: a/s was not in progress",
         ],
     ]

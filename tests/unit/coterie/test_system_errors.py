@@ -121,7 +121,7 @@ def test_a_bug_is_told_when_its_log_cannot_be_kept(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     told = capsys.readouterr().err
-    assert told.startswith("coterie: a bug: KeyError: 'lost'; what happened cannot be kept in ")
+    assert told.startswith("coterie: a bug: KeyError: 'lost'; could not write the details to ")
     assert "(File too large)" in told
 
 

@@ -81,7 +81,7 @@ async def test_a_step_is_shown_with_its_failed_attempts_and_its_re_ask(
     assert attempts < failed < asked_again
     told = text[asked_again:]
     assert "  attempts   1" in told
-    assert '  answer before:\n    {"title": "none"}' in told
+    assert '  previous answer:\n    {"title": "none"}' in told
     assert "name" in told.partition("  asked again:\n")[2].splitlines()[0]
     assert "Ada" in told.partition("  answer:\n")[2]
     data = [call_data(call) for call in calls]

@@ -174,7 +174,7 @@ async def test_a_run_that_continued_as_new_is_seen_from_its_beginning(tmp_path: 
         assert last.events[0].workflow_execution_started_event_attributes.continued_execution_run_id
         alone = await seen_history(last)
         assert isinstance(alone, SeenRun), alone
-        assert "the path begins with event" in alone.walk.headline
+        assert "the path starts at event" in alone.walk.headline
         walk = (await seen_run(env.client, handle.id)).walk
     assert walk.taken == {("ping", 1): tuple(range(1, 40)), ("ping", None): (40,)}
     assert "the path begins" not in walk.headline

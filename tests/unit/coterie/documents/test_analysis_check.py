@@ -97,7 +97,7 @@ def test_check_says_what_it_leaves_out(desk: Desk) -> None:
     budgets = "orchestration:\n  budgets: { tokens: 5000 }"
     file.write_text(file.read_text().replace("orchestration:", budgets))
     assert (
-        "left out: budgets, which end or turn a run earlier: the token budget of the run, "
+        "not counted: budgets, which end or redirect a run earlier: the token budget of the run, "
         "5,000 tokens"
     ) in desk.check()[1]
 
@@ -123,7 +123,7 @@ def test_the_cost_is_made_of_prices_calls_and_the_assumed_length(desk: Desk) -> 
     assert desk.check(*priced, "--max-cost", "0.30")[0] == 0
     code, out, err = desk.check(*priced, "--max-cost", "0.29")
     assert code == 1
-    assert "2.00 USD in and 10.00 USD out for a million tokens (prices.yml)" in out
+    assert "2.00 USD in and 10.00 USD out per million tokens (prices.yml)" in out
     assert "a run may cost 0.30 USD, more than --max-cost 0.29" in err
 
 
@@ -147,7 +147,7 @@ def test_a_model_without_a_price_is_told_and_keeps_no_bound(desk: Desk) -> None:
     assert (total["cost_usd"], total["unpriced"]) == (None, ["anthropic/of-tomorrow"])
     code, _, err = desk.check("--max-cost", "1000")
     assert code == 1
-    assert "the cost has no bound: anthropic/of-tomorrow is unpriced" in err
+    assert "the cost has no upper limit: anthropic/of-tomorrow is unpriced" in err
 
 
 def test_a_server_of_ones_own_has_no_public_price(desk: Desk) -> None:
@@ -169,7 +169,7 @@ def test_unbounded_calls_are_reported_with_their_loop(desk: Desk) -> None:
     code, _, err = desk.check("--max-model-calls", "1000")
     assert code == 1
     assert "unbounded model calls" in err
-    assert "nothing bounds 'every_topic'" in err
+    assert "nothing limits 'every_topic'" in err
 
 
 def test_findings_are_shown_and_only_strict_fails_on_them(desk: Desk) -> None:

@@ -31,7 +31,7 @@ def test_without_a_path_there_is_an_overview(explain: Ask) -> None:
     assert re.fullmatch(r"report  \(digest [0-9a-f]{16}\)\n", told[0])
     assert "".join(told[1:]) == snapshot("""\
 
-Files, later ones laid over earlier ones
+Files, later ones override earlier ones
   config/system_config.yml
   config/personas: 2 personas
   config/teams/report.yml
@@ -62,7 +62,7 @@ Agents
   draft/plan               planner  by its plan
   draft/plan/rounds/write  writer   scripted/of-the-plan      config/personas/planner.yml:13 (the task's config)
 
-162 values in all; those of a part: coterie explain report teams.draft
+162 values in all; to see a part: coterie explain report teams.draft
 """)  # noqa: E501
 
 
@@ -118,4 +118,4 @@ def test_names_that_are_there_in_another_order_are_told(
     explain: Ask, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explain", "report", "first.draft"]) == 2
-    assert "nothing lies at first.draft" in capsys.readouterr().err
+    assert "nothing exists at first.draft" in capsys.readouterr().err

@@ -141,7 +141,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "E103",
             1,
             8,
-            "'gpt' does not read provider/model, like anthropic/claude-sonnet-5-5",
+            "'gpt' must have the form provider/model, such as anthropic/claude-sonnet-5-5",
             "",
         ),
         (
@@ -165,7 +165,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "E105",
             1,
             10,
-            "'../x' is no path within the workspace",
+            "'../x' is not a path within the workspace",
             "name a file relative to the workspace",
         ),
         (
@@ -174,7 +174,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             1,
             30,
             "a case 'a' stands on line 1 already",
-            "give each case a name of its own",
+            "give each case a unique name",
         ),
         (
             "answers: [{ task: writ, answer: 1 }]\ncases: [{ name: a }]",
@@ -302,14 +302,14 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             1,
             46,
             "unknown operator 'city'",
-            "to compare with a whole mapping, write it below `equals:`",
+            "to compare with a whole mapping, put it below `equals:`",
         ),
         (
             "cases: [{ name: a, expect: { context: { a: {} } } }]",
             "E106",
             1,
             41,
-            "a check without any operator holds always",
+            "a check without operators always holds",
             "to find an empty mapping, write `equals: {}`",
         ),
         (
@@ -325,7 +325,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "E403",
             1,
             59,
-            "'(' is no regular expression: ",
+            "'(' is not a regular expression: ",
             "",
         ),
         (

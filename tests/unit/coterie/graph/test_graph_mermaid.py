@@ -49,7 +49,7 @@ flowchart TD
   team_gamma["<b>gamma</b><br/><i>gamma · approval</i><br/>agent <b>three</b>: writer · scripted/demo<br/>approval <b>approval</b>: by anyone · no deadline"]
   team_gather["<b>gather</b><br/><i>gather · concentrator · until 2 of the branches succeeded or 1 h passed · aggregate: merge_dict</i>"]
   team_helper["<b>helper</b><br/><i>helper</i><br/>agent <b>four</b>: writer · scripted/demo"]
-  team_lonely["<b>一个团队</b><br/><i>lonely · goes on after a failed task</i><br/>set <b>a_task_with_a_name_that_somebody_has_made_longer_than_any_box_is_wide</b>: sets q"]
+  team_lonely["<b>一个团队</b><br/><i>lonely · continues after a failed task</i><br/>set <b>a_task_with_a_name_that_somebody_has_made_longer_than_any_box_is_wide</b>: sets q"]
   start --> team_begin
   fan0(["1 · context.a.b exists or a task failed<br/>all at once, meet at gather"])
   team_begin --- fan0

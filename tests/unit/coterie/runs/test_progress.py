@@ -232,14 +232,16 @@ def found(tokens: int) -> list[TrailEntry]:
 def test_discovery_is_shown_in_files_and_tokens() -> None:
     first, nothing = found(1_000)
     assert list(found_lines(first, {"own/large": 2_000})) == [
-        "write/look/collect: 3 files, about 1,000 tokens (estimated: a token for 4 bytes)"
+        "write/look/collect: 3 files, about 1,000 tokens (estimated: 4 bytes per token)"
     ]
     assert list(found_lines(nothing, {"own/large": 2_000})) == []
 
 
 def test_discovery_warns_above_half_of_a_models_context() -> None:
     _, warning = found_lines(found(1_001)[0], {"own/large": 2_000})
-    assert warning.startswith("warning: in a prompt that is about 50% of the context of own/large")
+    assert warning.startswith(
+        "warning: in a prompt, this takes about 50% of the context of own/large"
+    )
 
 
 async def test_discovery_is_shown_once_with_the_contexts_of_public_models() -> None:

@@ -57,8 +57,8 @@ r1: 0.0315 USD and unpriced calls
     a/find           2          -       -           -                  -       1.5 s
     and 12 more
   total              7     12,500       -         950  0.0315 + unpriced  1 min 15 s
-  1 call without a price, left out of the sum (see `prices`)
-  1 turn of agents that do not tell what they use
+  1 call without a price, not in the sum (see `prices`)
+  1 turn of agents that do not report usage
   budget   run.tokens: 13,450 of 20,000 tokens (67%); then: stop
   budget   team.a.money: 0.0315 of 1.00 USD (3%), NOT HELD, extended by 0.50 USD; then: ask\
 """)

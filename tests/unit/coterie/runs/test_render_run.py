@@ -146,7 +146,7 @@ def test_one_request_is_told_whole_with_its_terms_and_what_happened_so_far() -> 
     text = request_text("r1", RequestView(pending=request))
     for told in (
         "y" * 5000,
-        "may decide   ann, bob; 2 have to approve",
+        "may decide   ann, bob; 2 must approve",
         "approved by  ann",
         "changed      3 -> 4 (ann)",
         "then: late",

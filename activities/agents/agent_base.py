@@ -191,7 +191,7 @@ class BaseAgent(ABC):
             ) from None
 
     def _model(self, settings: Json) -> Json:
-        """The provider and the model to ask, as far as somebody names them."""
+        """Return the provider and the model to call, as far as they are set."""
         provider, model = settings.get("provider"), settings.get("model")
         if not (isinstance(provider, str | None) and isinstance(model, str | None)):
             return {}  # the persona's own check says what is wrong

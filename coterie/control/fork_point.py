@@ -178,7 +178,7 @@ class _Points:
     failures: deque[_Failure] = field(default_factory=lambda: deque(maxlen=_MAX_FAILURES))
 
     def pass_by(self, state: RunState, entry: TrailRecord) -> None:
-        """An entry is about to be noted; nothing of what it tells is remembered yet."""
+        """Inspect an entry that is about to be recorded, before the state includes it."""
         if entry.kind == "team":
             self._visit(state, entry)
         elif entry.kind == "step" and entry.status == "failure" and self.wanted is None:
@@ -253,7 +253,7 @@ class _PassedState(RunState):
     points: _Points = field(default_factory=lambda: _Points(None))
 
     def note(self, entry: TrailRecord, fingerprint: str = "") -> None:
-        """Look first, then remember."""
+        """Report the entry, then record it."""
         self.points.pass_by(self, entry)
         RunState.note(self, entry, fingerprint)
 

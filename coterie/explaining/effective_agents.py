@@ -55,7 +55,7 @@ class AgentSources:
                 yield (key,), value, DEFAULT
 
     def _chosen(self, key: str, persona: Persona) -> Origin | None:
-        """Who chose provider and model, when it was not the persona; None for other fields."""
+        """Return the origin of provider or model, unless it is the persona; else None."""
         if key != "provider" and key != "model":  # narrows the type
             return None
         chosen = self.llm.defaults.choose(self._own("provider"), self._own("model"), self.model)
@@ -68,7 +68,7 @@ class AgentSources:
         return from_node(node, ".".join(map(str, place)))
 
     def _own(self, key: str) -> str | None:
-        """The persona's word, with the task's over it."""
+        """Return the persona's setting, overridden by the task's."""
         node = self.merged.child(key)
         return node.value if node is not None and isinstance(node.value, str) else None
 

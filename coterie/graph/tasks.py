@@ -65,7 +65,7 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
 
 
 def _planned(step: Step, plan: Plan, above: str, depth: int) -> Iterator[TaskLine]:
-    """What of an agent's own plan asks a model or a person."""
+    """Yield the steps of an agent's own plan that call a model or ask a person."""
     for inner, path in _plan_steps(followed_plan(step, plan.personas), above):
         if isinstance(inner, AgentStep | ApprovalStep) or approval(inner):
             detail = details(inner, plan, _WORDS)
@@ -82,7 +82,7 @@ def _plan_steps(steps: Sequence[Step], above: str) -> Iterator[tuple[Step, str]]
 
 
 def _inside(step: Step, path: str) -> Iterator[tuple[str, Sequence[Step], str]]:
-    """The lists of steps in a step: what leads there, the steps, what their paths begin with."""
+    """Yield the step lists inside a step: the heading, the steps, the prefix of their paths."""
     for one in step_lists(step):
         if not is_left_out(one):
             below = f"{path}/{one.role.name}" if isinstance(one.role, Concurrent) else path

@@ -16,7 +16,7 @@ _BEGINNINGS: dict[StepKind, str] = {
     "parallel": "parallel, ",
     "fail": "fail with ",
 }
-"""What stands before the details of a step; else its kind."""
+"""Prefix of a step's details; default: its kind."""
 
 
 def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:

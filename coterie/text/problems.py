@@ -34,7 +34,7 @@ def summary(problems: Sequence[Problem]) -> str:
 
 
 def counted(count: int, word: str, plural: str | None = None) -> str:
-    """`1 problem`, `2 problems`."""
+    """Format a count with its noun: `1 problem`, `2 problems`."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {plural or f'{word}s'}"
 
 

@@ -1,6 +1,6 @@
-"""What a reader is told of a step: who does it, its bounds, its approval, what leads to its steps.
+"""Describe a step: who does it, its limits, its approval, and the headings of its step lists.
 
-The pictures and the texts of plans say the same; they differ in how they word a condition.
+Pictures and texts of plans share these descriptions; they only word conditions differently.
 """
 
 from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ from dsl.templates.template import is_template
 
 @dataclass(frozen=True, slots=True)
 class StepWording:
-    """How the parts of a step are written."""
+    """How to format the parts of a step."""
 
     condition: Callable[[Condition], str]
     value: Callable[[object], str]
@@ -56,7 +56,7 @@ class StepWording:
 
 
 def heading(role: ListRole, words: StepWording) -> str:
-    """Return what leads to a list of steps; empty where nothing has to be said."""
+    """Return the heading of a step list; empty if it needs none."""
     match role:
         case EachRound() | Tried():
             return ""
@@ -75,12 +75,12 @@ def heading(role: ListRole, words: StepWording) -> str:
 
 
 def is_left_out(part: StepList) -> bool:
-    """Whether nothing has to be said of a part: `otherwise` and `finally` may be empty."""
+    """Return whether to omit a step list: `otherwise` and `finally` may be empty."""
     return not part.steps and isinstance(part.role, Otherwise | AtTheEnd)
 
 
 def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # noqa: C901  # kinds
-    """Return what to know of a step, most important first."""
+    """Return the details of a step, most important first."""
     match step:
         case AgentStep():
             return tuple(_agent(step, plan, words))
@@ -112,7 +112,7 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
 
 
 def bounds(step: Step) -> Iterator[str]:
-    """Yield the bounds of a step: its time, its attempts, and whether it may fail."""
+    """Yield the limits of a step: its timeout, its retries, and whether it may fail."""
     if step.timeout is not None:
         yield f"within {duration(step.timeout)}"
     if step.retry is not None and step.retry.retries:
@@ -122,7 +122,7 @@ def bounds(step: Step) -> Iterator[str]:
 
 
 def approval(step: Step) -> str:
-    """Return which approval stands before or after a step; who decides, when its terms say so."""
+    """Return the approval before or after a step, and its terms if it has any."""
     if not isinstance(step, AgentStep | SkillStep):
         return ""
     terms = consent(step.requires_approval)
@@ -187,5 +187,5 @@ def _waiting(step: WaitStep, words: StepWording) -> Iterator[str]:
 
 
 def _text(written: str, words: StepWording) -> str:
-    """A text that may be a template."""
+    """Format a text that may be a template."""
     return words.value(written) if is_template(written) else written

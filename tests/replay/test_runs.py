@@ -95,7 +95,7 @@ async def test_a_run_that_waits_is_compared_with_what_its_worker_decided(
         [done] = await all_open(here, handle.id)
     assert (done.same, done.end, done.told) == (True, None, 4)
     assert row(done).startswith(f"same     {handle.id}  ")
-    assert "it goes on, and its worker reports the same 4 decisions" in row(done)
+    assert "it is still open, and its worker reports the same 4 decisions" in row(done)
 
 
 async def test_a_decision_that_no_call_has_used_yet_is_told(

@@ -12,6 +12,7 @@ from coterie.explaining.values_text import found, overview, parts, values_text
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
+from dsl.analysis.findings import with_needs
 from dsl.errors import nearest
 
 
@@ -45,7 +46,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if args.json:
         say(json.dumps([value.as_dict() for value in chosen], indent=2, ensure_ascii=False))
     elif path is None:
-        say(overview(compiled.plan, catalog.sources(located), values, args.target))
+        say(overview(with_needs(compiled).plan, catalog.sources(located), values, args.target))
     else:
         say(values_text(chosen, path))
     return ExitCode.DONE

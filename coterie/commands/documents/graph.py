@@ -20,6 +20,7 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import history_in
 from coterie.terminal import note, say
+from dsl.analysis.findings import with_needs
 from dsl.errors import InvalidDocument
 from dsl.model.plan import Plan
 from dsl.visible import visible
@@ -82,7 +83,7 @@ def _drawn(target: str, model: str | None, settings: Settings) -> "tuple[Plan, W
     except InvalidDocument as error:
         seen = _seen(target, settings, error)
         return seen.plan, seen.walk
-    return compile_located(catalog, located, model).plan, None
+    return with_needs(compile_located(catalog, located, model)).plan, None
 
 
 def _recorded(target: str, settings: Settings) -> "SeenRun":

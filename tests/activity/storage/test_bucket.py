@@ -69,7 +69,7 @@ async def test_a_turn_of_a_conversation_lies_apart_for_each_run(
     await blobs.put(b"said", "two")
     assert len(bucket[1]) == 2
     assert await blobs.get(name, "one") == b"said"
-    with pytest.raises(BlobMissing, match=r"not in the storage s3://team: it was cleaned away"):
+    with pytest.raises(BlobMissing, match=r"not in the storage s3://team: it was deleted there"):
         await blobs.get(name, "three")
 
 
@@ -79,7 +79,7 @@ async def test_a_bucket_that_cannot_be_reached_is_one_sentence(
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     blobs = storage.blobs
     assert blobs is not None
-    with pytest.raises(BlobsUnusable, match=r"the storage s3://team cannot be written: Could not"):
+    with pytest.raises(BlobsUnusable, match=r"could not write to the storage s3://team: Could not"):
         await blobs.put(b"said", "one")
 
 

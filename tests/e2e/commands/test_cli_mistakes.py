@@ -20,22 +20,28 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "a workspace that is not there": (("run", "chore", "--workspace", "nowhere"), "no folder"),
     "decisions that are not there": (("run", "article", "--decisions", "no.yml"), "no.yml"),
     "nothing to run": (("run",), "name a team or a file"),
-    "a run and a resumption": (("run", "chore", "--resume", "x"), "'chore' cannot be given"),
-    "a run that was never begun": (("run", "--resume", "x"), "was not begun"),
-    "nothing to resume": (("run", "--resume"), "no run was begun"),
+    "a run and a resumption": (
+        ("run", "chore", "--resume", "x"),
+        "'chore' cannot be used with --resume",
+    ),
+    "a run that was never begun": (("run", "--resume", "x"), "was not started"),
+    "nothing to resume": (("run", "--resume"), "no run was started"),
     "a reason that no run takes": (
         ("pause", "x", "--why", "q" * 10_001),
-        "10,001 characters, and 10,000 are allowed",
+        "10,001 characters; at most 10,000 are allowed",
     ),
     "a comment that no run takes": (
         ("approve", "x", "--comment", "q" * 10_001),
-        "10,001 characters, and 10,000 are allowed",
+        "10,001 characters; at most 10,000 are allowed",
     ),
-    "a task that no plan has": (("skip", "x", "q" * 501), "501 characters, and 500 are allowed"),
+    "a task that no plan has": (
+        ("skip", "x", "q" * 501),
+        "501 characters; at most 500 are allowed",
+    ),
     "a change that is no JSON": (("approve", "x", "--payload", "NaN"), "no number of JSON"),
-    "a question where nothing ever ran": (("status", "x"), "nothing was run"),
+    "a question where nothing ever ran": (("status", "x"), "nothing has run"),
     "a history that is not there": (("replay", "no.json"), "no.json"),
-    "a history that is none": (("replay", "coterie.yml"), "is no history"),
+    "a history that is none": (("replay", "coterie.yml"), "is not the history"),
 }
 
 

@@ -65,7 +65,7 @@ def test_another_decision_with_the_same_calls_is_noticed(
     )
     done = quiet_desk.coterie("replay", str(file))
     assert done.returncode == 1
-    assert "decides otherwise than was recorded" in sentence(done)
+    assert "decides differently now" in sentence(done)
     assert 'context.topic: recorded "rain", now "another topic"' in done.stdout
     assert "trail_digest: recorded" in done.stdout
 
@@ -128,7 +128,7 @@ def test_every_open_run_is_replayed_in_a_line_each(desk: Project) -> None:
     assert done.returncode == 0, done.stderr
     rows = sorted(done.stdout.splitlines())
     assert [row.split()[:2] for row in rows] == [["same", "open-a"], ["same", "open-b"]]
-    assert "it goes on, and its worker reports the same 5 decisions" in rows[0]
+    assert "it is still open, and its worker reports the same 5 decisions" in rows[0]
     one = desk.coterie("replay", "--open", "--query", chosen, "--limit", "1")
     assert "1 of 1 run the same" in one.stderr
     for name in ("open-a", "open-b"):
@@ -143,7 +143,7 @@ def test_every_open_run_is_replayed_in_a_line_each(desk: Project) -> None:
         ((), "name a history file or a run, or replay all open runs with --open"),
         (("a", "--open"), "name a history file or a run, or replay all open runs with --open"),
         (("a", "--limit", "3"), "add --open"),
-        (("--open", "--limit", "0"), "'0' is no number of runs"),
+        (("--open", "--limit", "0"), "'0' is not a number of runs"),
         (("--open", "--query", "Colour = 1"), "could not list runs"),
     ],
 )

@@ -24,7 +24,7 @@ def asked(desk: Project) -> list[str]:
 async def test_ctrl_c_leaves_the_run_alive_and_says_how_to_go_on(desk: Project) -> None:
     process = await begun(desk, "interrupted")
     assert interrupt(process) == 130
-    assert "go on with it: coterie run --resume interrupted" in desk.log("run")
+    assert "resume it: coterie run --resume interrupted" in desk.log("run")
     assert "Traceback" not in desk.log("run")
     desk.begin("run", "--resume", "interrupted")
     await asks(desk, "interrupted")

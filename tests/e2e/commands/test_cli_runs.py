@@ -213,7 +213,7 @@ def test_a_run_that_no_worker_serves_says_so(
     )
     for done in refused:
         assert done.returncode == 2
-        assert "no worker answers for the run 'unserved'" in sentence(done)
+        assert "no worker answers for run 'unserved'" in sentence(done)
     assert listed.returncode == 0
     assert "unserved" in listed.stderr
     worker = desk.begin("worker")

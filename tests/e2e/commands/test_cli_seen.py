@@ -89,7 +89,7 @@ def test_watch_refuses_what_is_not_a_run(desk: Project) -> None:
         "workflow", "start", "--type", "Other", "--task-queue", "other", "--workflow-id", "other"
     )
     watched = desk.coterie("watch", "other")
-    assert "'other' is no run of a team, but a workflow 'Other'" in sentence(watched)
+    assert "'other' is not a run of a team, but a workflow 'Other'" in sentence(watched)
     desk.temporal("workflow", "terminate", "--workflow-id", "other", "--reason", "test")
 
 

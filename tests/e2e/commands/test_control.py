@@ -117,7 +117,7 @@ def test_pause_amend_and_resume(tmp_path: Path) -> None:
         until(lambda: "stopping" in shop.coterie("status", "left", "--json").stdout, "the end")
         told = shop.coterie("pause", "left")
         assert (told.returncode, told.stdout) == (1, "")
-        assert "the run 'left' is cancelled: what it still does has its time" in told.stderr
+        assert "run 'left' is being cancelled; its cleanup cannot be paused" in told.stderr
 
 
 def test_a_run_that_begins_with_a_request_is_decided_at_once_after_its_worker_came_back(

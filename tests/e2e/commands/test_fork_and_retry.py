@@ -55,16 +55,16 @@ def test_a_failed_run_goes_on_where_it_failed_and_any_run_from_any_visit(tmp_pat
         until(lambda: "second/sign#1" in shop.coterie("pending", "bad").stdout, "the approval")
         early = shop.coterie("fork", "bad", "--at", "second#1", "--id", "early")
         assert early.returncode == 0, early.stderr
-        assert "early goes on from bad at second#1" in early.stderr
+        assert "early continues from bad at second#1" in early.stderr
         assert shop.coterie("approve", "bad", "--by", "ann").returncode == 0
         failed = result_of(shop, "bad")
         assert (failed["end"], failed["model_calls"]) == ("failed", 2), failed["because"]
         assert "TemplateFailed" in str(failed["because"]), failed["because"]
 
         wrong = shop.coterie("retry", "bad", "make")
-        assert "another one begins where it failed" in wrong.stderr
+        assert "`retry` starts another run where it failed" in wrong.stderr
         again = shop.coterie("retry", "bad", "--set", "word=hello", "--by", "ben", "--id", "good")
-        assert "good goes on from bad at second#1/make/two" in again.stderr, again.stderr
+        assert "good continues from bad at second#1/make/two" in again.stderr, again.stderr
         good = result_of(shop, "good")
         assert (good["end"], good["context"]) == ("completed", {"word": "hello", "said": "hello"})
         assert good["visits"] == {"first": 1, "second": 1}

@@ -104,8 +104,8 @@ def test_a_wrong_file_is_exit_code_2_and_nothing_runs(shop: Project) -> None:
 def test_command_reports_a_file_that_is_not_a_test(shop: Project) -> None:
     told = {
         "nowhere.test.yml": "nowhere.test.yml does not exist",
-        "coterie.yml": "coterie.yml is no file of tests: those end in .test.yml",
-        "invoicing": "there is no file of tests in invoicing; they end in .test.yml",
+        "coterie.yml": "coterie.yml is not a test file: test files end in .test.yml",
+        "invoicing": "no test file in invoicing; test files end in .test.yml",
     }
     for target, message in told.items():
         done = shop.coterie("test", target)

@@ -66,7 +66,7 @@ def test_certificates_are_read_from_their_files(tmp_path: Path) -> None:
     assert tls.server_root_ca_cert == b"the ca"
     assert (tls.client_cert, tls.client_private_key) == (b"the cert", b"the key")
     (tmp_path / "key").unlink()
-    with pytest.raises(CommandError, match=r"TLS file .*key cannot be read"):
+    with pytest.raises(CommandError, match=r"could not read the TLS file .*key"):
         tls_of(load(env, tmp_path))
 
 
@@ -79,5 +79,5 @@ def test_secrets_are_not_in_what_is_printed(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_a_persons_affair(tmp_path: Path) -> None:
     (tmp_path / ".coterie").write_text("a file")
-    with pytest.raises(CommandError, match="cannot be written"):
+    with pytest.raises(CommandError, match="could not write"):
         state_folder(load({}, tmp_path))

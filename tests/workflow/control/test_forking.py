@@ -101,7 +101,8 @@ async def test_fork_starts_before_the_branches_when_several_failed(here: Engine)
     [
         (
             {"at": "left#1"},
-            "was one of several ways at once, or a team as a step; fork where they began: fan#1",
+            "was in a concurrent branch, or in a team as a step; fork at the visit around it: "
+            "fan#1",
         ),
         (
             {"at": "review#3"},

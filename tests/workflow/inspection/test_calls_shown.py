@@ -75,14 +75,14 @@ async def test_a_step_is_shown_with_its_failed_attempts_and_its_re_ask(
     assert first.earlier_error.startswith("ProviderUnavailable: ")
     assert isinstance(second.request, AgentRequest)
     text = calls_text(handle.id, "work/draft", calls)
-    attempts, failed = (text.index(word) for word in ("  attempts   3, begun ", "  failed     "))
+    attempts, failed = (text.index(word) for word in ("  attempts   3, started ", "  failed     "))
     assert text[failed:].startswith("  failed     attempt 2: ProviderUnavailable: ")
     asked_again = text.index("work/draft: model turn, re-ask 1")
     assert attempts < failed < asked_again
     told = text[asked_again:]
     assert "  attempts   1" in told
     assert '  previous answer:\n    {"title": "none"}' in told
-    assert "name" in told.partition("  asked again:\n")[2].splitlines()[0]
+    assert "name" in told.partition("  problem:\n")[2].splitlines()[0]
     assert "Ada" in told.partition("  answer:\n")[2]
     data = [call_data(call) for call in calls]
     assert [(one["attempts"], bool(one["earlier_error"])) for one in data] == [

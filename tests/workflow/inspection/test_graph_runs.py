@@ -239,7 +239,7 @@ async def test_a_run_of_another_version_is_seen_by_its_worker_or_told_of(
         assert seen.walk.standing == {"review": "waiting"}
         assert seen.walk.taken == {("draft", 1): (1, 2), ("draft", 2): (3,)}
     monkeypatch.setattr(runs, "_ANSWER_SECONDS", timedelta(seconds=1))
-    with pytest.raises(CommandError, match="another version of this code ran"):
+    with pytest.raises(CommandError, match="another version of Coterie ran"):
         await seen_run(here.env.client, handle.id)
     await handle.terminate()
 

@@ -86,7 +86,7 @@ def test_the_inputs_and_the_worst_case_are_shown(desk: Desk) -> None:
         ["3", "6", "0", "0", "6,000", "0.00"]
     ]
     assert "scripted/demo: at most 6 calls" in out
-    assert "20,000 input tokens a call" in out
+    assert "20,000 input tokens per call" in out
     assert err == "team.yml: no problems\n"
 
 
@@ -162,7 +162,7 @@ def test_unbounded_calls_are_reported_with_their_loop(desk: Desk) -> None:
     desk.write(more=EACH)
     code, out, _ = desk.check()
     assert code == 0
-    assert "unbounded: the loop 'every_topic' goes over {{ context.topics }}" in out
+    assert "unbounded: the loop 'every_topic' iterates over {{ context.topics }}" in out
     worst = desk.report()["worst_case"]
     assert worst["total"]["model_calls"] is None
     assert [loop["step"] for loop in worst["unbounded"]] == ["every_topic"]
@@ -200,9 +200,9 @@ def test_a_document_that_does_not_compile_is_not_checked(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("prices", "told"),
     [
-        ("a/b: { input: 1 }", "prices.yml:1:1: the price of 'a/b' does not read"),
-        ("a/b: { input: cheap, output: 1 }", "prices.yml:1:1: the price of 'a/b' does not read"),
-        ("a/b: { input: -1, output: 1 }", "prices.yml:1:1: the price of 'a/b' does not read"),
+        ("a/b: { input: 1 }", "prices.yml:1:1: the price of 'a/b' must read like"),
+        ("a/b: { input: cheap, output: 1 }", "prices.yml:1:1: the price of 'a/b' must read like"),
+        ("a/b: { input: -1, output: 1 }", "prices.yml:1:1: the price of 'a/b' must read like"),
         ("a/b: {", "YAML"),
     ],
 )

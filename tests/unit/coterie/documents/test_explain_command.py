@@ -26,6 +26,16 @@ def explain(
     return asked
 
 
+@pytest.mark.parametrize("command", [["plan"], ["graph", "--format", "svg"]])
+def test_every_view_of_a_document_shows_the_digest_of_the_plan_that_runs(
+    explain: Ask, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = re.search(r"digest ([0-9a-f]{16})", explain())
+    assert found is not None
+    assert main([command[0], "report", *command[1:]]) == 0
+    assert f"digest {found[1]}" in capsys.readouterr().out
+
+
 def test_without_a_path_there_is_an_overview(explain: Ask) -> None:
     told = explain().splitlines(keepends=True)
     assert re.fullmatch(r"report  \(digest [0-9a-f]{16}\)\n", told[0])

@@ -125,7 +125,7 @@ def test_routes_stand_in_their_order_with_limits_and_the_end() -> None:
     routing = Routing(rules=rules, ends_by_default=True)
     first = Team(id="t", name="First", steps=(), routing=routing, max_recursion_depth=2)
     text = plan_text(plan(first, Team(id="u", name="u", steps=())))
-    assert "enters at t; at most 30 team visits, 5 of any one team; no progress: ignore" in text
+    assert "starts at t; at most 30 team visits, 5 of any one team; no progress: ignore" in text
     assert "t  First  (at most 2 visits)" in text
     assert "  1. -> u  always; sets a\n  2. -> the end  always\n  else -> the end\n\nu\n" in text
 

@@ -149,7 +149,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "E001",
             1,
             12,
-            "the workspace nowhere is no folder",
+            "the workspace nowhere is not a folder",
             "name a folder, relative to this file",
         ),
         (
@@ -157,7 +157,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "E001",
             1,
             10,
-            "the script {folder}/none.yml cannot be read: No such file or directory",
+            "could not read the script {folder}/none.yml: No such file or directory",
             "",
         ),
         (
@@ -173,7 +173,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "E208",
             1,
             30,
-            "a case 'a' stands on line 1 already",
+            "line 1 already has a case 'a'",
             "give each case a unique name",
         ),
         (

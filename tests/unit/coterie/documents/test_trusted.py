@@ -62,7 +62,7 @@ def test_a_workspace_of_the_call_is_stronger_and_must_be_there(settings: Setting
     assert compile_target(settings, "requirements", workspace="here").trusted.workspace.endswith(
         "/here"
     )
-    with pytest.raises(CommandError, match="is no folder"):
+    with pytest.raises(CommandError, match="is not a folder"):
         compile_target(settings, "requirements", workspace="nowhere")
 
 

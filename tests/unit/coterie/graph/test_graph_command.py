@@ -68,14 +68,17 @@ def test_a_model_for_everyone_that_is_unknown_is_not_blamed_on_the_file(
     ("arguments", "told"),
     [
         (["report", "--format", "mermaid", "-o", "a.svg"], "--format mermaid does not fit"),
-        (["report", "-o", "a.png"], "a graph is drawn as .mermaid, .mmd, .svg"),
-        (["report", "-o", "no/such/folder/a.svg"], "cannot be written: No such file or directory"),
+        (["report", "-o", "a.png"], "the suffix must be one of .mermaid, .mmd, .svg"),
+        (
+            ["report", "-o", "no/such/folder/a.svg"],
+            "could not write no/such/folder/a.svg: No such file or directory",
+        ),
         (
             ["reprot"],
             "reprot is neither a file nor a team (did you mean 'report'?); as a run: nothing "
-            "was run in",
+            "has run in",
         ),
-        (["a.json"], "a.json cannot be read: No such file or directory"),
+        (["a.json"], "a.json: No such file or directory"),
     ],
 )
 def test_a_mistake_is_one_sentence(

@@ -50,7 +50,7 @@ def empty(events: Events) -> None:
         (other_type, "it is of the workflow 'Other', not of TeamWorkflow"),
         (no_input, "its start has no input"),
         (no_type, "event 3 has no type"),
-        (headless, "it does not begin with the start of a workflow"),
+        (headless, "it does not start with the start of a workflow"),
         (reordered, "event 4 is missing or out of order"),
         (with_a_hole, "event 7 is missing or out of order"),
         (empty, "it has no events"),
@@ -63,7 +63,7 @@ def test_a_spoilt_history_is_refused(
     spoil(recorded["events"])
     file = tmp_path / "spoilt.json"
     file.write_text(json.dumps(recorded))
-    with pytest.raises(CommandError, match="is no history of a run") as refused:
+    with pytest.raises(CommandError, match="is not the history of a run") as refused:
         read_history(file)
     assert told in str(refused.value)
 
@@ -72,7 +72,7 @@ def test_a_spoilt_history_is_refused(
 def test_reader_refuses_what_is_not_a_history(tmp_path: Path, text: str) -> None:
     file = tmp_path / "none.json"
     file.write_text(text)
-    with pytest.raises(CommandError, match="is no history of a run"):
+    with pytest.raises(CommandError, match="is not the history of a run"):
         read_history(file)
 
 

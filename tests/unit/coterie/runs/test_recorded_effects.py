@@ -64,7 +64,7 @@ def test_a_run_that_ended_with_a_result_has_it_and_one_that_was_refused_its_mess
 
 @pytest.mark.parametrize("value", [{"end": "of another kind"}, "text"])
 def test_a_history_with_a_result_of_another_kind_is_not_of_a_run_of_ours(value: JsonValue) -> None:
-    with pytest.raises(CommandError, match="this is not the history of a run of ours"):
+    with pytest.raises(CommandError, match="this is not the history of a Coterie run"):
         ending(completed(value))
 
 

@@ -42,7 +42,7 @@ async def refused(*histories: WorkflowHistory, run: str) -> str:
 async def test_a_run_that_has_not_failed_does_not_go_on_where_it_failed(events: int | None) -> None:
     told = await refused(history("steered", events=events), run="steered")
     assert told == (
-        "the run 'steered' has not ended as failed; another run may begin at one of its visits: "
+        "run 'steered' has not failed; to start another run at one of its visits: "
         "`coterie fork steered --at TEAM#VISIT`"
     )
 
@@ -50,7 +50,7 @@ async def test_a_run_that_has_not_failed_does_not_go_on_where_it_failed(events: 
 async def test_a_run_that_would_fail_again_at_once_does_not_go_on_where_it_failed() -> None:
     told = await refused(history("limit"), run="limit")
     assert told.startswith(
-        "the run 'limit' ended with LimitExceeded, and from there it would again"
+        "run 'limit' ended with LimitExceeded, and would end so again from there"
     )
     assert "there is no run 'gone'" in await refused(run="gone")
 

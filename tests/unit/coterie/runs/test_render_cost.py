@@ -53,7 +53,7 @@ r1: 0.0315 USD and unpriced calls
   by task
     a/write          3     12,000   4,000         900             0.0315        12 s
     a/ask            1        500       -          50           unpriced         0 s
-    a/old            1          -       -           -           not told         0 s
+    a/old            1          -       -           -       not reported         0 s
     a/find           2          -       -           -                  -       1.5 s
     and 12 more
   total              7     12,500       -         950  0.0315 + unpriced  1 min 15 s

@@ -29,4 +29,4 @@ async def test_a_run_that_cannot_be_put_out_of_memory_holds_up_no_end(
     stuck = [cast("Worker", Stuck()) for _ in range(workers)]
     async with asyncio.timeout(30), _serving(stuck, timedelta(seconds=0.01)):
         pass
-    assert "could not be put out of memory" in capsys.readouterr().err
+    assert "could not be evicted from memory" in capsys.readouterr().err

@@ -42,7 +42,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         say(text)
         return ExitCode.DONE
     write_output(settings.cwd, args.output, f"{text}\n")
-    note(f"{args.output}: JSON Schema of a {args.of} file")
+    note(f"{args.output}: JSON Schema for {args.of} files")
     return ExitCode.DONE
 
 

@@ -38,7 +38,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("skip", "x", "q" * 501),
         "501 characters; at most 500 are allowed",
     ),
-    "a change that is no JSON": (("approve", "x", "--payload", "NaN"), "no number of JSON"),
+    "a change that is no JSON": (("approve", "x", "--payload", "NaN"), "is not a JSON number"),
     "a question where nothing ever ran": (("status", "x"), "nothing has run"),
     "a history that is not there": (("replay", "no.json"), "no.json"),
     "a history that is none": (("replay", "coterie.yml"), "is not the history"),

@@ -44,7 +44,7 @@ def test_ctrl_c_says_what_it_waits_for_and_how_not_to(desk: Project) -> None:
         screen.wait_for("only/slow")
         assert "2 model calls" in screen.shown
         screen.press_ctrl_c()
-        screen.wait_for("again to end")
+        screen.wait_for("again to stop")
         screen.press_ctrl_c()
         assert screen.ended() == 130, screen.shown[-2000:]
     assert "coterie run --resume live" in screen.shown

@@ -32,7 +32,7 @@ async def control(
             ExitCode.RUN_FAILED,
         )
     await run.signal(what, Control(by=by, why=why))
-    say(f"{id}: {what} is asked for by {by}")
+    say(f"{id}: {what} requested by {by}")
     return ExitCode.DONE
 
 
@@ -53,7 +53,7 @@ async def redirect(settings: Settings, id: str, team: str, by: str, why: str) ->
 
 
 async def skip(settings: Settings, id: str, asked: SkipInput) -> ExitCode:
-    """Leave a task out."""
+    """Skip a task."""
     run = await _known(settings, id)
     say(decision_text(await run.skip(asked)))
     return ExitCode.DONE
@@ -66,13 +66,13 @@ async def cancel(settings: Settings, id: str, by: str, why: str) -> ExitCode:
     if description.status != WorkflowExecutionStatus.RUNNING:
         raise has_ended(id)
     await run.cancel(f"by {by}: {why}" if why else f"by {by}")
-    note(f"{id} is cancelled; waiting until it has cleaned up (Ctrl-C stops only the waiting)")
+    note(f"{id} is cancelled; waiting for its cleanup (Ctrl-C stops only the waiting)")
     say(end_text(id, await run.end()))
     return ExitCode.DONE
 
 
 async def _known(settings: Settings, id: str) -> Run:
-    """Return a run that the server knows."""
+    """Return a run that exists on the server."""
     run = Run((await open_connection(settings)).client, id)
     await run.describe()
     return run

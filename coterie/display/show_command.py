@@ -1,4 +1,4 @@
-"""`coterie show`: one request whole, or a step with its calls."""
+"""Implement `coterie show`: one request in full, or a step with its calls."""
 
 import json
 
@@ -17,7 +17,7 @@ from coterie.terminal import say
 async def show_request(
     settings: Settings, id: str, request: str | None, *, as_json: bool
 ) -> ExitCode:
-    """One request whole, or how it was decided."""
+    """Show one request in full, or how it was decided."""
     quietly(settings)
     client = (await open_connection(settings)).client
     run = Run(client, id)

@@ -1,4 +1,4 @@
-"""What a failed call to a run means, in one sentence for the person who made it.
+"""Explain failed calls to a run, in one sentence for the person who made them.
 
 Every query, signal, update and cancellation of a run fails with these errors, and no others.
 """
@@ -12,10 +12,10 @@ from temporalio.service import RPCError, RPCStatusCode
 from coterie.failures import CommandError, ExitCode
 
 UpdateName = Literal["decide", "retry", "skip", "amend", "redirect"]
-"""The updates that people send to a run."""
+"""Updates that people send to a run."""
 
 UpdateFailure = WorkflowUpdateFailedError | WorkflowUpdateRPCTimeoutOrCancelledError | RPCError
-"""What the client raises when an update fails."""
+"""Errors that the client raises when an update fails."""
 
 _REQUESTS: dict[UpdateName, str] = {
     "decide": "this decision",
@@ -27,37 +27,37 @@ _REQUESTS: dict[UpdateName, str] = {
 
 
 class Unanswered(CommandError):
-    """Nobody answered in time: the server is away, or no worker serves the run."""
+    """No answer in time: the server is down, or no worker serves the run."""
 
 
 class NoWorker(Unanswered):
-    """The server is there; no worker serves the run's queue."""
+    """The server answers, but no worker serves the run's queue."""
 
 
 def call_error(id: str, error: RPCError) -> CommandError:
-    """Return the error for a call that the server did not answer as asked."""
+    """Return the error for a call that failed."""
     match error.status:
         case RPCStatusCode.NOT_FOUND if "completed" in error.message:
             return has_ended(id)
         case RPCStatusCode.NOT_FOUND:
             return CommandError(
-                f"there is no run {id!r} on this server; `coterie runs` lists those that there are"
+                f"there is no run {id!r} on this server; `coterie runs` lists the existing ones"
             )
         case (
             RPCStatusCode.PERMISSION_DENIED
             | RPCStatusCode.UNAUTHENTICATED
             | RPCStatusCode.INVALID_ARGUMENT
         ):
-            return CommandError(f"the server refuses: {error.message}")
+            return CommandError(f"the server rejects the request: {error.message}")
         case RPCStatusCode.FAILED_PRECONDITION if "failed state" in error.message:
             return Unanswered(
-                f"the worker breaks down on the run {id!r} again and again: a bug, or the "
-                "run was begun by other code; the worker's log says more"
+                f"the worker crashes repeatedly on run {id!r}: a bug, or the "
+                "run was started by different code; see the worker's log"
             )
         case RPCStatusCode.RESOURCE_EXHAUSTED if waits_its_turn(error):
             return NoWorker(_no_worker(id))
         case RPCStatusCode.FAILED_PRECONDITION if "closed" in error.message:
-            return CommandError(f"the run {id!r} ended before a worker took it")
+            return CommandError(f"run {id!r} ended before a worker picked it up")
         case (
             RPCStatusCode.DEADLINE_EXCEEDED
             | RPCStatusCode.CANCELLED
@@ -69,7 +69,7 @@ def call_error(id: str, error: RPCError) -> CommandError:
 
 
 def update_error(id: str, name: UpdateName, error: UpdateFailure) -> CommandError:
-    """Return the error for an update that the run refused, or that nobody answered."""
+    """Return the error for an update that the run rejects, or that no worker answers."""
     match error:
         case WorkflowUpdateFailedError(cause=cause):
             because = cause.message if isinstance(cause, ApplicationError) else str(cause)
@@ -79,28 +79,28 @@ def update_error(id: str, name: UpdateName, error: UpdateFailure) -> CommandErro
         case RPCError():
             return call_error(id, error)
         case _:
-            hint = "Whether it will take the request then, `coterie watch` shows"
+            hint = "Then `coterie watch` shows whether it accepted the request"
             return Unanswered(f"{_no_worker(id)}. {hint}")
 
 
 def has_ended(id: str) -> CommandError:
-    """Return the error for a request to a run that is over."""
+    """Return the error for a request to a finished run."""
     return CommandError(
-        f"the run {id!r} has ended; `coterie result {id}` shows what it came to",
+        f"run {id!r} has already ended; see `coterie result {id}`",
         ExitCode.RUN_FAILED,
     )
 
 
 def waits_its_turn(error: RPCError) -> bool:
-    """Whether the call can be repeated.
+    """Return whether the call can be repeated.
 
-    A server keeps one query of a run until its worker answers, and refuses a second.
+    A server keeps one query of a run until its worker answers, and rejects a second one.
     """
     return error.status == RPCStatusCode.RESOURCE_EXHAUSTED and "query buffer" in error.message
 
 
 def _no_worker(id: str) -> str:
     return (
-        f"no worker answers for the run {id!r}; in the project where it was begun, start "
-        f"`coterie worker` or go on with `coterie run --resume {id}`"
+        f"no worker answers for run {id!r}; in the project that started it, start "
+        f"`coterie worker` or resume it with `coterie run --resume {id}`"
     )

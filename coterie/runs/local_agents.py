@@ -1,10 +1,10 @@
-"""The agents of a plan in one process: `process` works without a server, and nothing is durable.
+"""Run the agents of a plan in one process, without a server and without durability.
 
     factory = local_agents(plan, providers, Workspace(root))
     agent = factory.create_agent({"name": "code", "agent_type": ..., "persona_key": ...})
     response = await agent.process({"input": ..., "context": ...})
 
-An orchestrating agent's plan is interpreted by the interpreter of durable runs.
+The interpreter of durable runs interprets an orchestrating agent's plan.
 """
 
 from activities.agent_activity import AgentActivities
@@ -68,9 +68,9 @@ def local_agents(plan: Plan, providers: ProviderAccess, workspace: Workspace) ->
 
 
 def plan_runner(plan: Plan, world: World) -> PlanRunner:
-    """Return what `GenericOrchestratingAgent.process` needs to interpret its execution plan.
+    """Return the runner with which `GenericOrchestratingAgent.process` interprets its plan.
 
-    The variables of the plan are the data of the answer, or what a `return` step returns.
+    The data of the response are the plan's variables, or what a `return` step returns.
     """
 
     async def run_plan(call: PlanCall) -> AgentResponse:

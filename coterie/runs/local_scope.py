@@ -1,7 +1,7 @@
 """The second Scope: the same interpreter in one process, without Temporal and durability.
 
-For unit tests, dry runs and the agents of `local_agents.py`. Nothing survives the process;
-whoever wants reliability starts a workflow.
+For unit tests, dry runs and the agents of `local_agents.py`. Nothing survives the process; for
+reliability, start a workflow.
 """
 
 import asyncio

@@ -127,23 +127,23 @@ class Run:
         return await self._update("decide", asked, Decision)
 
     async def retry(self, asked: RetryInput) -> Decision:
-        """Have a failed task tried again that waits; fails as `decide`."""
+        """Retry a failed task that waits; raises like `decide`."""
         return await self._update("retry", asked, Decision)
 
     async def skip(self, asked: SkipInput) -> Decision:
-        """Leave a task out; fails as `decide`."""
+        """Skip a task; raises like `decide`."""
         return await self._update("skip", asked, Decision)
 
     async def amend(self, asked: AmendInput) -> None:
-        """Change its context at the next step; fails as `decide`."""
+        """Change the context at the next step; raises like `decide`."""
         await self._update("amend", asked, int)
 
     async def redirect(self, asked: RedirectInput) -> None:
-        """Send it to another team when its current one ends; fails as `decide`."""
+        """Redirect the run to another team when its current one ends; raises like `decide`."""
         await self._update("redirect", asked, object)
 
     async def signal(self, name: str, asked: BaseModel) -> None:
-        """Send it a signal.
+        """Send a signal to the run.
 
         Raises:
             CommandError: The run has ended, or the server does not answer.
@@ -154,7 +154,7 @@ class Run:
             raise call_error(self.id, error) from None
 
     async def cancel(self, reason: str) -> None:
-        """Cancel it; fails as `signal`."""
+        """Cancel the run; raises like `signal`."""
         try:
             await self.handle.cancel(reason=reason)
         except RPCError as error:
@@ -222,7 +222,7 @@ class Run:
             except RPCError as error:
                 if not waits_its_turn(error) or monotonic() > until:
                     raise call_error(self.id, error) from None
-            await asyncio.sleep(_AGAIN_SECONDS)  # until the question of somebody else is answered
+            await asyncio.sleep(_AGAIN_SECONDS)  # until another client's query is answered
 
 
 async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:

@@ -1,4 +1,4 @@
-"""Task queues: whether somebody polls one."""
+"""Check whether a worker polls a task queue."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from temporalio.service import RPCError
 
 
 async def is_served(client: Client, task_queue: str) -> bool:
-    """Somebody polls the queue; taken for granted when the server does not tell."""
+    """Return whether a worker polls the queue; True if the server does not tell."""
     request = DescribeTaskQueueRequest(
         namespace=client.namespace,
         task_queue=TaskQueue(name=task_queue),

@@ -71,7 +71,10 @@ def test_a_cancelled_run_tells_what_it_came_to_and_a_stopped_worker_cancels_noth
         assert "stopped: cancelled by ann: no time" in done.stdout
         assert "first 1, tidy 1" in done.stdout
         again = shop.coterie("cancel", "stopped")
-        assert (again.returncode, "has ended; `coterie result" in again.stderr) == (1, True)
+        assert (again.returncode, "has already ended; see `coterie result" in again.stderr) == (
+            1,
+            True,
+        )
         result = shop.coterie("result", "stopped", "--json")
         assert '"end": "cancelled"' in result.stdout
         assert "stopped: cancelled by ann: no time" in shop.coterie("status", "stopped").stdout

@@ -179,7 +179,7 @@ async def test_refused_decision_names_what_the_run_waits_for(desk: Project) -> N
     assert desk.coterie("result", "refusing").returncode == 0
     late = desk.coterie("reject", "refusing")
     assert late.returncode == 1
-    assert "has ended; `coterie result" in sentence(late)
+    assert "has already ended; see `coterie result" in sentence(late)
 
 
 def test_an_unknown_run_is_named(desk: Project) -> None:
@@ -196,7 +196,7 @@ def test_an_id_names_one_run_for_ever(desk: Project) -> None:
     assert "'once' was begun here already" in sentence(again)
     started = desk.coterie("start", "chore", "--id", "once")
     assert started.returncode == 2
-    assert "run 'once' already" in sentence(started)
+    assert "run 'once' already exists" in sentence(started)
 
 
 def test_a_run_that_no_worker_serves_says_so(

@@ -105,10 +105,7 @@ def test_pause_amend_and_resume(tmp_path: Path) -> None:
         for late in (("amend", "--set", "word=late"), ("redirect", "second"), ("pause",)):
             told = shop.coterie(late[0], "held", *late[1:])
             assert (told.returncode, told.stdout) == (1, "")
-            assert (
-                "the run 'held' has ended; `coterie result held` shows what it came to"
-                in told.stderr
-            )
+            assert "run 'held' has already ended; see `coterie result held`" in told.stderr
 
         started = shop.coterie("start", "team.yml", "--id", "left", "--set", "word=old")
         assert started.returncode == 0, started.stderr

@@ -29,7 +29,7 @@ def test_a_refusal_has_the_words_of_the_run_and_fails_the_command(name: UpdateNa
 def test_an_update_that_nobody_answers_says_where_to_look() -> None:
     error = update_error("r1", "amend", WorkflowUpdateRPCTimeoutOrCancelledError())
     assert isinstance(error, Unanswered)
-    assert "no worker answers for the run 'r1'" in str(error)
+    assert "no worker answers for run 'r1'" in str(error)
     assert "coterie watch" in str(error)
 
 
@@ -37,7 +37,7 @@ def test_an_update_that_nobody_answers_says_where_to_look() -> None:
 def test_a_run_that_has_ended_reads_the_same_for_every_request(name: UpdateName) -> None:
     ended = failed(RPCStatusCode.NOT_FOUND, "workflow execution already completed")
     told = update_error("r1", name, ended)
-    assert str(told) == "the run 'r1' has ended; `coterie result r1` shows what it came to"
+    assert str(told) == "run 'r1' has already ended; see `coterie result r1`"
     assert str(call_error("r1", ended)) == str(told)
     assert told.exit_code == ExitCode.RUN_FAILED
 
@@ -46,10 +46,10 @@ def test_a_run_that_has_ended_reads_the_same_for_every_request(name: UpdateName)
     ("status", "message", "kind", "words"),
     [
         ("NOT_FOUND", "", "CommandError", "there is no run 'r1'"),
-        ("UNAUTHENTICATED", "no key", "CommandError", "the server refuses: no key"),
-        ("FAILED_PRECONDITION", "in a failed state", "Unanswered", "breaks down on the run 'r1'"),
-        ("FAILED_PRECONDITION", "is closed", "CommandError", "ended before a worker took it"),
-        ("FAILED_PRECONDITION", "", "NoWorker", "no worker answers for the run 'r1'"),
+        ("UNAUTHENTICATED", "no key", "CommandError", "the server rejects the request: no key"),
+        ("FAILED_PRECONDITION", "in a failed state", "Unanswered", "crashes repeatedly on run 'r1'"),
+        ("FAILED_PRECONDITION", "is closed", "CommandError", "ended before a worker picked it up"),
+        ("FAILED_PRECONDITION", "", "NoWorker", "no worker answers for run 'r1'"),
         ("RESOURCE_EXHAUSTED", "query buffer is full", "NoWorker", "no worker answers"),
         ("RESOURCE_EXHAUSTED", "rate", "Unanswered", "does not answer (rate)"),
         ("DEADLINE_EXCEEDED", "", "NoWorker", "no worker answers"),

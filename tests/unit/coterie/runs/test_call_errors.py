@@ -47,7 +47,12 @@ def test_a_run_that_has_ended_reads_the_same_for_every_request(name: UpdateName)
     [
         ("NOT_FOUND", "", "CommandError", "there is no run 'r1'"),
         ("UNAUTHENTICATED", "no key", "CommandError", "the server rejects the request: no key"),
-        ("FAILED_PRECONDITION", "in a failed state", "Unanswered", "crashes repeatedly on run 'r1'"),
+        (
+            "FAILED_PRECONDITION",
+            "in a failed state",
+            "Unanswered",
+            "crashes repeatedly on run 'r1'",
+        ),
         ("FAILED_PRECONDITION", "is closed", "CommandError", "ended before a worker picked it up"),
         ("FAILED_PRECONDITION", "", "NoWorker", "no worker answers for run 'r1'"),
         ("RESOURCE_EXHAUSTED", "query buffer is full", "NoWorker", "no worker answers"),

@@ -49,7 +49,7 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
         found = list(islice(errors, _MAX_CHECKED))
     except Unresolvable as error:
         missing: str = getattr(error, "anchor", error.ref)
-        raise SchemaFault(f"it refers to '#{missing}', which is not in it") from None
+        raise SchemaFault(f"it refers to '#{missing}', which it does not define") from None
     except RecursionError:
         raise SchemaFault("its references form an endless loop") from None
     found.sort(key=lambda error: [str(part) for part in error.absolute_path])

@@ -117,7 +117,7 @@ def login_name() -> str:
 
 
 def add_who_and_why(parser: ArgumentParser) -> None:
-    """Who says it, and because of what."""
+    """Add the person who acts, and the reason."""
     parser.add_argument("--by", type=who, help="your name in the trail; default: your login name")
     parser.add_argument("--why", type=reason, default="", help="the reason, kept in the trail")
 

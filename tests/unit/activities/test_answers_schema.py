@@ -142,8 +142,8 @@ def test_a_schema_that_cannot_be_used_is_refused_beforehand(schema: Json, told: 
 @pytest.mark.parametrize(
     ("schema", "told"),
     [
-        ({"$ref": "#/$defs/none"}, "refers to '#/.defs/none', which is not in it"),
-        ({"$ref": "#nowhere"}, "refers to '#nowhere', which is not in it"),
+        ({"$ref": "#/$defs/none"}, "refers to '#/.defs/none', which it does not define"),
+        ({"$ref": "#nowhere"}, "refers to '#nowhere', which it does not define"),
         ({"$ref": "#"}, "refers to itself without end"),
     ],
 )

@@ -4,40 +4,25 @@ Deterministic and sandboxed: everything it decides is in `dsl`, everything it do
 """
 
 import asyncio
-from datetime import timedelta
 
 from pydantic import ValidationError
 from temporalio import workflow
-from temporalio.common import RawValue, RetryPolicy
+from temporalio.common import RawValue
 from temporalio.exceptions import (
-    ActivityError,
     ApplicationError,
     FailureError,
-    is_cancelled_exception,
 )
 
-from activities.contracts import (
-    COMPILE_TEAM,
-    FORK_RUN,
-    HEARTBEAT_TIMEOUT,
-    CompileRequest,
-    CompileResult,
-    ForkRequest,
-    ForkResult,
-    Marks,
-)
 from dsl.errors import RunRefused, StateTooLarge, TeamError
 from dsl.finite import non_finite
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
 from dsl.sizes import MAX_VALUE_SIZE, exceeds
 from dsl.values import Json
-from workflows import raw_plans
 from workflows.control.cancellation import stop
-from workflows.control.fork import fork_off
 from workflows.core.activation import SIGNALS_FOLLOW
 from workflows.core.encoding import decoded, encoded
-from workflows.core.messages import ForkInput, TeamInput
+from workflows.core.messages import TeamInput
 from workflows.core.results import RunFailed, failed_result
 from workflows.core.scope import Interrupted
 from workflows.core.state import RunState
@@ -49,6 +34,7 @@ from workflows.handlers.message_handlers import MessageHandlers
 from workflows.handlers.query_handlers import QueryHandlers
 from workflows.handlers.start_checks import begin
 from workflows.interpreter import TeamInterpreter, run
+from workflows.plan_source import plan_of
 from workflows.temporal.durable_scope import DurableScope
 from workflows.unknown_messages import UnknownMessages
 
@@ -171,9 +157,8 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         """
         if self.refused is not None:
             raise self.refused
-        fork = self.input.fork
-        self.plan = plan = await (self._compiled() if fork is None else self._forked(fork))
-        if self.input.carried is None and fork is None:
+        self.plan = plan = await plan_of(self.input, self.state)
+        if self.input.carried is None and self.input.fork is None:
             begin(plan, self.state)
         return plan
 
@@ -265,78 +250,3 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         scope.show()
         await scope.notifier.all_reported()
         await _every_message_answered()
-
-    async def _compiled(self) -> Plan:
-        self._starts_from_one()
-        if self.input.plan is not None:
-            if self.input.carried is None and raw_plans.is_refused():
-                raise RunRefused(raw_plans.ADVICE)
-            if self.input.marked:
-                self.state.marks = await self._marks()
-            return self.input.plan
-        result = await self._asked_of_worker(attempts=5)
-        if result.plan is None:
-            raise RunRefused(result.refused or "the team does not compile")
-        self.state.queues |= result.queues
-        self.state.marks = result.marks
-        return result.plan
-
-    async def _marks(self) -> Marks | None:
-        """What the worker says; a worker that cannot say it holds nobody up."""
-        try:
-            return (await self._asked_of_worker(attempts=1)).marks
-        except (ActivityError, ApplicationError) as error:  # a local one fails with its own
-            if is_cancelled_exception(error):
-                raise
-            return None
-
-    async def _asked_of_worker(self, attempts: int) -> CompileResult:
-        """A local activity, so that the answer is in the history for ever."""
-        given = self.input
-        return await workflow.execute_local_activity(
-            COMPILE_TEAM,
-            CompileRequest(team=given.team, document=given.document),
-            result_type=CompileResult,
-            start_to_close_timeout=timedelta(seconds=30),
-            retry_policy=RetryPolicy(maximum_attempts=attempts),
-            summary=f"compile {given.team or 'the document'}" if given.plan is None else "marks",
-        )
-
-    def _starts_from_one(self) -> None:
-        asked = [self.input.plan, self.input.team, self.input.document, self.input.fork]
-        if sum(one is not None for one in asked) != 1:
-            raise RunRefused("a run starts from one of `team`, `document`, `plan` or `fork`")
-
-    async def _forked(self, fork: ForkInput) -> Plan:
-        """The plan of another run, and its state, as a worker finds them in its history."""
-        self._starts_from_one()
-        if self.input.context:
-            raise RunRefused(
-                "a fork has the context of the other run; say in `fork.updates` what is to change"
-            )
-        result = await self._found(ForkRequest(run=fork.run, run_id=fork.run_id, at=fork.at))
-        if result.plan is None or result.carried is None:
-            raise RunRefused(result.refused or "there is nothing to go on from")
-        state = RunState.resumed(result.carried)
-        fork_off(state, fork, result.at, workflow.now())
-        self.state.become(state)
-        workflow.upsert_memo({"forked_from": f"{fork.run} at {result.at}"})
-        return result.plan
-
-    async def _found(self, point: ForkRequest) -> ForkResult:
-        try:
-            return await workflow.execute_activity(
-                FORK_RUN,
-                point,
-                result_type=ForkResult,
-                summary=f"find {point.at or 'the failure'} in {point.run}",
-                start_to_close_timeout=timedelta(minutes=10),
-                heartbeat_timeout=HEARTBEAT_TIMEOUT,
-                retry_policy=RetryPolicy(
-                    maximum_attempts=5, non_retryable_error_types=["PayloadsTooLarge"]
-                ),
-            )
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            raise RunRefused(f"{point.run} cannot be looked into: {error.cause}") from None

@@ -64,6 +64,7 @@ ANSWERING = (
 
 ACTING = (
     "workflows.temporal.activity_calls",
+    "workflows.temporal.branch_runner",
     "workflows.temporal.branches",
     "workflows.temporal.durable_scope",
     "workflows.temporal.notifier",

@@ -12,7 +12,7 @@ from activities.heartbeats import heartbeating
 from coterie.control.fork_point import began_with_a_plan, point_at, point_of_failure
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
-from workflows.raw_plans import ADVICE
+from workflows.plan_source import ADVICE
 
 
 class ForkActivities:

@@ -9,7 +9,7 @@ from typing import cast
 
 from temporalio.worker import Interceptor, WorkflowInboundInterceptor, WorkflowInterceptorClassInput
 
-from workflows.raw_plans import ACCEPTS_PLANS
+from workflows.plan_source import ACCEPTS_PLANS
 
 
 class PlanPolicy(Interceptor):

@@ -6,7 +6,8 @@ from activities.contracts import CallOptions, SkillRequest, SkillResult, Spent
 from dsl.model.outcomes import Outcome
 from dsl.model.step_base import SkillTerms
 from workflows.agents.repeated_calls import record_call, refused
-from workflows.budgets.balances import allowed, in_flight, paid
+from workflows.budgets.balances import paid
+from workflows.budgets.call_admission import admit_call, in_flight
 from workflows.core.location import Location
 from workflows.core.scope import Call, CallFailed, Scope
 from workflows.core.usage import began
@@ -29,7 +30,7 @@ async def call_skill(
         return again
     budgeted = bool(scope.plan.budgets)
     if budgeted:
-        await allowed(scope, place, place.personas, "tool_calls")
+        await admit_call(scope, place, place.personas, "tool_calls")
     path = place.step
     count = state.executed(path)
     terms = terms or _UNKNOWN

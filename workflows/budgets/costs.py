@@ -46,26 +46,26 @@ def uses(plan: Plan | None, state: RunState) -> tuple[BudgetUse, ...]:
     if plan is None:
         return ()
     return tuple(
-        _use(budget, state.pots.get(budget.id) or BudgetBalance()) for budget in plan.budgets
+        _use(budget, state.balances.get(budget.id) or BudgetBalance()) for budget in plan.budgets
     )
 
 
-def _use(budget: Budget, pot: BudgetBalance) -> BudgetUse:
-    limit = limit_of(budget, pot)
-    unheld = pot.unpriced and not pot.unpriced_allowed
+def _use(budget: Budget, balance: BudgetBalance) -> BudgetUse:
+    limit = limit_of(budget, balance)
+    unheld = balance.unpriced and not balance.unpriced_allowed
     return BudgetUse(
         id=budget.id,
-        used=round(pot.used, 6),
+        used=round(balance.used, 6),
         limit=limit,
         on_exceeded=budget.on_exceeded,
         state="not_held"
         if unheld
         else "used_up"
-        if pot.used >= limit
+        if balance.used >= limit
         else "warned"
-        if pot.warned
+        if balance.warned
         else "open",
-        extended=pot.extended,
+        extended=balance.extended,
     )
 
 

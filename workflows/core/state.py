@@ -55,7 +55,7 @@ class RunState:
     """`{provider: the queue that it is called through}`, where a worker has named one."""
     tallies: dict[str, Tally] = field(default_factory=dict[str, Tally])
     """What was used, by task and model or skill."""
-    pots: dict[str, BudgetBalance] = field(default_factory=dict[str, BudgetBalance])
+    balances: dict[str, BudgetBalance] = field(default_factory=dict[str, BudgetBalance])
     """What is used of each budget, by its id; of those that some call has touched."""
     marks: Marks | None = None
     """How the run is to be seen from outside."""

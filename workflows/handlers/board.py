@@ -138,10 +138,10 @@ def _budgets(plan: Plan, state: RunState) -> str:
         return ""
     return "".join(
         [
-            f"\n- {plain(budget.told)}: {share(budget.kind, pot.used, limit_of(budget, pot))}"
-            f"{' (nearly used up)' if pot.warned else ''}"
+            f"\n- {plain(budget.told)}: {share(budget.kind, left.used, limit_of(budget, left))}"
+            f"{' (nearly used up)' if left.warned else ''}"
             for budget in plan.budgets
-            if (pot := state.pots.get(budget.id)) is not None
+            if (left := state.balances.get(budget.id)) is not None
         ]
     )
 

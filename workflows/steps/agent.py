@@ -22,7 +22,8 @@ from dsl.values import Json
 from workflows.agents.conversation_order import converse
 from workflows.agents.repeated_calls import notes
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
-from workflows.budgets.balances import allowed, in_flight, paid
+from workflows.budgets.balances import paid
+from workflows.budgets.call_admission import admit_call, in_flight
 from workflows.core.location import Interpreter, Location, Returned
 from workflows.core.scope import Call, CallFailed, Scope
 from workflows.core.usage import began, used
@@ -167,7 +168,7 @@ async def _notices(
     if not scope.plan.budgets:
         return nudges
     personas = (*place.personas, persona)
-    return nudges + await allowed(scope, place, personas, "model_calls", boundary=boundary)
+    return nudges + await admit_call(scope, place, personas, "model_calls", boundary=boundary)
 
 
 async def _paid(

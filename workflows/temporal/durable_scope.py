@@ -1,7 +1,7 @@
 """DurableScope: the effects of a run as Temporal's own. It stays inside the workflow sandbox."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Mapping, Set
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -20,7 +20,7 @@ from workflows.core.patches import Patch
 from workflows.core.scope import Call, Interrupted, Job, Leaving
 from workflows.core.state import RunState
 from workflows.temporal.activity_calls import Calls
-from workflows.temporal.branches import BranchGroup, failures, gives_way, interrupted, left_of
+from workflows.temporal.branch_runner import BranchRunner
 from workflows.temporal.notifier import Notifier
 from workflows.temporal.pacer import Pacer
 from workflows.temporal.search_attributes import Attributes, attributes
@@ -42,11 +42,12 @@ class DurableScope:
         self._board = board
         self.done = False
         self._upserted: Attributes = {}
-        self._stopping = 0
         self._held = 0
         self._pacer = Pacer()
         self.work = self._pacer.pace.evaluations
-        self._branches = Branches(plan.limits.max_concurrent_branches)
+        self._runner = BranchRunner(
+            Branches(plan.limits.max_concurrent_branches), self._pacer, self._time_to_stop
+        )
         self._calls = Calls(state, self.run_id, self._pacer)
         self.notifier = Notifier(state, self._pacer)
         self._clock = asyncio.get_running_loop().time  # Temporal's, and the shortest way to it
@@ -90,15 +91,15 @@ class DurableScope:
             raise Interrupted
 
     def _ending(self) -> bool:
-        """Whether the run is to continue as new: not while it is cancelled, or stops a way of it.
+        """Whether the run must continue as new: not while it is cancelled, or stops a branch.
 
-        What it then does in a `finally` belongs to what is left.
+        The `finally` steps of a stopped branch belong to what the run leaves.
         """
         info = workflow.info()
         return (
             info.is_continue_as_new_suggested()
             and info.get_current_history_length() >= self._held
-            and self._stopping == 0
+            and not self._runner.is_stopping
             and workflow.cancellation_reason() is None
         )
 
@@ -195,109 +196,16 @@ class DurableScope:
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
     ) -> Set[str]:
-        """Coroutines of this one workflow; no event but those of what they do."""
-        ways = BranchGroup(jobs, self._branches, self._pacer.pace)
-        timer = None
-        if seconds is not None:
-            told = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_MAX_SUMMARY_LENGTH]
-            timer = asyncio.create_task(self.wait_until(lambda: False, seconds, told))
+        """Coroutines of this one workflow; they add no event of their own."""
+        if seconds is None:
+            return await self._runner.run(jobs, enough, at_once, None, wake)
+        what = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_MAX_SUMMARY_LENGTH]
+        timer = asyncio.create_task(self.wait_until(lambda: False, seconds, what))
+        return await self._runner.run(jobs, enough, at_once, timer, wake)
 
-        def stirred() -> bool:
-            return (
-                ways.stirred
-                or (timer is not None and timer.done() and not interrupted(timer))
-                or (wake is not None and wake())
-            )
-
-        over = False  # by the time, or by a signal
-        try:
-            while ways.go_on and not over and not enough(ways.finished):
-                await self._start(ways, at_once, stirred)
-                if stirred():
-                    over = not ways.ended()
-        except GeneratorExit:
-            raise  # the run is put out of memory: nothing can be waited for any more
-        except BaseException as error:
-            await self._stopped(ways, timer, error)
-            raise
-        if ways.stopped and not over and not enough(ways.finished):
-            raise Interrupted(await left_of(timer))
-        await self._stopped(ways, timer)
-        return ways.finished
-
-    async def _start(
-        self, ways: BranchGroup, at_once: int | None, stirred: Callable[[], bool]
-    ) -> None:
-        """Start a portion of branches, and wait until one has ended or others may start."""
-        pacer = self._pacer
-
-        def may_go_on() -> bool:
-            if not ways.wants(at_once):
-                return False
-            return pacer.pace.may_step() or pacer.renewed() or pacer.idle()
-
-        pacer.begin()
-        ways.start(at_once)
-        await workflow.wait_condition(lambda: stirred() or may_go_on())
-        if not stirred() and not pacer.pace.may_step() and not pacer.renewed():
-            await pacer.next_task()
-
-    async def _stopped(
-        self,
-        ways: BranchGroup,
-        timer: asyncio.Task[bool] | None,
-        error: BaseException | None = None,
-    ) -> None:
-        """Stop what is not needed any more, and wait until all of it has stopped.
-
-        Args:
-            ways: those that still run.
-            timer: of their time limit.
-            error: what they are stopped for, unless enough of them have ended.
-
-        Raises:
-            BaseException: the first failure of one that was to stop. A failure that was expected
-                gives way to `error`, and to the end of a cancelled run.
-        """
-        self._stopping += 1
-        rest: list[asyncio.Task[Any]] = [*ways.running.values()]
-        if timer is not None:
-            rest.append(timer)
-        try:
-            for task in rest:
-                task.cancel()
-            await self._all_ended(rest)
-        finally:
-            self._stopping -= 1
-            ways.leave()
-        for failure in failures(rest):
-            if not gives_way(failure, error, self.cancelled()):
-                raise failure
-
-    async def _all_ended(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
-        """Wait until tasks that were told to stop have stopped, with their `finally` steps.
-
-        When the run itself is cancelled, they have the time that it has. Who is told to stop
-        meanwhile waits all the same.
-        """
-        stopped: asyncio.CancelledError | None = None
-        while not all(task.done() for task in tasks):
-            try:
-                await workflow.wait(tasks)
-            except asyncio.CancelledError as error:
-                stopped = error
-                if self.cancelled() is not None:
-                    await self._cut_off(tasks)
-        if stopped is not None:
-            raise stopped
-
-    async def _cut_off(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
-        """Wait as long as a cancelled run has time, and tell what still runs to stop again."""
-        left = begin_to_stop(self) - self.time()
-        if left > 0:
-            await workflow.wait(tasks, timeout=left)
-        for task in tasks:
-            task.cancel()
+    def _time_to_stop(self) -> float:
+        """Seconds that a cancelled run has left."""
+        return begin_to_stop(self) - self.time()
 
 
 def _update(key: str, value: str | tuple[str, ...]) -> SearchAttributeUpdate[Any]:

@@ -75,7 +75,7 @@ async def test_budgets_continue_from_any_point_of_a_run() -> None:
     while True:
         result, state, world = await ended(plan, stops)
         assert (world.calls, result.trail_digest) == (once.calls, expected.trail_digest), stops
-        assert (state.pots, result.cost) == (whole.pots, pytest.approx(0.17))
+        assert (state.balances, result.cost) == (whole.balances, pytest.approx(0.17))
         assert state.tallies == whole.tallies
         stops += 7
         if stops > 120:

@@ -126,7 +126,7 @@ async def test_nobody_forks_what_is_not_there_or_brings_a_context_of_their_own(
     cause = await failure(await here.start_raw({"fork": {"run": "no-such-run", "at": "a#1"}}))
     assert "there is no run 'no-such-run'" in cause.message
     given = {"fork": {"run": "x"}, "context": {"a": 1}}
-    assert "say in `fork.updates`" in (await failure(await here.start_raw(given))).message
+    assert "change it with `fork.updates`" in (await failure(await here.start_raw(given))).message
 
 
 async def test_a_run_that_continued_as_new_begins_again_at_a_visit_of_its_first_part(

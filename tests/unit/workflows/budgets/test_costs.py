@@ -18,7 +18,7 @@ def test_the_fullest_twenty_budgets_are_shown_and_the_others_counted(
     budgets = [Budget(kind="tokens", limit=100, scope="team", name=f"t{n}") for n in range(number)]
     ids = [budget.id for budget in budgets]
     plan = PLAN.model_copy(update={"budgets": tuple(budgets)})
-    state = RunState(pots={id: BudgetBalance(used=n) for n, id in enumerate(ids)})
+    state = RunState(balances={id: BudgetBalance(used=n) for n, id in enumerate(ids)})
     told = report(plan, state)
     assert [use.id for use in told.budgets] == ids[-20:]
     assert told.left_out == left_out

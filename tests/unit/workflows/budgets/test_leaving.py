@@ -9,7 +9,7 @@ from coterie.runs.local_scope import LocalScope
 from dsl.errors import BudgetExceeded
 from dsl.model.plan import Plan
 from tests.support.compiling import plan_of
-from workflows.budgets.balances import allowed
+from workflows.budgets.call_admission import admit_call
 from workflows.core.location import Location
 from workflows.core.scope import Leaving
 from workflows.core.state import RunState
@@ -41,11 +41,11 @@ def scope() -> LocalScope:
 
 
 def used(scope: LocalScope) -> float:
-    return scope.state.pots["run.tool_calls"].used if scope.state.pots else 0
+    return scope.state.balances["run.tool_calls"].used if scope.state.balances else 0
 
 
 async def call(scope: LocalScope) -> None:
-    await allowed(scope, HERE, (), "tool_calls")
+    await admit_call(scope, HERE, (), "tool_calls")
 
 
 async def stir(scope: LocalScope) -> None:

@@ -1,0 +1,80 @@
+"""Call admission: whether a call may start, by the budgets that pay for it.
+
+A call in progress is never cut: whatever must leave its place waits until all calls have ended.
+"""
+
+from collections.abc import Coroutine
+from typing import Literal, TypeVar
+
+from workflows.budgets.balances import (
+    Personas,
+    add,
+    balance_of,
+    covering,
+    is_used_up,
+    notices,
+)
+from workflows.budgets.used_up_budgets import decide
+from workflows.core.location import Location
+from workflows.core.scope import Leaving, Scope
+
+Paid = Literal["model_calls", "tool_calls"]
+T = TypeVar("T")
+
+_PAYS: dict[Paid, tuple[str, ...]] = {
+    "model_calls": ("tokens", "money", "model_calls", "working_time"),
+    "tool_calls": ("tool_calls", "working_time"),
+}
+"""The kinds of budgets that a call is paid from."""
+
+
+async def admit_call(
+    scope: Scope, place: Location, personas: Personas, kind: Paid, *, boundary: bool = True
+) -> tuple[str, ...]:
+    """Stands before each call of a plan with budgets, and counts it.
+
+    Args:
+        scope: the run.
+        place: of the call.
+        personas: whose plans, and whose turn, it belongs to; outermost first.
+        kind: of call.
+        boundary: whether the run may continue as new here, should a person be asked.
+
+    Returns:
+        What its agent should know: the budgets that are nearly used up.
+
+    Raises:
+        BudgetExceeded: a budget is used up, and the run stops.
+        Redirected: the team is left for another.
+        RunLeft: so is everything that the run is in the middle of.
+    """
+    state = scope.state
+    paying = [budget for budget in covering(scope, place, personas) if budget.kind in _PAYS[kind]]
+    while True:
+        if scope.leaving is not None:
+            await _until_abandoned(scope, scope.leaving)
+            continue
+        empty = next(
+            (one for one in paying if is_used_up(one, balance_of(state, one), place)), None
+        )
+        if empty is None:
+            break
+        await decide(scope, place, empty, balance_of(state, empty), boundary=boundary)
+    for budget in paying:
+        if budget.kind == kind:
+            add(scope, place, budget, 1)
+    return tuple(notices(state, paying))
+
+
+async def _until_abandoned(scope: Scope, leaving: Leaving) -> None:
+    """Stand still: who leaves stops this way too, unless they are stopped themselves."""
+    await scope.wait_until(lambda: leaving.abandoned, None, leaving.because, boundary=False)
+
+
+async def in_flight(scope: Scope, call: Coroutine[None, None, T]) -> T:
+    """Await a call that is in progress meanwhile."""
+    scope.in_flight += 1
+    try:
+        return await call
+    finally:
+        scope.in_flight -= 1

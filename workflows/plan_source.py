@@ -1,0 +1,137 @@
+"""Where the plan of a run comes from: its input, the worker's compiler, or another run."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import cast
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+
+from activities.contracts import (
+    COMPILE_TEAM,
+    FORK_RUN,
+    HEARTBEAT_TIMEOUT,
+    CompileRequest,
+    CompileResult,
+    ForkRequest,
+    ForkResult,
+    Marks,
+)
+from dsl.errors import RunRefused
+from dsl.model.plan import Plan
+from workflows.control.fork import fork_off
+from workflows.core.messages import ForkInput, TeamInput
+from workflows.core.state import RunState
+
+ACCEPTS_PLANS = "coterie_accepts_plans"
+"""The function by which a worker tells a run whether it accepts plans that it did not compile."""
+
+REFUSED = "raw-plan-refused"
+"""The marker in the history of a refused run: a replay refuses it too, on any worker."""
+
+ADVICE = (
+    "this worker runs no plans that it did not compile (`worker.accept_plans`); start the run by "
+    "the name of a team, or with its document, as `coterie start FILE` does"
+)
+
+
+async def plan_of(given: TeamInput, state: RunState) -> Plan:
+    """The plan of a run; the state gets what a worker, or the run that it forks, adds to it.
+
+    Raises:
+        RunRefused: there is no plan, or this worker does not run it.
+    """
+    _check_one_source(given)
+    if given.fork is not None:
+        return await _forked(given, given.fork, state)
+    if given.plan is not None:
+        if given.carried is None and _is_refused():
+            raise RunRefused(ADVICE)
+        if given.marked:
+            state.marks = await _marks(given)
+        return given.plan
+    result = await _ask_worker(given, attempts=5)
+    if result.plan is None:
+        raise RunRefused(result.refused or "the team does not compile")
+    state.queues |= result.queues
+    state.marks = result.marks
+    return result.plan
+
+
+def _check_one_source(given: TeamInput) -> None:
+    sources = [given.plan, given.team, given.document, given.fork]
+    if sum(one is not None for one in sources) != 1:
+        raise RunRefused("a run starts from one of `team`, `document`, `plan` or `fork`")
+
+
+async def _marks(given: TeamInput) -> Marks | None:
+    """How the worker shows runs; a worker that does not answer delays no run."""
+    try:
+        return (await _ask_worker(given, attempts=1)).marks
+    except (ActivityError, ApplicationError) as error:  # a local activity fails with its own
+        if is_cancelled_exception(error):
+            raise
+        return None
+
+
+async def _ask_worker(given: TeamInput, attempts: int) -> CompileResult:
+    """Compile in a local activity, whose answer stays in the history."""
+    return await workflow.execute_local_activity(
+        COMPILE_TEAM,
+        CompileRequest(team=given.team, document=given.document),
+        result_type=CompileResult,
+        start_to_close_timeout=timedelta(seconds=30),
+        retry_policy=RetryPolicy(maximum_attempts=attempts),
+        summary=f"compile {given.team or 'the document'}" if given.plan is None else "marks",
+    )
+
+
+async def _forked(given: TeamInput, fork: ForkInput, state: RunState) -> Plan:
+    """The plan of another run, with its state as a worker finds it in that run's history."""
+    if given.context:
+        raise RunRefused(
+            "a fork takes over the context of the other run; change it with `fork.updates`"
+        )
+    result = await _find(ForkRequest(run=fork.run, run_id=fork.run_id, at=fork.at))
+    if result.plan is None or result.carried is None:
+        raise RunRefused(result.refused or "the other run has no state to go on from")
+    other = RunState.resumed(result.carried)
+    fork_off(other, fork, result.at, workflow.now())
+    state.become(other)
+    workflow.upsert_memo({"forked_from": f"{fork.run} at {result.at}"})
+    return result.plan
+
+
+async def _find(point: ForkRequest) -> ForkResult:
+    try:
+        return await workflow.execute_activity(
+            FORK_RUN,
+            point,
+            result_type=ForkResult,
+            summary=f"find {point.at or 'the failure'} in {point.run}",
+            start_to_close_timeout=timedelta(minutes=10),
+            heartbeat_timeout=HEARTBEAT_TIMEOUT,
+            retry_policy=RetryPolicy(
+                maximum_attempts=5, non_retryable_error_types=["PayloadsTooLarge"]
+            ),
+        )
+    except ActivityError as error:
+        if is_cancelled_exception(error):
+            raise
+        raise RunRefused(f"could not read the run {point.run!r}: {error.cause}") from None
+
+
+def _is_refused() -> bool:
+    """Whether this run ends because it brought a plan; the same at every replay.
+
+    Only the worker on which a run starts is asked. The refusal alone writes an event; a run that
+    has started goes on, also on a worker that would refuse it.
+    """
+    functions = cast(
+        "Mapping[str, Callable[[], bool]]",
+        workflow.extern_functions(),  # pyright: ignore[reportUnknownMemberType]
+    )
+    accepts = functions.get(ACCEPTS_PLANS)
+    asked = workflow.unsafe.is_replaying() or (accepts is not None and not accepts())
+    return asked and workflow.patched(REFUSED)

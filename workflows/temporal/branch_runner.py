@@ -1,0 +1,147 @@
+"""Branch runner: concurrent coroutines of one workflow, started in portions, stopped together."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any
+
+from temporalio import workflow
+
+from workflows.core.pace import Branches
+from workflows.core.scope import Interrupted, Job
+from workflows.temporal.branches import BranchGroup, failures, gives_way, interrupted, left_of
+from workflows.temporal.pacer import Pacer
+
+
+class BranchRunner:
+    """Runs the concurrent branches of one run."""
+
+    def __init__(self, branches: Branches, pacer: Pacer, time_to_stop: Callable[[], float]) -> None:
+        self._branches = branches
+        self._pacer = pacer
+        self._time_to_stop = time_to_stop
+        """Seconds that a cancelled run has left."""
+        self._stopping = 0
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether some branches are being stopped."""
+        return self._stopping > 0
+
+    async def run(
+        self,
+        jobs: Mapping[str, Job],
+        enough: Callable[[Set[str]], bool],
+        at_once: int | None,
+        timer: asyncio.Task[bool] | None,
+        wake: Callable[[], bool] | None,
+    ) -> Set[str]:
+        """Run jobs concurrently until enough have finished, and stop the others.
+
+        Args:
+            jobs: what runs, by name.
+            enough: whether those that have finished are enough.
+            at_once: how many run at a time; None for as many as the run may have.
+            timer: ends when the time is up; None without a time limit.
+            wake: whether a signal ends it.
+
+        Returns:
+            The names of the finished jobs.
+        """
+        group = BranchGroup(jobs, self._branches, self._pacer.pace)
+
+        def stirred() -> bool:
+            return (
+                group.stirred
+                or (timer is not None and timer.done() and not interrupted(timer))
+                or (wake is not None and wake())
+            )
+
+        over = False  # by the time, or by a signal
+        try:
+            while group.go_on and not over and not enough(group.finished):
+                await self._start(group, at_once, stirred)
+                if stirred():
+                    over = not group.ended()
+        except GeneratorExit:
+            raise  # the run is put out of memory: nothing can be waited for any more
+        except BaseException as error:
+            await self._stopped(group, timer, error)
+            raise
+        if group.stopped and not over and not enough(group.finished):
+            raise Interrupted(await left_of(timer))
+        await self._stopped(group, timer)
+        return group.finished
+
+    async def _start(
+        self, group: BranchGroup, at_once: int | None, stirred: Callable[[], bool]
+    ) -> None:
+        """Start a portion of branches, and wait until one has ended or others may start."""
+        pacer = self._pacer
+
+        def may_go_on() -> bool:
+            if not group.wants(at_once):
+                return False
+            return pacer.pace.may_step() or pacer.renewed() or pacer.idle()
+
+        pacer.begin()
+        group.start(at_once)
+        await workflow.wait_condition(lambda: stirred() or may_go_on())
+        if not stirred() and not pacer.pace.may_step() and not pacer.renewed():
+            await pacer.next_task()
+
+    async def _stopped(
+        self,
+        group: BranchGroup,
+        timer: asyncio.Task[bool] | None,
+        error: BaseException | None = None,
+    ) -> None:
+        """Stop what is no longer needed, and wait until everything has stopped.
+
+        Args:
+            group: the branches, of which some still run.
+            timer: their time limit.
+            error: the reason to stop them; None if enough have ended.
+
+        Raises:
+            BaseException: the first failure of a stopped branch. An expected failure gives way to
+                `error`, and to the end of a cancelled run.
+        """
+        self._stopping += 1
+        rest: list[asyncio.Task[Any]] = [*group.running.values()]
+        if timer is not None:
+            rest.append(timer)
+        try:
+            for task in rest:
+                task.cancel()
+            await self._all_ended(rest)
+        finally:
+            self._stopping -= 1
+            group.leave()
+        for failure in failures(rest):
+            if not gives_way(failure, error, workflow.cancellation_reason()):
+                raise failure
+
+    async def _all_ended(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Wait until cancelled tasks have stopped, with their `finally` steps.
+
+        When the run itself is cancelled, they have the time that it has left. A cancellation that
+        arrives here meanwhile waits too.
+        """
+        stopped: asyncio.CancelledError | None = None
+        while not all(task.done() for task in tasks):
+            try:
+                await workflow.wait(tasks)
+            except asyncio.CancelledError as error:
+                stopped = error
+                if workflow.cancellation_reason() is not None:
+                    await self._cut_off(tasks)
+        if stopped is not None:
+            raise stopped
+
+    async def _cut_off(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Wait as long as a cancelled run has time, then cancel what still runs once more."""
+        left = self._time_to_stop()
+        if left > 0:
+            await workflow.wait(tasks, timeout=left)
+        for task in tasks:
+            task.cancel()

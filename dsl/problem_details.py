@@ -1,13 +1,26 @@
 """What a problem is about, typed. Programs decide by these facts; texts are made of them.
 
-`dsl/problem_texts.py` says each of them to people. Nothing else reads a text of a problem.
+`dsl/problem_texts.py` and `dsl/wording` put them into words. No program reads those words.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec
 
 if TYPE_CHECKING:  # the command line starts without pydantic
     from pydantic import JsonValue
+
+Given = ParamSpec("Given")
+
+
+class ProblemText(NamedTuple):
+    """What is wrong, what is allowed, and what to do; the last two may be empty."""
+
+    message: str
+    allowed: str = ""
+    fix: str = ""
+
 
 Bound = Literal["at least", "at most", "more than", "less than"]
 
@@ -172,7 +185,7 @@ class WrongForm:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What only one check can say: its words are written where it is found, and are no fact."""
+    """A problem in words alone: two at one place with the same names are one."""
 
     message: str = field(compare=False)
     allowed: str = field(compare=False, default="")
@@ -181,10 +194,33 @@ class Remark:
     """The names that it is about; they tell apart what one check finds at one place."""
 
 
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A problem that one check alone finds: its name and its facts; `dsl/wording` words it."""
+
+    kind: str
+    facts: tuple[object, ...]
+    words: Callable[[], ProblemText] = field(compare=False, repr=False)
+
+
+def statement(words: Callable[Given, ProblemText]) -> Callable[Given, Statement]:
+    """Turn the function that words a problem into the one that states it.
+
+    The arguments are the facts. The words are made only when somebody reads them.
+    """
+
+    @wraps(words)
+    def state(*args: Given.args, **kwargs: Given.kwargs) -> Statement:
+        facts = (*args, *kwargs.values())
+        return Statement(words.__name__, facts, partial(words, *args, **kwargs))
+
+    return state
+
+
 OfKeys = MissingKey | UnknownKey | RefusedKey | UnknownName
 OfKinds = UnknownStepKind | UnknownConditionKind | UnknownOperator
 OfValues = UnlistedValue | OutOfBounds | EmptyCollection | WrongForm
-Details = OfKeys | OfKinds | OfValues | Remark
+Details = OfKeys | OfKinds | OfValues | Statement | Remark
 
 
 def key_meant(details: Details) -> str | None:

@@ -1,6 +1,6 @@
-"""What people read of a problem: the one place of the language where its facts become words."""
+"""The words of problems that several checks find; those of one check are in `dsl/wording`."""
 
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from dsl.errors import asked_back, listed
 from dsl.problem_details import (
@@ -15,8 +15,10 @@ from dsl.problem_details import (
     OfKinds,
     OfValues,
     OutOfBounds,
+    ProblemText,
     RefusedKey,
     Remark,
+    Statement,
     Suggestion,
     UnknownConditionKind,
     UnknownKey,
@@ -30,19 +32,13 @@ from dsl.problem_details import (
 )
 
 
-class ProblemText(NamedTuple):
-    """What is wrong, what is allowed, and what to do; the last two may be empty."""
-
-    message: str
-    allowed: str = ""
-    fix: str = ""
-
-
 def problem_text(details: Details) -> ProblemText:
     """The words for the facts."""
     match details:
         case Remark(message=message, allowed=allowed, fix=fix):
             return ProblemText(message, allowed, fix)
+        case Statement(words=words):
+            return words()
         case MissingKey() | UnknownKey() | RefusedKey() | UnknownName():
             return _of_keys(details)
         case UnknownStepKind() | UnknownConditionKind() | UnknownOperator():

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 __all__ = [
     "MAX_DURATION",
+    "UNREADABLE",
     "Form",
     "Frozen",
     "Json",
@@ -24,6 +25,9 @@ Json = dict[str, JsonValue]
 Segment = str | int
 NodePath = tuple[Segment, ...]
 """A place in a document: keys and indexes from its root."""
+
+UNREADABLE = "\0"
+"""Stands for a missing name; every check of names lets it pass."""
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
 _UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

@@ -17,9 +17,14 @@ from dsl.model.step_walk import conditions
 from dsl.model.steps import BranchStep, TryStep
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
+from dsl.wording.finding_wording import (
+    alternative_unreached,
+    clause_unused,
+    default_unused,
+    impossible_condition,
+)
 
 _MAX_PARTS = 12
-_MAX_CONDITION_LENGTH = 80
 Worlds = Sequence[Statuses]
 
 
@@ -69,14 +74,7 @@ class Choices:
         for number, way in enumerate(ways, 1):
             if not can_hold((way.passed,), worlds, self.effort):
                 place = (*path, "default")
-                self.problems.add(
-                    "W504",
-                    self.tree.find(place).at,
-                    place,
-                    f"the default is never used: rule {number} always matches, also after a "
-                    "failure",
-                    fix=f"give rule {number} a condition, or leave the default out",
-                )
+                self.problems.note("W504", self.tree.find(place).at, place, default_unused(number))
                 return
 
     def _steps(self, body: Body) -> None:
@@ -102,13 +100,8 @@ class Choices:
             numbers = sorted({other for other in earlier if other is not None})
             if numbers and None not in earlier:
                 place = (*path, "catch", number)
-                self.problems.add(
-                    "W504",
-                    self.tree.find(place).at,
-                    place,
-                    f"catch {number + 1} is never used: {_listed('catch', numbers)} already "
-                    f"{'takes' if len(numbers) == 1 else 'take'} every failure that it names",
-                    fix="put the special clauses before the general one",
+                self.problems.note(
+                    "W504", self.tree.find(place).at, place, clause_unused(number, numbers)
                 )
             for error in clause.errors:
                 caught.setdefault(error, number)
@@ -128,12 +121,11 @@ class Choices:
                 continue
             earlier = self._taken_before(ways, number, worlds)
             if earlier:
-                self.problems.add(
+                self.problems.note(
                     "W504",
                     self.tree.find(way.at).at,
                     way.path,
-                    f"{what} {number + 1} is never reached: {_because(what, ways, earlier)}",
-                    fix=f"put it before {_listed(what, earlier)}, or leave it out",
+                    alternative_unreached(what, number, earlier, _text(ways[earlier[0]].condition)),
                 )
 
     def _taken_before(
@@ -157,42 +149,26 @@ class Choices:
         return can_hold((formula(condition),), worlds, self.effort)
 
     def _never(self, condition: Condition, place: NodePath, worlds: Worlds) -> None:
-        self.problems.add(
+        self.problems.note(
             "W505",
             self.tree.find(place).at,
             place,
-            f"this condition can never hold: {self._reason(condition, worlds)}",
-            fix="correct it, or leave out what depends on it",
+            impossible_condition(self._reason(condition, worlds)),
         )
 
-    def _reason(self, condition: Condition, worlds: Worlds) -> str:
+    def _reason(self, condition: Condition, worlds: Worlds) -> tuple[str, ...]:
         """The fewest parts of it that exclude one another."""
         for part in _parts(condition):
             if not self._possible(part, worlds):
-                return _told(part)
+                return (condition_text(part),)
         for one, other in combinations(list(_parts(condition))[:_MAX_PARTS], 2):
             if not can_hold((formula(one), formula(other)), worlds, self.effort):
-                return f"{_told(one)} excludes {_told(other)}"
-        return _told(condition)
+                return condition_text(one), condition_text(other)
+        return (condition_text(condition),)
 
 
-def _because(what: str, ways: Sequence[Alternative], earlier: Sequence[int]) -> str:
-    if len(earlier) > 1:
-        return f"{_listed(what, earlier)} together match whenever it would"
-    condition = ways[earlier[0]].condition
-    one = _listed(what, earlier)
-    if condition is None:
-        return f"{one} has no condition and always matches"
-    return f"{one} matches whenever it would ({_told(condition)})"
-
-
-def _listed(what: str, numbers: Sequence[int]) -> str:
-    """`rule 1`, or `rules 1, 2 and 4`; counted from 1."""
-    *first, last = [str(number + 1) for number in numbers]
-    if not first:
-        return f"{what} {last}"
-    plural = {"branch": "branches", "catch": "catches"}.get(what, f"{what}s")
-    return f"{plural} {', '.join(first)} and {last}"
+def _text(condition: Condition | None) -> str | None:
+    return None if condition is None else condition_text(condition)
 
 
 def _parts(condition: Condition) -> Iterator[Condition]:
@@ -201,8 +177,3 @@ def _parts(condition: Condition) -> Iterator[Condition]:
             yield from _parts(part)
     else:
         yield condition
-
-
-def _told(condition: Condition) -> str:
-    text = condition_text(condition)
-    return text if len(text) <= _MAX_CONDITION_LENGTH else f"{text[: _MAX_CONDITION_LENGTH - 3]}..."

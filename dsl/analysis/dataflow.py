@@ -15,6 +15,7 @@ from dsl.model.steps import TeamStep
 from dsl.paths import Path, parse
 from dsl.source.nodes import Mark, Problems
 from dsl.source.nodes import Node as Written
+from dsl.wording.finding_wording import field_read_too_early, team_read_too_early
 
 
 class Input(NamedTuple):
@@ -126,16 +127,11 @@ def _note_field(
     read: Read, team: str, setters: list[str], tree: Written, problems: Problems
 ) -> None:
     name = ".".join(read.path)
-    what = "is read" if read.fails else "is asked for"
-    problems.add(
+    problems.note(
         "W508",
         tree.find(read.place).mark,
         read.place,
-        f"{name} {what} by the team {team!r} before any team can have set it: only "
-        f"{_listed(setters)} {'sets' if len(setters) == 1 else 'set'} it, and "
-        f"{'comes' if len(setters) == 1 else 'come'} later",
-        fix=f"set it earlier, or write `{{{{ {name} | default(...) }}}}` if it may be given "
-        "with the start",
+        field_read_too_early(name, team, setters, is_asked=not read.fails),
     )
 
 
@@ -143,26 +139,9 @@ def _note_team(read: Read, team: str, graph: Teams, tree: Written, problems: Pro
     name = read.path[1]
     if name not in graph.plan.teams:
         return
-    again = name == team
-    problems.add(
-        "W508",
-        tree.find(read.place).mark,
-        read.place,
-        f"{'.'.join(read.path)} is read by the team {team!r} "
-        + (
-            "in its only visit, before it has a result"
-            if again
-            else f"and {name!r} cannot have run before it"
-        ),
-        fix="route to it first"
-        if not again
-        else f"`tasks.{'.'.join(read.path[3:])}` is the present visit's own",
+    problems.note(
+        "W508", tree.find(read.place).mark, read.place, team_read_too_early(read.path, team)
     )
-
-
-def _listed(names: list[str]) -> str:
-    *first, last = map(repr, names)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _expect(inputs: dict[str, Input], read: Read, team: str, tree: Written) -> None:

@@ -9,6 +9,7 @@ from dsl.model.step_walk import walk
 from dsl.model.steps import ReturnStep, TeamStep
 from dsl.source.nodes import Node as Written
 from dsl.source.nodes import Problems
+from dsl.wording.finding_wording import loop_without_exit, team_unreached
 
 
 def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:
@@ -23,19 +24,8 @@ def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:
             for other in graph.reached
             for exit in graph.exits[other]
         )
-        why = (
-            f"only routes that are never taken lead to the team {team!r}"
-            if named
-            else f"no route leads from the entry team {entry!r} to the team {team!r}"
-        )
         path = (*TEAMS, team)
-        problems.add(
-            "W503",
-            tree.find(path).at,
-            path,
-            why,
-            fix="name it in a rule, as a default or as a step, or leave it out",
-        )
+        problems.note("W503", tree.find(path).at, path, team_unreached(team, entry, is_named=named))
 
 
 def check_loops(graph: Teams, bodies: Bodies, tree: Written, problems: Problems) -> None:
@@ -62,31 +52,23 @@ def _note(graph: Teams, members: frozenset[str], tree: Written, problems: Proble
     teams = [team for team in graph.plan.teams if team in members]
     path = (*TEAMS, teams[0])
     limits = graph.plan.limits
-    if len(teams) == 1:
-        told = f"the team {teams[0]!r} leads to nothing but itself"
-    else:
-        told = f"the loop {_round(graph, teams)} has no exit: every route leads back into it"
-    problems.add(
-        "W506",
-        tree.find(path).at,
-        path,
-        f"{told}, so only a failure or the limits end the run "
-        f"(at most {limits.max_total_teams} team visits)",
-        fix="let a rule lead to null or out of the loop",
+    way = _round(graph, teams)
+    problems.note(
+        "W506", tree.find(path).at, path, loop_without_exit(teams, way, limits.max_total_teams)
     )
 
 
-def _round(graph: Teams, teams: Sequence[str]) -> str:
-    """The shortest way round through the first of the teams; all of them when that is not all."""
+def _round(graph: Teams, teams: Sequence[str]) -> tuple[str, ...]:
+    """The shortest way round through all the teams; empty when there is none."""
     first = teams[0]
     ways: list[tuple[str, ...]] = [(first,)]
     for way in ways:
         for other in _next(graph, way[-1]):
             if other == first and len(way) == len(teams):
-                return " -> ".join((*way, first))
+                return (*way, first)
             if other in teams and other not in way and len(ways) < 1000:
                 ways.append((*way, other))
-    return "of " + ", ".join(teams)
+    return ()
 
 
 def _next(graph: Teams, team: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from dsl.model.model_defaults import read_defaults
 from dsl.model.steps import ORCHESTRATING, AgentStep
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
+from dsl.wording.agent_wording import persona_key_without_effect
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 _OF_CALLS = ("temperature", "top_p", "max_tokens", "timeout", "retries")
@@ -41,14 +42,7 @@ def _note(
     for name in names:
         place = (*owner, name)
         if name in written and written[name].value is not None and not problems.has("W513", place):
-            problems.add(
-                "W513",
-                written[name].at,
-                place,
-                f"`{name}` has no effect: the persona {key!r} only follows its plan here, and asks "
-                "no model itself",
-                fix="move it to the persona of an agent step of the plan",
-            )
+            problems.note("W513", written[name].at, place, persona_key_without_effect(name, key))
 
 
 def _has_defaults(tree: Node) -> bool:

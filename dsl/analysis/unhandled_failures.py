@@ -2,12 +2,13 @@
 
 from dsl.analysis.bodies import TEAMS
 from dsl.analysis.teams import TeamNode, Teams
-from dsl.logic.routing_gaps import either, holes
+from dsl.logic.routing_gaps import holes
 from dsl.logic.solver import Effort
 from dsl.model.step_walk import walk
 from dsl.model.steps import Step
 from dsl.source.nodes import Node as Tree
 from dsl.source.nodes import Problems
+from dsl.wording.finding_wording import unhandled_failure
 
 _QUIET = ("set", "return", "loop", "branch", "parallel", "try")
 """Kinds that fail by what is in them alone, or by a template that names what is not there."""
@@ -27,7 +28,6 @@ def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort)
         if reached and TeamNode(team.id) not in graph.nodes:
             continue
         as_step = reached and team.id not in graph.own_way
-        fails = "the step that runs the team" if as_step else "the run"
         if not any(rule.next_team for rule in routing.rules):
             continue
         rules = [rule.condition for rule in routing.rules]
@@ -36,14 +36,8 @@ def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort)
         open_ = [name for name in left.after_failure if name in working]
         if open_ and not left.after_success:
             path = (*TEAMS, team.id, "routing")
-            problems.add(
-                "W507",
-                tree.find(path).at,
-                path,
-                f"when {either(open_)} fails, no rule matches and there is no default: "
-                f"{fails} fails",
-                fix="add `default:` with a team, or a rule for the failure; "
-                "`default: null` says that it is meant",
+            problems.note(
+                "W507", tree.find(path).at, path, unhandled_failure(open_, is_called=as_step)
             )
 
 

@@ -13,6 +13,7 @@ from dsl.model.steps import BranchStep, LoopStep, ParallelStep, SetStep, Step, T
 from dsl.paths import Path
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
+from dsl.wording.finding_wording import read_too_early
 
 Names = frozenset[Path]
 """`("tasks", name)` for an outcome, `(name,)` for a variable."""
@@ -112,23 +113,11 @@ class _Check:
 
     def _note(self, read: Read, key: Path) -> None:
         setter, order = self.setters[key]
-        later = order > self.order
-        match key:
-            case (_, task):
-                what = f"the outcome of the task {task!r}"
-                why = "which runs later" if later else "which stays within the rounds of its loop"
-            case _:
-                what = f"the variable {'.'.join(key)!r}"
-                when = "later" if later else "for the steps within it alone"
-                why = f"which {setter!r} sets {when}"
-        name = ".".join(read.path)
-        self.problems.add(
+        self.problems.note(
             "W509",
             self.tree.find(read.place).mark,
             read.place,
-            f"{name} cannot be there yet: it asks for {what}, {why}",
-            fix="move the step that sets it before this one"
-            + ("" if read.asks else f", or write `{{{{ {name} | default(...) }}}}`"),
+            read_too_early(read.path, key, setter, is_later=order > self.order, is_asked=read.asks),
         )
 
 

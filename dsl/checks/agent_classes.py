@@ -1,13 +1,13 @@
 """Legacy agent classes: whether a worker would import them, and whose sections nobody reads."""
 
 from dsl.checks.document_steps import every_step
-from dsl.errors import listed
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
 from dsl.model.steps import AgentStep
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
+from dsl.wording.yaml_wording import unimportable_class
 
 
 def check_agent_classes(
@@ -24,14 +24,7 @@ def check_agent_classes(
         if name is None or any(f"{name}.".startswith(f"{package}.") for package in allowed):
             continue
         place = (*path, "agent_class")
-        problems.add(
-            "W514",
-            tree.find(place).mark,
-            place,
-            f"the agent class {name!r} is in no package that this project's worker allows",
-            allowed=listed(allowed),
-            fix=f"add `agent_packages: [{name.split('.')[0]}]` to `worker:` in coterie.yml",
-        )
+        problems.note("W514", tree.find(place).mark, place, unimportable_class(name, allowed))
 
 
 def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from dsl.checks.budget_checks import sections
 from dsl.checks.document_steps import every_step
 from dsl.checks.format_checks import warn_of_formats
-from dsl.errors import Code, listed, nearest
+from dsl.errors import Code
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.budgets import written
@@ -14,9 +14,30 @@ from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
 from dsl.model.terms import ApprovalTerms, Asking, AskTerms, Consent, DecisionTerms, channels
 from dsl.person_names import each_once
+from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
-from dsl.source.unknown_names import called, unknown
+from dsl.source.unknown_names import unknown
 from dsl.values import Json, NodePath
+from dsl.wording.approval_wording import (
+    approval_before_step,
+    approval_of_tool,
+    empty_group,
+    escalation_after_deadline,
+    escalations_out_of_order,
+    no_deadline,
+    nothing_to_edit,
+    question_of_budget,
+    question_of_no_progress,
+    quorum_of_unnamed,
+    quorum_too_large,
+    reminder_after_deadline,
+    schema_without_changes,
+    shown_and_editable,
+    team_named_as_outcome,
+    unknown_timeout_route,
+    unusable_schema,
+)
+from dsl.wording.step_names import called
 
 SILENCE = ("reject", "approve", "fail")
 """What `on_timeout` may say besides the name of a team."""
@@ -25,7 +46,7 @@ SILENCE = ("reject", "approve", "fail")
 class _Asked(NamedTuple):
     """A question that a document lets a run ask."""
 
-    told: str
+    name: str
     """`the approval 'sign_off'`."""
     terms: DecisionTerms
     path: NodePath
@@ -58,16 +79,16 @@ def check_approvals(
 def _questions(document: SystemDocument, orchestration: Orchestration) -> Iterator[_Asked]:
     if isinstance(orchestration.no_progress, Asking):
         path: NodePath = ("orchestration", "no_progress", "ask")
-        yield _Asked("the question of `no_progress`", orchestration.no_progress.ask, path)
+        yield _Asked(question_of_no_progress(), orchestration.no_progress.ask, path)
     for budgets, place in sections(document, orchestration):
         for kind, budget in written(budgets):
             if isinstance(budget.on_exceeded, Asking):
-                told = f"the question of the budget `{kind}`"
-                yield _Asked(told, budget.on_exceeded.ask, (*place, kind, "on_exceeded", "ask"))
+                name = question_of_budget(kind)
+                yield _Asked(name, budget.on_exceeded.ask, (*place, kind, "on_exceeded", "ask"))
     for name, tool in document.tools.items():
         if isinstance(tool.requires_approval, Consent):
             yield _Asked(
-                f"the approval of the tool {name!r}",
+                approval_of_tool(name),
                 tool.requires_approval,
                 ("tools", name, "requires_approval"),
             )
@@ -80,7 +101,7 @@ def _questions(document: SystemDocument, orchestration: Orchestration) -> Iterat
                 | SkillStep(requires_approval=Consent() as terms)
             ):
                 yield _Asked(
-                    f"the approval of {called(step.name)}",
+                    approval_before_step(step.name),
                     terms,
                     (*place, "requires_approval"),
                     nothing_sent=step.input is None,
@@ -108,12 +129,8 @@ class _Checks:
     def ambiguous(self, team_id: str) -> None:
         """Refuse a team that is called like a meaning of silence."""
         path: NodePath = ("orchestration", "teams", team_id)
-        self._problems.add(
-            "E105",
-            self._tree.find(path).at,
-            path,
-            f"no team can be called {team_id!r}",
-            allowed=f"a name other than {listed(SILENCE)}, which `on_timeout` of an approval means",
+        self._problems.note(
+            "E105", self._tree.find(path).at, path, team_named_as_outcome(team_id, SILENCE)
         )
 
     def silence(self, asked: _Asked) -> None:
@@ -122,24 +139,12 @@ class _Checks:
         limit = isinstance(asked.terms, AskTerms)
         teams = () if limit else tuple(self._teams)
         if said not in (*SILENCE, *teams) and not self._problems.has("E303", path):
-            known = (
-                listed(SILENCE) if limit else f"reject, approve, fail, or a team ({listed(teams)})"
-            )
-            self._add(
-                "E201",
-                asked,
-                "on_timeout",
-                f"'on_timeout' is {said!r}",
-                allowed=known,
-                fix=nearest(said, (*SILENCE, *teams)),
-            )
+            known = None if limit else teams
+            details = unknown_timeout_route(asked.name, said, SILENCE, known)
+            self._note("E201", asked, "on_timeout", details)
         if asked.terms.deadline is None and not isinstance(asked.terms, ApprovalStep):
-            self._problems.add(
-                "W502",
-                self._tree.find(asked.path).at,
-                asked.path,
-                f"{asked.told} has no deadline: it may wait for ever",
-                fix="say `deadline: 3d` and `on_timeout: reject`",
+            self._problems.note(
+                "W502", self._tree.find(asked.path).at, asked.path, no_deadline(asked.name)
             )
 
     def channels(self, said: str | tuple[str, ...] | None, path: NodePath) -> None:
@@ -157,24 +162,13 @@ class _Checks:
             return
         if not terms.approvers:
             if terms.quorum > 1:
-                self._add(
-                    "E106",
-                    asked,
-                    "quorum",
-                    f"{terms.quorum} people have to approve, and nobody is named: one person "
-                    "could approve under several names",
-                    fix="name who may decide in `approvers`",
-                )
+                self._note("E106", asked, "quorum", quorum_of_unnamed(asked.name, terms.quorum))
             return
         named = (*terms.approvers, *(name for one in terms.escalate for name in one.to))
         people = each_once(one for name in named for one in self._groups.get(name, (name,)))
         if len(people) < terms.quorum:
-            self._add(
-                "E106",
-                asked,
-                "quorum",
-                f"{terms.quorum} people have to approve, and {len(people)} may decide",
-                fix="name more approvers, or ask for fewer",
+            self._note(
+                "E106", asked, "quorum", quorum_too_large(asked.name, terms.quorum, len(people))
             )
 
     def _nobody(self, asked: _Asked) -> bool:
@@ -186,12 +180,8 @@ class _Checks:
         empty = [(name, place) for name, place in named if self._groups.get(name) == ()]
         for name, place in empty:
             path = (*asked.path, *place)
-            self._problems.add(
-                "E106",
-                self._tree.find(path).mark,
-                path,
-                f"{asked.told}: nobody is in the group {name!r}, so nobody of it could decide",
-                fix=f"name its people in `orchestration.groups.{name}`",
+            self._problems.note(
+                "E106", self._tree.find(path).mark, path, empty_group(asked.name, name)
             )
         return bool(empty)
 
@@ -200,31 +190,13 @@ class _Checks:
         terms = asked.terms
         after = [one.after for one in terms.escalate]
         if after != sorted(after):
-            self._add(
-                "E106",
-                asked,
-                "escalate",
-                "the escalations are not in the order of their times",
-                fix="put the one with the least `after` first",
-            )
+            self._note("E106", asked, "escalate", escalations_out_of_order(asked.name))
         if terms.deadline is None:
             return
         if after and max(after) >= terms.deadline:
-            self._add(
-                "E106",
-                asked,
-                "escalate",
-                "an escalation comes no earlier than the deadline, so never",
-                fix="escalate before the `deadline`",
-            )
+            self._note("E106", asked, "escalate", escalation_after_deadline(asked.name))
         if terms.remind_every is not None and terms.remind_every >= terms.deadline:
-            self._add(
-                "E106",
-                asked,
-                "remind_every",
-                "the first reminder comes no earlier than the deadline, so never",
-                fix="remind before the `deadline`",
-            )
+            self._note("E106", asked, "remind_every", reminder_after_deadline(asked.name))
 
     def change(self, asked: _Asked) -> None:
         """What may be changed is there, is shown, and can be checked."""
@@ -234,45 +206,24 @@ class _Checks:
         if terms.schema_ is not None:
             self._schema(asked, terms.schema_)
             if not terms.editable:
-                self._add(
-                    "E107",
-                    asked,
-                    "schema",
-                    "a `schema` checks changes, and none is allowed",
-                    fix="add `editable: true`, or remove `schema`",
-                )
+                self._note("E107", asked, "schema", schema_without_changes(asked.name))
         if not terms.editable or not isinstance(terms, Consent):
             return
         if terms.show is not None:
-            self._add(
-                "E107",
-                asked,
-                "show",
-                "what is changed is what is sent, or what came of it, so that is what is shown",
-                fix="remove `show`, or `editable`",
-            )
+            self._note("E107", asked, "show", shown_and_editable(asked.name))
         if terms.when == "before" and asked.nothing_sent:
-            self._add(
-                "E107",
-                asked,
-                "editable",
-                "the step is given nothing that could be changed",
-                fix="give it `input:`, or say `when: after`",
-            )
+            self._note("E107", asked, "editable", nothing_to_edit(asked.name))
 
     def _schema(self, asked: _Asked, schema: Json) -> None:
         wrong = schema_fault(schema) or beyond(schema)
         if wrong is not None:
-            self._add("E505", asked, "schema", f"the schema cannot be used: {wrong}")
+            self._note("E505", asked, "schema", unusable_schema(asked.name, wrong))
             return
         path = (*asked.path, "schema")
         warn_of_formats(schema, self._problems, self._tree.find(path).at, path)
 
-    def _add(
-        self, code: Code, asked: _Asked, key: str, message: str, *, allowed: str = "", fix: str = ""
-    ) -> None:
+    def _note(self, code: Code, asked: _Asked, key: str, details: Details) -> None:
         path = (*asked.path, key)
         node = self._tree.find(path)
         mark = node.mark if code == "E201" else node.at  # a wrong name itself, else the key
-        told = f"{asked.told}: {message}"
-        self._problems.add(code, mark, path, told, allowed=allowed, fix=fix)
+        self._problems.note(code, mark, path, details)

@@ -11,6 +11,14 @@ from dsl.model.steps import AgentStep
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
+from dsl.wording.approval_wording import (
+    budget_blind_to_legacy,
+    budget_route_missing,
+    budget_route_to_itself,
+    budget_route_unused,
+    budget_without_price,
+    no_deadline_of_budget,
+)
 
 Priced = Callable[[str, str], bool]
 """Whether a provider's model has a price here."""
@@ -65,22 +73,12 @@ class BudgetCompiler:
         mark = self._tree.find(path).at
         if terms.on_exceeded == "ask":
             place = (*path, "on_exceeded")
-            self._problems.add(
-                "W502",
-                self._tree.find(place).at,
-                place,
-                f"the question of the budget {path[-1]!r} has no deadline: it may wait for ever",
-                fix="write `on_exceeded: {ask: {deadline: 3d}}`",
+            self._problems.note(
+                "W502", self._tree.find(place).at, place, no_deadline_of_budget(str(path[-1]))
             )
         if terms.on_exceeded == "route":
             if terms.next_team is None:
-                self._problems.add(
-                    "E102",
-                    mark,
-                    (*path, "next_team"),
-                    "the key 'next_team' is missing: `on_exceeded: route` goes to a team",
-                    fix="add `next_team:`",
-                )
+                self._problems.note("E102", mark, (*path, "next_team"), budget_route_missing())
             elif terms.next_team not in self._orchestration.teams:
                 place = (*path, "next_team")
                 unknown(
@@ -93,20 +91,18 @@ class BudgetCompiler:
                     self._orchestration.teams,
                 )
             elif path[:4] == ("orchestration", "teams", terms.next_team, "budgets"):
-                self._problems.add(
+                self._problems.note(
                     "E107",
                     self._tree.find((*path, "next_team")).mark,
                     path,
-                    "the team is left when its budget is used up, and not for itself",
-                    fix="name another team",
+                    budget_route_to_itself(),
                 )
         elif terms.next_team is not None:
-            self._problems.add(
+            self._problems.note(
                 "E107",
                 self._tree.find((*path, "next_team")).at,
                 (*path, "next_team"),
-                "`next_team` belongs to `on_exceeded: route`",
-                fix="add `on_exceeded: route`, or remove `next_team`",
+                budget_route_unused(),
             )
 
     def _seen(
@@ -124,22 +120,18 @@ class BudgetCompiler:
             place = (*path, budget.kind)
             legacy = _legacy(budget, teams)
             if legacy is not None:
-                self._problems.add(
+                self._problems.note(
                     "W511",
                     self._tree.find(place).at,
                     place,
-                    f"{budget.told} does not see what {legacy!r} uses: legacy agents do not tell",
-                    fix="bound `model_calls` or `working_time` too",
+                    budget_blind_to_legacy(budget.told, legacy),
                 )
             for provider, model in _unpriced(budget, personas, priced):
-                self._problems.add(
+                self._problems.note(
                     "W511",
                     self._tree.find(place).at,
                     place,
-                    f"{budget.told} cannot be held: {provider}/{model} has no price here, and a "
-                    "worker without one takes its first call for the last",
-                    fix=f"say what it costs in llm_config.providers.{provider}.prices of the "
-                    "worker's configuration, or bound `tokens` instead",
+                    budget_without_price(budget.told, provider, model),
                 )
         return budgets
 

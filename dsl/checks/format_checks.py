@@ -3,16 +3,11 @@
 from dsl.json_schema.schema_problems import formats
 from dsl.source.nodes import Mark, Problems
 from dsl.values import Json, NodePath
+from dsl.wording.yaml_wording import unchecked_formats
 
 
 def warn_of_formats(schema: Json, problems: Problems, mark: Mark, path: NodePath) -> None:
     """Warn that the formats of the schema are remarks."""
     named = formats(schema)
     if named:
-        problems.add(
-            "W515",
-            mark,
-            path,
-            f"`format` is not checked: {', '.join(named)}; any text passes",
-            fix="say the form as a `pattern`, or leave `format` as a remark to the model",
-        )
+        problems.note("W515", mark, path, unchecked_formats(named))

@@ -5,13 +5,12 @@ from dsl.model.document import SystemDocument
 from dsl.model.steps import ORCHESTRATING, AgentStep, PersonaDocument
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
+from dsl.wording.agent_wording import without_effect
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 
 OF_ANSWERS = ("prompts", "prompt", "prompt_syntax", "output_schema", "max_reasks", "flags")
 """Keys of a persona that make a question or read its answer."""
-
-_MOVE = "move it to the persona of an agent step of the plan"
 
 
 def check_without_effect(document: SystemDocument, tree: Node, problems: Problems) -> None:
@@ -32,36 +31,26 @@ def _steps(document: SystemDocument, tree: Node, problems: Problems) -> None:
     for step, path in every_step(document):
         match step:
             case AgentStep(agent_class=str()):
-                _refuse(
-                    problems,
-                    tree,
-                    (*path, "prompt"),
-                    step.prompt,
-                    "a legacy agent has no persona's prompts",
-                    "give it with the task's `input`",
-                )
+                _refuse(problems, tree, (*path, "prompt"), step.prompt, is_legacy=True)
             case AgentStep(agent_type=agent_type) if agent_type == ORCHESTRATING:
-                _refuse(problems, tree, (*path, "prompt"), step.prompt, _WHY, _MOVE)
+                _refuse(problems, tree, (*path, "prompt"), step.prompt)
                 if step.config is not None:
                     _persona(problems, tree, step.config, (*path, "config"))
             case _:
                 pass
 
 
-_WHY = "an agent that follows a plan asks no model itself"
-
-
 def _persona(problems: Problems, tree: Node, persona: PersonaDocument, path: NodePath) -> None:
     for key in OF_ANSWERS:
-        _refuse(problems, tree, (*path, key), getattr(persona, key), _WHY, _MOVE)
+        _refuse(problems, tree, (*path, key), getattr(persona, key))
 
 
 def _refuse(
-    problems: Problems, tree: Node, place: NodePath, said: object, why: str, fix: str
+    problems: Problems, tree: Node, place: NodePath, value: object, *, is_legacy: bool = False
 ) -> None:
-    if said is not None and said != {}:
-        told = f"`{place[-1]}` has no effect here: {why}"
-        problems.add("E503", tree.find(place).at, place, told, fix=fix)
+    if value is not None and value != {}:
+        details = without_effect(str(place[-1]), is_legacy=is_legacy)
+        problems.note("E503", tree.find(place).at, place, details)
 
 
 def _asked_personas(document: SystemDocument) -> set[str | None]:

@@ -3,6 +3,7 @@
 from dsl.model.document import TeamDocument
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
+from dsl.wording.routing_wording import section_of_other_type, team_without_tasks
 
 
 def check_team_type(
@@ -13,22 +14,14 @@ def check_team_type(
         return  # nobody knows which type is meant
     misfits = any(problems.below((*path, "tasks")))
     if not team.tasks and team.type != "concentrator" and not misfits:
-        problems.add(
-            "E102",
-            tree.find(path).at,
-            (*path, "tasks"),
-            f"the team {team_id!r} has no tasks",
-            fix="add `tasks:`",
-        )
+        problems.note("E102", tree.find(path).at, (*path, "tasks"), team_without_tasks(team_id))
     sections = {"loop": team.loop, "approval": team.approval, "concentrator": team.collect}
     for type_name, section in sections.items():
         key = "collect" if type_name == "concentrator" else type_name
         if section is not None and team.type != type_name:
-            problems.add(
+            problems.note(
                 "E107",
                 tree.find((*path, key)).at,
                 (*path, key),
-                f"`{key}` belongs to a team of type {type_name!r}, and {team_id!r} is of type "
-                f"{team.type!r}",
-                fix=f"add `type: {type_name}`, or remove `{key}`",
+                section_of_other_type(key, type_name, team_id, team.type),
             )

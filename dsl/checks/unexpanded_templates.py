@@ -20,9 +20,10 @@ from dsl.model.step_base import StepBase
 from dsl.model.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
 from dsl.model.steps import STEP_MODELS, PersonaDocument
 from dsl.model.terms import ApprovalTerms, Consent
-from dsl.source.nodes import UNREADABLE, Node, Problems
+from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
-from dsl.values import NodePath
+from dsl.values import UNREADABLE, NodePath
+from dsl.wording.yaml_wording import control_character, unfilled_template
 
 _KEY = "\0key"
 """Ends the place of a text that is a key."""
@@ -48,48 +49,13 @@ _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
 }
 """What no one fills either, and what others read: people, models, programs; or told elsewhere."""
 
-_INSTEAD = {
-    **dict.fromkeys(
-        ("team", "next_team", "default", "entry_team", "on_timeout", "concentrator"),
-        "write a team's id, and let routing rules or a step of `type: branch` choose",
-    ),
-    **dict.fromkeys(
-        ("persona_key", "agent_type", "prompt"),
-        "write it out, and let a step of `type: branch` choose between tasks",
-    ),
-    "skill": "write the skill's name; the `tool` of a step may be a template",
-    **dict.fromkeys(
-        ("model", "provider"),
-        "write it out; `config:` on a task may name another one, and so may `--model`",
-    ),
-    **dict.fromkeys(
-        ("approvers", "to", "groups", "notify"),
-        "write the names out, and let a step of `type: branch` choose between approvals",
-    ),
-    "signal": "write the signal's name; what differs from run to run belongs into its payload",
-    "error": "write the type of failure; what differs belongs into `message:`",
-    **dict.fromkeys(
-        ("context_field", "output_field", "task", "value"),
-        'write the condition as one expression: `condition: "{{ ... }}"`',
-    ),
-    "flags": "write it into the prompt, or give it as the task's `input`",
-    "fixed": "give it with the step's `arguments`, or write it out",
-    "api_key_env": "write the NAME of the environment variable",
-}
-
 
 def refuse_unfilled(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Note every template that would stay literal text."""
     for path, field, text in _texts(document, (), ""):
         if not is_template(text) or path[-1:] == (_KEY,):
             continue
-        problems.add(
-            "E303",
-            tree.find(path).mark,
-            path,
-            f"a template is not filled here: {field!r} is taken as it is written",
-            fix=_INSTEAD.get(field, "write the value itself"),
-        )
+        problems.note("E303", tree.find(path).mark, path, unfilled_template(field))
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -108,14 +74,11 @@ def refuse_control_characters(document: SystemDocument, tree: Node, problems: Pr
         is_key = path[-1] == _KEY
         place = (*path[:-1], text) if is_key else path
         node = tree.find(place)
-        name = f"the name {text!r}" if is_key else f"{field!r}"
-        problems.add(
+        problems.note(
             "E214",
             node.at if is_key else node.mark,
             place,
-            f"{name} holds the control character U+{ord(found[0]):04X}",
-            allowed="a text on one line, without control characters",
-            fix="write the name without it",
+            control_character(text if is_key else field, found[0], is_key=is_key),
         )
 
 

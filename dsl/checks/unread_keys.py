@@ -3,9 +3,11 @@
 from dsl.checks.document_steps import every_step
 from dsl.model.document import SystemDocument
 from dsl.model.steps import AgentStep, ParallelStep
+from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
-from dsl.source.unknown_names import called
 from dsl.values import NodePath
+from dsl.wording.agent_wording import scripted_key, unread_section
+from dsl.wording.step_wording import losers_without_effect
 
 SCRIPTED = "scripted"
 
@@ -24,14 +26,8 @@ def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None
         kind = section.kind or name.partition("@")[0]
         for key in () if kind == SCRIPTED else ("answers", "log"):
             if getattr(section, key) is not None:
-                _warn(
-                    ("llm_config", "providers", name, key),
-                    tree,
-                    problems,
-                    f"`{key}` has no effect: only a scripted provider reads it, and {name!r} is "
-                    f"of kind {kind!r}",
-                    f"write it under a provider with `kind: {SCRIPTED}`",
-                )
+                place = ("llm_config", "providers", name, key)
+                _warn(place, tree, problems, scripted_key(key, name, kind))
 
 
 def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
@@ -47,28 +43,14 @@ def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
         if name in classes or named in personas or tree.find(place).at.file not in files:
             continue
         if not problems.has("E202", (*place, "persona_key")):
-            _warn(
-                place,
-                tree,
-                problems,
-                f"no task with an `agent_class` is called {name!r}, so no "
-                "agent is given this section as its own",
-                "call it like the task that is to have it, or remove it",
-            )
+            _warn(place, tree, problems, unread_section(name))
 
 
 def _losers(step: ParallelStep, path: NodePath, tree: Node, problems: Problems) -> None:
-    said = "losers" in tree.find(path).entries()
-    if said and step.join in ("all", len(step.branches)):
-        _warn(
-            (*path, "losers"),
-            tree,
-            problems,
-            f"`losers` has no effect: {called(step.name)} needs all of its ways, so none is left "
-            "over",
-            "say `join: any`, or how many are enough, or remove it",
-        )
+    is_written = "losers" in tree.find(path).entries()
+    if is_written and step.join in ("all", len(step.branches)):
+        _warn((*path, "losers"), tree, problems, losers_without_effect(step.name))
 
 
-def _warn(place: NodePath, tree: Node, problems: Problems, told: str, fix: str) -> None:
-    problems.add("W517", tree.find(place).at, place, told, fix=fix)
+def _warn(place: NodePath, tree: Node, problems: Problems, details: Details) -> None:
+    problems.note("W517", tree.find(place).at, place, details)

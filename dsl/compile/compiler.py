@@ -28,6 +28,7 @@ from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.terms import asking, channels
 from dsl.normalise.forms import normalised
 from dsl.source.nodes import Node, Problems
+from dsl.wording.yaml_wording import orchestration_disabled, orchestration_missing
 
 Pricing = Callable[[Mapping[str, ProviderSection], str, str], bool]
 """Whether a model has a price: the document's providers, the provider's name, the model's."""
@@ -89,13 +90,7 @@ def _without_teams(tree: Node, problems: Problems) -> None:
     """Note that there is nothing to run, unless it is noted why."""
     written = tree.child("orchestration")
     if (written is None or written.value is None) and not problems.errors:
-        problems.add(
-            "E102",
-            tree.at,
-            (),
-            "the key 'orchestration' is missing",
-            fix="add `orchestration:` with `entry_team` and `teams`",
-        )
+        problems.note("E102", tree.at, (), orchestration_missing())
 
 
 class _PlanCompiler:
@@ -174,12 +169,6 @@ class _PlanCompiler:
         path = ("orchestration",)
         if not self.orchestration.enabled:
             place = (*path, "enabled")
-            self.problems.add(
-                "E504",
-                self.tree.find(place).mark,
-                place,
-                "orchestration is disabled",
-                fix="set `enabled: true` to run it",
-            )
+            self.problems.note("E504", self.tree.find(place).mark, place, orchestration_disabled())
         self.routes.check_team(self.orchestration.entry_team, (*path, "entry_team"))
         self.routes.check_clean_up(self.orchestration.on_cancel, (*path, "on_cancel"))

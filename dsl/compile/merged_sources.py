@@ -6,6 +6,7 @@ from typing import NamedTuple
 from dsl.errors import InvalidDocument, Problem
 from dsl.source.nodes import Node, Problems, overlaid
 from dsl.source.yaml_reader import REPEATED, read_with_repeated
+from dsl.wording.yaml_wording import decided_by_worker
 
 
 class SourceText(NamedTuple):
@@ -57,11 +58,4 @@ def _refuse_untrusted(tree: Node, problems: Problems) -> None:
     for path in (("worker",), ("llm_config", "providers")):
         node = tree.find(path)
         if node is not tree.find(path[:-1]):
-            problems.add(
-                "E601",
-                node.at,
-                path,
-                f"{'.'.join(path)} is decided by the worker alone: a run "
-                "may name a provider or a command, never say how it is reached",
-                fix="put it into the worker's own configuration",
-            )
+            problems.note("E601", node.at, path, decided_by_worker(".".join(path)))

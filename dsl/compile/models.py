@@ -8,6 +8,7 @@ from dsl.model.sections.provider_document import LlmConfig
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import Json, NodePath
+from dsl.wording.agent_wording import chosen_for_all, model_missing, provider_missing
 
 
 class PersonaModels:
@@ -47,26 +48,18 @@ class PersonaModels:
         section = self.llm.providers.get(str(provider))
         known = self.capabilities.providers
         if provider is None:
-            self.problems.add(
-                "E102",
-                self.tree.find(place).at,
-                (*place, "provider"),
-                f"the persona {key!r} has no provider and there is no default",
-                fix="add `provider:`, or `default_provider:` under llm_config",
+            self.problems.note(
+                "E102", self.tree.find(place).at, (*place, "provider"), provider_missing(key)
             )
             return None
         if provider not in known:
             where = self._where(origins, "provider")
             mark = self.tree.find(where).mark
-            unknown(self.problems, mark, where, "E205", f"provider{self._of_whom}", provider, known)
+            unknown(self.problems, mark, where, "E205", self._named("provider"), provider, known)
             return None
         if not model:
-            self.problems.add(
-                "E102",
-                self.tree.find(place).at,
-                (*place, "model"),
-                f"the persona {key!r} has no model and provider {provider!r} no default one",
-                fix="add `model:`, or `default_model:` under llm_config",
+            self.problems.note(
+                "E102", self.tree.find(place).at, (*place, "model"), model_missing(key, provider)
             )
             return None
         if section and section.valid_models and model not in section.valid_models:
@@ -77,16 +70,15 @@ class PersonaModels:
                 mark,
                 spot,
                 "E105",
-                f"model{self._of_whom}",
+                self._named("model"),
                 model,
                 section.valid_models,
             )
         return Persona.model_validate({**merged, "provider": provider, "model": model})
 
-    @property
-    def _of_whom(self) -> str:
-        """What is wrong may not be in the document at all."""
-        return "" if self.model is None else " given for every persona instead of its own:"
+    def _named(self, what: str) -> str:
+        """What is unknown; it may not be in the document at all."""
+        return what if self.model is None else chosen_for_all(what)
 
     def _where(self, origins: tuple[NodePath, NodePath], key: str) -> NodePath:
         """Where a persona's field was written: in the task, the persona, or the defaults."""

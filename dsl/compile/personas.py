@@ -35,10 +35,16 @@ from dsl.model.steps import (
     ToolStep,
 )
 from dsl.model.terms import Approval, Consent
-from dsl.source.nodes import UNREADABLE
-from dsl.source.unknown_names import called, unknown
+from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
-from dsl.values import Json, NodePath
+from dsl.values import UNREADABLE, Json, NodePath
+from dsl.wording.agent_wording import (
+    no_task_of_team,
+    plan_missing,
+    plan_not_followed,
+    plan_within_itself,
+    unsound_schema,
+)
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 
@@ -122,19 +128,20 @@ class AgentResolver:
             retries=contract.retries,
         )
         approval = checked_by(
-            step.requires_approval, of_contract(step.requires_approval, contract),
-            (*path, "requires_approval"), self.tree, self.problems,
-        )  # fmt: skip
+            step.requires_approval,
+            of_contract(step.requires_approval, contract),
+            (*path, "requires_approval"),
+            self.tree,
+            self.problems,
+        )
         return step.model_copy(update={"terms": terms, "requires_approval": approval})
 
     def _not_a_task(self, path: NodePath, what: str, name: str) -> None:
         if name == UNREADABLE:
             return
-        self.problems.add(
-            "E501", self.tree.find((*path, what)).at, path,
-            f"a team's task is an agent's work, and {name!r} is a {what}",
-            fix="call it from the execution_plan of a generic_orchestrating persona",
-        )  # fmt: skip
+        self.problems.note(
+            "E501", self.tree.find((*path, what)).at, path, no_task_of_team(name, what)
+        )
 
     def _agent(
         self,
@@ -209,17 +216,19 @@ class AgentResolver:
         """The persona with its plan resolved; None when its plan and its agent do not fit."""
         self._schema(persona.output_schema, self._origin(step, origin, "output_schema"))
         if step.agent_type == ORCHESTRATING:
-            check_syntax(self.tree, self.problems, persona.prompts, persona.prompt_syntax,
-                         lambda key: self._origin(step, origin, "prompts", key))  # fmt: skip
+            check_syntax(
+                self.tree,
+                self.problems,
+                persona.prompts,
+                persona.prompt_syntax,
+                lambda key: self._origin(step, origin, "prompts", key),
+            )
             return self._with_plan(step, persona, path, origin, plan_key, reads)
         if persona.execution_plan and step.agent_type == SINGLE_SHOT:
             where = (*path, "agent_type")
-            self.problems.add(
-                "E503", self.tree.find(where).mark, where,
-                f"the persona {step.persona_key!r} has an execution_plan, which a "
-                "generic_single_shot agent would never follow",
-                fix=f"use `agent_type: {ORCHESTRATING}`",
-            )  # fmt: skip
+            self.problems.note(
+                "E503", self.tree.find(where).mark, where, plan_not_followed(str(step.persona_key))
+            )
             return None
         texts = PromptChecks(self.tree, self.problems, checker, reads)
         texts.check(step, persona, path, lambda *keys: self._origin(step, origin, *keys))
@@ -228,8 +237,7 @@ class AgentResolver:
     def _schema(self, schema: Json | None, where: NodePath) -> None:
         wrong = None if schema is None else schema_fault(schema)
         if wrong is not None:
-            self.problems.add("E505", self.tree.find(where).mark, where,
-                              f"the output_schema is no JSON Schema: {wrong}")  # fmt: skip
+            self.problems.note("E505", self.tree.find(where).mark, where, unsound_schema(wrong))
         elif schema is not None:
             warn_of_formats(schema, self.problems, self.tree.find(where).mark, where)
 
@@ -252,26 +260,31 @@ class AgentResolver:
         where = (*path, "persona_key")
         if persona.execution_plan is None:
             spot = (*_PERSONAS, str(step.persona_key))
-            self.problems.add(
-                "E503", self.tree.find(spot).at, spot,
-                f"the persona {step.persona_key!r} has no execution_plan, and "
-                f"{called(step.name, 'the task')} needs one",
-                fix="add `execution_plan:`, or use `agent_type: generic_single_shot`",
-            )  # fmt: skip
+            self.problems.note(
+                "E503",
+                self.tree.find(spot).at,
+                spot,
+                plan_missing(str(step.persona_key), step.name),
+            )
             return None
         if plan_key in self._open:
-            self.problems.add(
-                "E503", self.tree.find(where).mark, where,
-                f"the execution_plan of {step.persona_key!r} contains itself",
-            )  # fmt: skip
+            self.problems.note(
+                "E503", self.tree.find(where).mark, where, plan_within_itself(str(step.persona_key))
+            )
             return None
         plan_path = self._origin(step, origin, "execution_plan")
         inputs = tuple(step.input) if isinstance(step.input, dict) else None
         checker = Checker(
-            self.tree, self.problems, self.capabilities, self.teams, persona.execution_plan,
-            plan_path, inputs=inputs if step.input is not None else (), tools=self.tools,
+            self.tree,
+            self.problems,
+            self.capabilities,
+            self.teams,
+            persona.execution_plan,
+            plan_path,
+            inputs=inputs if step.input is not None else (),
+            tools=self.tools,
             outputs=self.outputs.of(persona.execution_plan),
-        )  # fmt: skip
+        )
         checker.run()
         self._open.append(plan_key)
         steps = self._steps(
@@ -290,13 +303,26 @@ class AgentResolver:
     def _unused(self, persona: PersonaDocument, place: NodePath) -> None:
         """What is certain of a persona, whoever may use it."""
         if self._models.model is None:  # else no persona's own is asked
-            check_written_model(persona, place, self.llm, self.capabilities.providers, self.tree,
-                                self.problems)  # fmt: skip
+            check_written_model(
+                persona, place, self.llm, self.capabilities.providers, self.tree, self.problems
+            )
         self._schema(persona.output_schema, (*place, "output_schema"))
-        check_syntax(self.tree, self.problems, persona.prompts or {}, persona.prompt_syntax,
-                     lambda key: (*place, "prompts", key))  # fmt: skip
+        check_syntax(
+            self.tree,
+            self.problems,
+            persona.prompts or {},
+            persona.prompt_syntax,
+            lambda key: (*place, "prompts", key),
+        )
         plan = persona.execution_plan
         if plan is not None:
-            Checker(self.tree, self.problems, self.capabilities, self.teams, plan,
-                    (*place, "execution_plan"), tools=self.tools,
-                    outputs=self.outputs.of(plan)).run()  # fmt: skip
+            Checker(
+                self.tree,
+                self.problems,
+                self.capabilities,
+                self.teams,
+                plan,
+                (*place, "execution_plan"),
+                tools=self.tools,
+                outputs=self.outputs.of(plan),
+            ).run()

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dsl.checks.steps.reference_checks import Checker
-from dsl.errors import listed, nearest
-from dsl.logic.routing_gaps import either, holes
+from dsl.logic.routing_gaps import holes
 from dsl.logic.solver import Effort
 from dsl.model.document import Orchestration, RoutingDocument, RuleDocument, TeamDocument
 from dsl.model.plan import Routing, Rule
@@ -13,6 +12,16 @@ from dsl.paths import parse
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
+from dsl.wording.routing_wording import (
+    clean_up_collects,
+    fan_out_branches,
+    key_of_fan_out,
+    no_rule_matches,
+    not_a_concentrator,
+    nothing_merged,
+    other_concentrators,
+    several_concentrators,
+)
 
 
 def targets(next_team: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -49,13 +58,7 @@ class RouteCompiler:
         self.check_team(name, path)
         team = self.teams.get(name)
         if team is not None and team.type == "concentrator":
-            self.problems.add(
-                "E107",
-                self.tree.find(path).mark,
-                path,
-                f"{name!r} collects the branches of a fan-out, and nothing fans out to a clean-up",
-                fix="name a team of another type",
-            )
+            self.problems.note("E107", self.tree.find(path).mark, path, clean_up_collects(name))
 
     def routing(self, team: TeamDocument, path: NodePath, checker: Checker) -> Routing | None:
         """The routing of one team."""
@@ -86,13 +89,8 @@ class RouteCompiler:
         rules = [rule.condition for rule in written.rules]
         left = holes(team.tasks, team.stop_on_failure, rules, self.effort)
         if left.after_success:
-            failed = f", and when {either(left.after_failure)} fails," if left.after_failure else ""
-            self.problems.add(
-                "W501",
-                self.tree.find(path).at,
-                path,
-                f"when no rule matches{failed} the run fails: there is no default",
-                fix="add `default:` with a team, or `default: null` to end there",
+            self.problems.note(
+                "W501", self.tree.find(path).at, path, no_rule_matches(left.after_failure)
             )
 
     def _rule(self, rule: RuleDocument, path: NodePath, checker: Checker) -> Rule:
@@ -106,12 +104,8 @@ class RouteCompiler:
         concentrator = self._meeting(rule, path) if fans_out else None
         for key in ("merge", "concentrator"):
             if getattr(rule, key) and not fans_out:
-                self.problems.add(
-                    "E107",
-                    self.tree.find((*path, key)).at,
-                    (*path, key),
-                    f"`{key}` belongs to a fan-out, and `next_team` is no list",
-                    fix=f"write `next_team: [a, b]`, or remove `{key}`",
+                self.problems.note(
+                    "E107", self.tree.find((*path, key)).at, (*path, key), key_of_fan_out(key)
                 )
         if fans_out:
             self._merged(rule, path)
@@ -134,13 +128,8 @@ class RouteCompiler:
                 continue
             place = (*path, "merge", policy)
             known = {".".join(one) for one in written}
-            self.problems.add(
-                "W516",
-                self.tree.find(place).at,
-                place,
-                f"no branch of this fan-out sets {policy!r}, so nothing is merged there",
-                allowed=f"the context paths that a branch sets: {listed(known)}",
-                fix=nearest(policy, known) or "set it in `context_updates:` of a branch's routing",
+            self.problems.note(
+                "W516", self.tree.find(place).at, place, nothing_merged(policy, known)
             )
 
     def _on_branches(self, rule: RuleDocument) -> set[str]:
@@ -172,25 +161,19 @@ class RouteCompiler:
         place = (*path, "next_team")
         twice = sorted({branch for branch in branches if branches.count(branch) > 1})
         if twice or not branches:
-            told = f"names {listed(twice)} twice" if twice else "is empty"
-            self.problems.add(
+            self.problems.note(
                 "E208" if twice else "E106",
                 self.tree.find(place).mark,
                 place,
-                f"the fan-out {told}",
-                fix="name each branch once",
+                fan_out_branches(twice),
             )
         found = tuple(dict.fromkeys(self._reachable(branches, set())))
         if rule.concentrator is not None:
             self._said(rule.concentrator, found, path)
             return rule.concentrator
         if len(found) > 1:
-            self.problems.add(
-                "E107",
-                self.tree.find(place).at,
-                place,
-                f"the branches of this fan-out can meet at {listed(found)}",
-                fix=f"say which: `concentrator: {found[0]}`",
+            self.problems.note(
+                "E107", self.tree.find(place).at, place, several_concentrators(found)
             )
         return found[0] if found else None
 
@@ -201,25 +184,10 @@ class RouteCompiler:
         mark = self.tree.find(where).mark
         team = self.teams.get(concentrator)
         if team is not None and team.type != "concentrator":
-            self.problems.add(
-                "E107",
-                mark,
-                where,
-                f"{concentrator!r} is a team of type {team.type!r}",
-                allowed="a team of type 'concentrator'",
-                names=(concentrator,),
-            )
+            self.problems.note("E107", mark, where, not_a_concentrator(concentrator, team.type))
         others = [name for name in found if name != concentrator]
         if team is not None and others:
-            self.problems.add(
-                "E107",
-                mark,
-                where,
-                f"a branch of this fan-out can come to {listed(others)}, "
-                f"where nobody waits for it: the fan-out meets at {concentrator!r}",
-                fix="lead every branch to one concentrator, or to the end",
-                names=others,
-            )
+            self.problems.note("E107", mark, where, other_concentrators(others, concentrator))
 
     def _reachable(self, names: Sequence[str], seen: set[tuple[str, str]]) -> Iterator[str]:
         """The concentrators that the branches come to first, past those of inner fan-outs."""

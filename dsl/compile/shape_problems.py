@@ -36,11 +36,10 @@ from dsl.problem_details import (
     WrongValue,
 )
 from dsl.redaction import HIDDEN, names_secret
-from dsl.source.nodes import UNREADABLE
 from dsl.source.synonyms import meant_word
 from dsl.source.yaml_reader import Node, Problems
 from dsl.templates.template import is_template
-from dsl.values import Form, NodePath
+from dsl.values import UNREADABLE, Form, NodePath
 
 
 class ShapeProblem:

@@ -46,9 +46,3 @@ def holes(
 
 def _asked(condition: Condition | None, holds: bool) -> Formula:
     return holds if condition is None else formula(condition, holds)
-
-
-def either(names: Sequence[str]) -> str:
-    """`'a', 'b' or 'c'`."""
-    *first, last = map(repr, names)
-    return f"{', '.join(first)} or {last}" if first else last

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from dsl.errors import Code
 from dsl.normalise.dialects import Entries, Here, skill_call, text_node
 from dsl.source.yaml_reader import Node, placed
+from dsl.wording.yaml_wording import compiled_key
 
 AGENT_TYPES = {
     "generic_llm": "generic_single_shot",
@@ -34,10 +35,8 @@ STEP_TYPES = {
 
 _FALLBACKS = ("generic_fallback", "GenericFallbackAgent")
 _SKILL_AGENTS = ("generic_skill", "GenericSkillAgent")
-_NOT_THE_PERSONS: dict[str, tuple[Code, str, str]] = {
-    "kind": ("E108", "'kind' is not a form of this language", "write `type:`"),
-    "terms": ("E101", "unknown key 'terms'", "remove it: the skill's contract says it"),
-}
+_COMPILED: dict[str, Code] = {"kind": "E108", "terms": "E101"}
+"""`{key of the compiled shape: the code for a file that has it}`."""
 
 
 def step(node: Node, here: Here) -> Node:
@@ -59,10 +58,10 @@ def step(node: Node, here: Here) -> Node:
 
 def _refuse_what_is_ours(entries: Entries, here: Here) -> None:
     """Keys of the compiled shape are no keys of the written one."""
-    for key, (code, message, fix) in _NOT_THE_PERSONS.items():
+    for key, code in _COMPILED.items():
         if key in entries:
             entry = entries.pop(key)
-            here.problems.add(code, entry.at, placed(here.root, entry), message, fix=fix)
+            here.problems.note(code, entry.at, placed(here.root, entry), compiled_key(key))
             if key == "kind":
                 entries.setdefault("type", entry)
 

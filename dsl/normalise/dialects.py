@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from dsl.normalise.replacements import REPLACEMENTS
 from dsl.paths import MISSING, get
 from dsl.source.yaml_reader import Node, Problems, placed
+from dsl.wording.yaml_wording import no_form_of_plans, not_enabled
 
 Entries = dict[str, Node]
 
@@ -49,22 +50,16 @@ def plan(node: Node, here: Here) -> Node:
         return node
     for key, entry in entries.items():
         if key not in ("enabled", "steps", "description"):
-            fix = REPLACEMENTS.get(key, f"remove `{key}`: a plan is the list of its steps")
-            here.problems.add(
+            here.problems.note(
                 "E108",
                 entry.at,
                 placed(here.root, entry),
-                f"{key!r} is not a form of this language",
-                fix=fix,
+                no_form_of_plans(key, REPLACEMENTS.get(key)),
             )
     enabled = entries.get("enabled")
     if enabled is not None and not isinstance(enabled.value, bool):
-        here.problems.add(
-            "E103",
-            enabled.mark,
-            placed(here.root, enabled),
-            f"'enabled' is {enabled.plain()!r}",
-            allowed="true or false",
+        here.problems.note(
+            "E103", enabled.mark, placed(here.root, enabled), not_enabled(enabled.plain())
         )
     off = enabled is not None and enabled.value is False
     return node.with_value([]) if off else entries["steps"]

@@ -14,6 +14,7 @@ from dsl.model.document import ApprovalSection, LoopSection
 from dsl.normalise import dialect_conditions, dialect_steps, dialects
 from dsl.normalise.dialects import Here
 from dsl.source.nodes import Node, Problems, placed
+from dsl.wording.yaml_wording import section_missing
 
 OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 
@@ -222,13 +223,7 @@ def _desugared(node: Node, here: Here) -> Node:
         return node
     section = entries.get(kind)
     if section is None:
-        here.problems.add(
-            "E102",
-            node.at,
-            (*placed(here.root, node), kind),
-            f"the key {kind!r} is missing: the team is of type {kind!r}",
-            fix=f"add `{kind}:`, or remove `type`",
-        )
+        here.problems.note("E102", node.at, (*placed(here.root, node), kind), section_missing(kind))
         return node
     known = {field.alias or name for name, field in _SECTIONS[kind].model_fields.items()}
     if not isinstance(section.value, dict) or not known.issuperset(section.value):

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dsl.source.nodes import UNREADABLE, Node, dotted
-from dsl.values import NodePath
+from dsl.source.nodes import Node, dotted
+from dsl.values import UNREADABLE, NodePath
 
 _BODIES = (("orchestration", "teams"), ("llm_config", "personas"))
 

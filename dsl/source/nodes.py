@@ -12,9 +12,6 @@ from dsl.problem_texts import problem_text
 from dsl.redaction import redacted
 from dsl.values import NodePath, Segment
 
-UNREADABLE = "\0"
-"""Stands for a missing name; every check of names lets it pass."""
-
 # Tuples: a document has thousands of these, and a frozen dataclass takes twice as long to make.
 
 

@@ -3,30 +3,39 @@
 import math
 import re
 from collections.abc import Callable
+from typing import Literal
 
 Scalar = str | int | float | bool | None
 
 _MAX_INTEGER_LENGTH = 300
 
 
+class BadScalar(ValueError):
+    """A text that is not a value of its tag; `reason` says why."""
+
+    def __init__(self, reason: Literal["too large", "not JSON", "not a number", "not a boolean"]):
+        self.reason = reason
+        super().__init__(reason)
+
+
 def _integer(text: str) -> int:
     if len(text) > _MAX_INTEGER_LENGTH:
-        raise ValueError(f"{text[:20]}... is too large for a number")
+        raise BadScalar("too large")
     return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
 
 
 def _float(text: str) -> float:
     if text.lower().endswith((".nan", ".inf")):
-        raise ValueError(f"{text} is no number of JSON; as a text it stands in quotes")
+        raise BadScalar("not JSON")
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is too large for a number")
+        raise BadScalar("too large")
     return number
 
 
 def _boolean(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"{text!r} is neither true nor false")
+        raise BadScalar("not a boolean")
     return text.lower() == "true"
 
 
@@ -67,6 +76,11 @@ def scalar(text: str, tag: str) -> Scalar:
     """The value of a text with this tag.
 
     Raises:
-        ValueError: the text is no such value.
+        BadScalar: the text is no such value.
     """
-    return _VALUES.get(tag, str)(text)
+    try:
+        return _VALUES.get(tag, str)(text)
+    except BadScalar:
+        raise
+    except ValueError:
+        raise BadScalar("not a number") from None

@@ -5,6 +5,7 @@ import re
 from dsl.redaction import KEY_SHAPES
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import NodePath
+from dsl.wording.yaml_wording import plain_secret
 
 _SECRETS = re.compile(KEY_SHAPES)
 
@@ -12,14 +13,7 @@ _SECRETS = re.compile(KEY_SHAPES)
 def refuse_secrets(tree: Node, problems: Problems) -> None:
     """Note every text that looks like a key; the message does not repeat it."""
     for node, path in _found(tree, ()):
-        problems.add(
-            "E602",
-            node.mark,
-            path,
-            "a secret is written here in the clear",
-            allowed="the NAME of an environment variable of the worker",
-            fix="take the key back where it was issued, and write `api_key_env: NAME`",
-        )
+        problems.note("E602", node.mark, path, plain_secret())
 
 
 def _found(node: Node, path: NodePath) -> list[tuple[Node, NodePath]]:

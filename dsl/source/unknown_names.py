@@ -1,18 +1,11 @@
-"""Names in problems: how a step is called, and what refers to nothing."""
+"""Names that refer to nothing."""
 
 from collections.abc import Collection
 
 from dsl.errors import Code, closest
 from dsl.problem_details import DidYouMean, UnknownName
-from dsl.source.nodes import UNREADABLE, Mark, Problems
-from dsl.values import NodePath
-
-
-def called(name: str, noun: str = "") -> str:
-    """A step as problems call it: `the wait 'x'`; one whose name is missing has none to give."""
-    if name == UNREADABLE:
-        return f"{noun or 'the step'} without a name"
-    return f"{noun} {name!r}" if noun else repr(name)
+from dsl.source.nodes import Mark, Problems
+from dsl.values import UNREADABLE, NodePath
 
 
 def unknown(

@@ -7,10 +7,27 @@ place: duplicate keys, tags, merge keys, aliases that loop or explode, keys that
 import yaml
 
 from dsl.errors import Code, InvalidDocument, Problem
+from dsl.problem_details import Details
 from dsl.source.nodes import Mark, Node, Problems, dotted, overlaid, placed
-from dsl.source.scalars import TAGS, Scalar, plain_tag, scalar
+from dsl.source.scalars import TAGS, BadScalar, Scalar, plain_tag, scalar
 from dsl.source.text_places import RawMark, TextPlaces
 from dsl.values import NodePath
+from dsl.wording.yaml_wording import (
+    character_not_allowed,
+    document_explodes,
+    key_is_no_text,
+    merge_key,
+    not_a_mapping,
+    nul_character,
+    repeated_anchor,
+    repeated_key,
+    second_document,
+    tab_as_indentation,
+    tag_not_allowed,
+    unknown_anchor,
+    unreadable_scalar,
+    yaml_syntax,
+)
 
 __all__ = ["Mark", "Node", "Problems", "dotted", "overlaid", "placed", "read"]
 
@@ -19,8 +36,6 @@ REPEATED = "E003"
 
 _MAX_NODES = 200_000
 _MAX_DEPTH = 100
-EXPLODES = "aliases, nesting or sheer size make the document explode"
-_WRITE_OUT = "write less into one document, and each value where it is used"
 
 
 def read(text: str, file: str) -> Node:
@@ -46,8 +61,7 @@ def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
     problems = Problems()
     events = _events(text, places, problems)
     if events is not None and not isinstance(events.root, yaml.MappingStartEvent):
-        problems.add("E004", places.of(0), (), "the document is empty or not a mapping",
-                     fix="begin with `orchestration:` and `llm_config:`")  # fmt: skip
+        problems.note("E004", places.of(0), (), not_a_mapping())
     if events is None or problems.errors:
         raise InvalidDocument(problems.errors)
     tree = _Reader(places, problems, events).node((), None)
@@ -61,36 +75,30 @@ def _events(text: str, places: "TextPlaces", problems: Problems) -> "_Events | N
     try:
         return _Events(text)
     except _Refused as error:
-        problems.add(error.code, places.at(error.mark), (), str(error), fix=error.fix)
+        problems.note(error.code, places.at(error.mark), (), error.details)
     except yaml.MarkedYAMLError as error:
         raw = error.problem_mark or error.context_mark
         if raw and raw.line >= len(text.splitlines()):
             raw = error.context_mark  # found out at the end only: where it began says more
         if raw is not None and text[raw.index : raw.index + 1] == "\t":
-            problems.add("E002", places.at(raw), (), "YAML syntax: a tab stands here, and YAML is "
-                         "indented with spaces alone",
-                         fix="write spaces instead of the tab")  # fmt: skip
+            problems.note("E002", places.at(raw), (), tab_as_indentation())
             return None
         told = ", ".join(part for part in (error.context, error.problem) if part)
-        problems.add(
-            "E002", places.at(raw), (), f"YAML syntax: {told}",
-            fix="check indentation, quotes and colons on this line and the one above",
-        )  # fmt: skip
+        problems.note("E002", places.at(raw), (), yaml_syntax(told))
     except (yaml.YAMLError, UnicodeEncodeError) as error:
         start = _unreadable(error, text)
-        told = f"YAML syntax: the character U+{ord(text[start]):04X} is not allowed"
-        problems.add("E002", places.of(start), (), told)
+        problems.note("E002", places.of(start), (), character_not_allowed(text[start]))
     return None
 
 
 class _Refused(Exception):
     """What YAML's parser takes, and a reader of one whole tree cannot."""
 
-    def __init__(self, code: Code, mark: RawMark | None, told: str, fix: str) -> None:
+    def __init__(self, code: Code, mark: RawMark | None, details: Details) -> None:
         self.code: Code = code
         self.mark = mark
-        self.fix = fix
-        super().__init__(told)
+        self.details = details
+        super().__init__(code)
 
 
 class _Events:
@@ -120,10 +128,7 @@ class _Events:
                 self.ends[open_.pop()] = len(self.found) + 1
                 self.found.append(event)
             elif isinstance(event, yaml.DocumentStartEvent) and self.found:
-                raise _Refused(
-                    "E002", event.start_mark, "YAML syntax: a second document begins here",
-                    "write one document into one file",
-                )  # fmt: skip
+                raise _Refused("E002", event.start_mark, second_document())
 
     @property
     def root(self) -> yaml.Event | None:
@@ -136,17 +141,15 @@ class _Events:
         if isinstance(event, yaml.CollectionStartEvent):
             open_.append(number)
         if len(open_) > _MAX_DEPTH or number > _MAX_NODES:
-            raise _Refused("E005", event.start_mark, EXPLODES, _WRITE_OUT)
+            raise _Refused("E005", event.start_mark, document_explodes())
         name = event.anchor
         if name is None:
             return
         if isinstance(event, yaml.AliasEvent):
             if name not in self.anchors:
-                raise _Refused("E002", event.start_mark, f"YAML syntax: no value before this is "
-                               f"called {name!r}", f"write `&{name}` at the value")  # fmt: skip
+                raise _Refused("E002", event.start_mark, unknown_anchor(name))
         elif name in self.anchors:
-            raise _Refused("E002", event.start_mark, f"YAML syntax: another value is called "
-                           f"{name!r} already", "give each anchor its own name")  # fmt: skip
+            raise _Refused("E002", event.start_mark, repeated_anchor(name))
         else:
             self.anchors[name] = number
 
@@ -207,7 +210,7 @@ class _Reader:
 
     def _explode(self, mark: Mark, path: NodePath) -> None:
         if not self.exploded:
-            self.problems.add("E005", mark, path, EXPLODES, fix=_WRITE_OUT)
+            self.problems.note("E005", mark, path, document_explodes())
         self.exploded = True
 
     def _ended(self) -> bool:
@@ -239,27 +242,22 @@ class _Reader:
             event = self.events.found[self.events.anchors[str(event.anchor)]]
         mark = self.places.at(event.start_mark)
         if not isinstance(event, yaml.ScalarEvent):
-            self.problems.add("E005", mark, path, "a key must be a text",
-                              fix='put a template into quotes: "{{ ... }}"')  # fmt: skip
+            self.problems.note("E005", mark, path, key_is_no_text())
             return mark, None
         key = event.value
         if "\0" in key:
             self._refuse_nul(path, mark)
             return mark, None
         if key == "<<" and not event.style:
-            self.problems.add("E005", mark, path, "the merge key `<<` is not part of YAML 1.2",
-                              fix="write the keys out, or use `config` on a task")  # fmt: skip
+            self.problems.note("E005", mark, path, merge_key())
             return mark, None
         if key in seen:
-            self.problems.add("E003", mark, (*path, key), f"the key {key!r} stands here twice; "
-                              f"it was first on line {seen[key].line}",
-                              fix="keep one of the two")  # fmt: skip
+            self.problems.note("E003", mark, (*path, key), repeated_key(key, seen[key].line))
             return mark, None
         return mark, key
 
     def _refuse_nul(self, path: NodePath, mark: Mark) -> None:
-        self.problems.add("E005", mark, path, "the character U+0000 is not allowed",
-                          fix="write the text without it")  # fmt: skip
+        self.problems.note("E005", mark, path, nul_character())
 
     def _indent(self, mark: Mark) -> int:
         lines = self.places.lines
@@ -275,8 +273,7 @@ class _Reader:
         if written is None or written == "!":
             return None
         if written not in TAGS:
-            self.problems.add("E005", mark, path, f"the tag {written!r} is not allowed",
-                              fix="remove it: a value has the type it is written in")  # fmt: skip
+            self.problems.note("E005", mark, path, tag_not_allowed(written))
         return written
 
     def _scalar(self, event: yaml.ScalarEvent, path: NodePath, mark: Mark) -> Scalar:
@@ -291,6 +288,6 @@ class _Reader:
             tag = plain_tag(text)
         try:
             return scalar(text, tag)
-        except ValueError as error:
-            self.problems.add("E005", mark, path, str(error))
+        except BadScalar as error:
+            self.problems.note("E005", mark, path, unreadable_scalar(text, error.reason))
             return None

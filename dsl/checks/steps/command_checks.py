@@ -5,6 +5,7 @@ from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.templates.template import is_template
 from dsl.values import JsonValue, NodePath
+from dsl.wording.step_wording import once_command_retried
 
 RUN = "CommandRunner.run"
 RUN_ONCE = "CommandRunner.run_once"
@@ -39,10 +40,4 @@ def check_command(
     if name not in commands:
         unknown(problems, mark, place, "E209", "command", name, commands)
     elif skill == RUN and name in capabilities.once_commands:
-        problems.add(
-            "E211",
-            mark,
-            place,
-            f"the command {name!r} may happen only once, and {RUN} is tried again",
-            fix=f"use `skill: {RUN_ONCE}`",
-        )
+        problems.note("E211", mark, place, once_command_retried(name, RUN, RUN_ONCE))

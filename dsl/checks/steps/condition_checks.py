@@ -5,24 +5,25 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from dsl.checks.steps.known_answers import schema_at
-from dsl.errors import nearest
+from dsl.errors import closest
 from dsl.evaluate.because import brief
 from dsl.logic.ranges_of_values import Claim, possible
 from dsl.model.conditions import Operator, TaskField
 from dsl.paths import MISSING, parse
 from dsl.source.nodes import Node, Problems
 from dsl.values import Json, NodePath
+from dsl.wording.condition_wording import bounded, decided_condition, one_of
 
 _TYPES = {
-    "string": ("string", "a text"),
-    "number": ("number", "a number"),
-    "integer": ("integer", "a whole number"),
-    "boolean": ("boolean", "true or false"),
-    "array": ("list", "a list"),
-    "object": ("mapping", "a mapping"),
-    "null": ("null", "null"),
+    "string": "string",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "boolean",
+    "array": "list",
+    "object": "mapping",
+    "null": "null",
 }
-"""`{type of JSON Schema: (what `is_type` calls it, how a sentence calls it)}`."""
+"""`{type of JSON Schema: what `is_type` calls it}`."""
 
 _BOUNDS: dict[str, tuple[tuple[str, Operator], ...]] = {
     "number": (
@@ -57,15 +58,18 @@ def check_data(
     if possible_in(here, operator, leaf.value):
         return
     place = (*path, "value" if "value" in leaf.model_fields_set else "operator")
-    problems.add(
-        "E404",
-        tree.find(place).mark,
-        place,
-        f"the condition {'always' if always else 'never'} holds: {leaf.output_field} of task "
-        f"{leaf.task!r} is {_told(here)}, and {leaf.operator!r} compares with {brief(leaf.value)}",
-        allowed=", ".join(map(brief, _few(here) or ())),
-        fix=_fix(here, operator, leaf.value),
+    details = decided_condition(
+        leaf.output_field,
+        leaf.task,
+        _data(here),
+        leaf.operator,
+        brief(leaf.value),
+        allowed=[brief(value) for value in _few(here) or ()],
+        meant=_meant(here, leaf.value),
+        unquoted=_unquoted(here, operator, leaf.value),
+        always=always,
     )
+    problems.note("E404", tree.find(place).mark, place, details)
 
 
 def possible_in(schema: Json, operator: Operator, value: JsonValue) -> bool:
@@ -83,8 +87,7 @@ def possible_in(schema: Json, operator: Operator, value: JsonValue) -> bool:
     if not types:
         return True
     return any(
-        possible([claim, Claim("is_type", _TYPES[name][0]), *_bounds(schema, name)])
-        for name in types
+        possible([claim, Claim("is_type", _TYPES[name]), *_bounds(schema, name)]) for name in types
     )
 
 
@@ -111,31 +114,40 @@ def _bounds(schema: Json, name: str) -> Iterator[Claim]:
             yield Claim(operator, bound)
 
 
-def _told(schema: Json) -> str:
+def _data(schema: Json) -> str:
     few = _few(schema)
     if few is not None:
-        return ("one of " if len(few) > 1 else "") + ", ".join(map(brief, few))
-    bounds = ", ".join(
-        f"{key} {brief(schema[key])}"
-        for name in _types(schema)
+        return one_of([brief(value) for value in few])
+    types = _types(schema)
+    bounds = [
+        (key, brief(schema[key]))
+        for name in types
         for key, _ in _BOUNDS.get(name, ())
         if key in schema
-    )
-    told = " or ".join(_TYPES[name][1] for name in _types(schema))
-    return f"{told} ({bounds})" if bounds else told
+    ]
+    return bounded(types, bounds)
 
 
-def _fix(schema: Json, operator: Operator, value: JsonValue) -> str:
+def _words(schema: Json) -> list[str]:
+    return [value for value in _few(schema) or () if isinstance(value, str)]
+
+
+def _meant(schema: Json, value: JsonValue) -> str | None:
+    """The listed word that is nearest."""
     if not isinstance(value, str):
-        return ""
-    words = [item for item in _few(schema) or () if isinstance(item, str)]
-    meant = next((word for word in words if word.lower() == value.lower()), None)
-    if meant is not None:
-        return f"did you mean {meant!r}?"
+        return None
+    words = _words(schema)
+    same = next((word for word in words if word.lower() == value.lower()), None)
+    return same or closest(value, words)
+
+
+def _unquoted(schema: Json, operator: Operator, value: JsonValue) -> str | None:
+    """The text, if without its quotes it would be a number that the data can be."""
+    if not isinstance(value, str) or value.lower() in map(str.lower, _words(schema)):
+        return None
     number = _number(value)
-    if number is not None and possible_in(schema, operator, number):
-        return f"write {value} without quotes"
-    return nearest(value, words)
+    fits = number is not None and possible_in(schema, operator, number)
+    return value if fits else None
 
 
 def _number(text: str) -> float | None:

@@ -10,6 +10,7 @@ from dsl.model.capabilities import SkillContract
 from dsl.model.terms import Approval, Consent
 from dsl.source.nodes import Node, Problems
 from dsl.values import Json, NodePath
+from dsl.wording.approval_wording import uncheckable_changes
 
 
 def checked_by(
@@ -31,13 +32,7 @@ def checked_by(
     wrong = beyond(declared)
     if wrong is not None:
         place = (*path, "editable")
-        problems.add(
-            "E505",
-            tree.find(place).at,
-            place,
-            f"a change cannot be checked against the declared schema: {wrong}",
-            fix="say a `schema:` for the change, beside `editable`",
-        )
+        problems.note("E505", tree.find(place).at, place, uncheckable_changes(wrong))
     return approval.model_copy(update={"schema_": declared})
 
 

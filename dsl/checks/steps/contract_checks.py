@@ -2,9 +2,10 @@
 
 from dsl.checks.steps.contract_problems import ContractFault, contract_faults, resolved
 from dsl.model.capabilities import SkillContract
-from dsl.source.nodes import UNREADABLE, Node, Problems
+from dsl.source.nodes import Node, Problems
 from dsl.templates.literal_parts import Part, known_parts
-from dsl.values import Json, JsonValue, NodePath
+from dsl.values import UNREADABLE, Json, JsonValue, NodePath
+from dsl.wording.step_wording import skill_input
 
 
 def check_input(
@@ -42,15 +43,12 @@ def _note(tree: Node, problems: Problems, skill: str, fault: ContractFault, path
     place = (*path, *fault.path)
     node = tree.find(place)
     there = node is not tree.find(place[:-1])
-    takes = "needs" if fault.missing else "takes"
     by_key = fault.missing or fault.unknown or not there
-    problems.add(
+    problems.note(
         "E213",
         node.at if by_key else node.mark,
         place,
-        f"{skill} {takes} {fault.message}",
-        allowed=fault.allowed,
-        fix=fault.fix,
+        skill_input(skill, fault.message, fault.allowed, fault.fix, is_missing=fault.missing),
     )
 
 

@@ -17,6 +17,8 @@ from dsl.regular_expressions import pattern
 from dsl.source.synonyms import meant_word
 from dsl.templates.literal_parts import Part, PartText, Unknown
 from dsl.values import Json, NodePath
+from dsl.wording.condition_wording import KINDS
+from dsl.wording.step_wording import missing_input, no_input, other_input
 
 ALSO = "x-also"
 """In a schema: the further names by which a property is taken."""
@@ -25,15 +27,6 @@ _MAX_DEPTH = 30
 _NUMBER = re.compile(r"\s*[+-]?(\d[\d_]*)?\.?\d*([eE][+-]?\d+)?\s*\Z")
 _IN_A_NUMBER = re.compile(r"[\d\s+\-._eE]*\Z")
 _TRUTH = ("true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", "1", "0")
-_TYPES = {
-    "string": "a text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a mapping",
-    "null": "null",
-}
 
 
 class ContractFault(NamedTuple):
@@ -134,14 +127,14 @@ class _Checked:
             for name in unknown:
                 meant = meant_word(name, properties.keys() - there)
                 lacking = [key for key in lacking if key != meant]
-                told = f"no input {name!r}"
+                told = no_input(name)
                 fix = asked_back(meant)
                 found.append(
                     ContractFault((*path, name), told, listed(properties), fix, unknown=True)
                 )
         for key in lacking:
             below = resolved(properties.get(str(key)), self._root)
-            told = f"the input {key!r}, which is missing"
+            told = missing_input(str(key))
             fix = f"add `{key}:`"
             found.append(
                 ContractFault((*path, str(key)), told, wanted_by(below), fix, missing=True)
@@ -175,13 +168,13 @@ def wanted_by(schema: JsonValue) -> str:
     if isinstance(words, list):
         return ", ".join(str(word) for word in words)
     kinds = _kinds(schema)
-    return " or ".join(_TYPES[kind] for kind in kinds)
+    return " or ".join(KINDS[kind] for kind in kinds)
 
 
 def _kinds(schema: Json) -> list[str]:
     kind = schema.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
-    return [str(one) for one in kinds if one in _TYPES]
+    return [str(one) for one in kinds if one in KINDS]
 
 
 def _type_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | None:
@@ -189,14 +182,14 @@ def _type_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | No
     if not kinds or any(_may_be(given, kind) for kind in kinds):
         return None
     fix = f"write a list: `[{given!r}]`" if kinds == ["array"] and isinstance(given, str) else ""
-    wrong = _wrong(given, path, " or ".join(_TYPES[kind] for kind in kinds))
+    wrong = _wrong(given, path, " or ".join(KINDS[kind] for kind in kinds))
     return wrong._replace(of_type=True, fix=fix)
 
 
 def _wrong(given: Part, path: NodePath, wanted: str) -> ContractFault:
-    name = f"{path[-1]!r}" if path and isinstance(path[-1], str) else "its input"
+    name = path[-1] if path and isinstance(path[-1], str) else None
     shown = HIDDEN if path and names_secret(str(path[-1])) else _shown(given)
-    return ContractFault(path, f"{wanted} for {name}, not {shown}", wanted)
+    return ContractFault(path, other_input(wanted, name, shown), wanted)
 
 
 def _shown(given: Part) -> str:

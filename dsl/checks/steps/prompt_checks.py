@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from dsl.checks.steps.prompt_placeholders import check_placeholders
 from dsl.checks.steps.reference_checks import Checker, parsed
-from dsl.errors import listed
 from dsl.evaluate.prompt_choice import (
     SYSTEM,
     AmbiguousPrompt,
@@ -20,6 +19,7 @@ from dsl.source.yaml_reader import Node, Problems
 from dsl.templates.brace_prompts import braces_to_template
 from dsl.templates.template import is_template
 from dsl.values import NodePath
+from dsl.wording.agent_wording import nothing_to_ask, prompt_not_chosen
 
 Origin = Callable[..., NodePath]
 """Where a field of the merged persona is written."""
@@ -95,23 +95,15 @@ class PromptChecks:
                 mark = self.tree.find(where).mark
                 unknown(self.problems, mark, where, "E502", "prompt", name, known)
             case AmbiguousPrompt(names):
-                self.problems.add(
+                self.problems.note(
                     "E502",
                     self.tree.find(path).at,
                     path,
-                    f"the persona {step.persona_key!r} has several prompts, and the task names "
-                    "none of them",
-                    allowed=listed(names),
-                    fix=f"add `prompt: {names[0]}`",
+                    prompt_not_chosen(str(step.persona_key), names),
                 )
             case NoPrompt() if step.input is None:
-                self.problems.add(
-                    "E502",
-                    self.tree.find(path).at,
-                    path,
-                    f"the model would be asked nothing: persona {step.persona_key!r} has no prompt "
-                    "beside `system`, and the task no `input`",
-                    fix="add a prompt to the persona, or `input:` to the task",
+                self.problems.note(
+                    "E502", self.tree.find(path).at, path, nothing_to_ask(str(step.persona_key))
                 )
             case NoPrompt():
                 pass

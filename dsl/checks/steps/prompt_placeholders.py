@@ -7,10 +7,10 @@ from typing import NamedTuple
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
 from dsl.values import NodePath
+from dsl.wording.agent_wording import placeholders_left
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _PLACEHOLDER = re.compile(r"(?<![\w$\\{}])\{([A-Za-z_]\w*(?:\.\w+)*)\}(?!\})")
-_MAX_REPORTED = 5
 
 
 class Placeholder(NamedTuple):
@@ -51,17 +51,10 @@ def check_placeholders(
         found = placeholders(text)
         if not found:
             continue
-        names = ", ".join(f"`{{{one.name}}}`" for one in found[:_MAX_REPORTED])
-        more = f" and {len(found) - _MAX_REPORTED} more" if len(found) > _MAX_REPORTED else ""
         first = found[0]
-        written = f"`{{{{ input.{first.name} }}}}` or `{{{{ context.{first.name} }}}}`"
-        fix = "add `prompt_syntax: braces` to the persona" if older else f"write {written}"
-        syntax = ", written in the older syntax," if older else ""
-        problems.add(
+        problems.note(
             "W512",
             tree.find(place(key)).line(first.line, f"{{{first.name}}}"),
             place(key),
-            f"the prompt{syntax} would reach the model with {names}{more} as "
-            f"{'it stands' if len(found) == 1 else 'they stand'}",
-            fix=fix,
+            placeholders_left([one.name for one in found], is_older=older),
         )

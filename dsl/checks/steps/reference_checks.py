@@ -9,7 +9,7 @@ from dsl.checks.steps.condition_checks import check_data
 from dsl.checks.steps.known_answers import missing_field
 from dsl.checks.steps.outputs import NO_OUTPUTS, Outputs
 from dsl.checks.steps.step_checks import check_kind
-from dsl.errors import Code, listed, nearest
+from dsl.errors import Code
 from dsl.evaluate.operators import WITHOUT_VALUE, wrong_value
 from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
@@ -21,12 +21,29 @@ from dsl.model.steps import LoopStep, Step
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
 from dsl.regular_expressions import pattern
-from dsl.source.nodes import UNREADABLE, Mark, Node, Problems
+from dsl.source.nodes import Mark, Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.templates.fact_names import lacking
 from dsl.templates.template import Template, is_template, parse
 from dsl.templates.template_rules import BadTemplate
-from dsl.values import Json, NodePath
+from dsl.values import UNREADABLE, Json, NodePath
+from dsl.wording.condition_wording import (
+    broken_pattern,
+    broken_template,
+    not_a_condition,
+    template_as_value,
+    text_around_condition,
+    unknown_field,
+    unknown_template_name,
+    value_missing,
+    value_of_operator,
+)
+from dsl.wording.step_wording import (
+    loop_variable_taken,
+    step_name_taken,
+    step_name_with_separator,
+    variable_name_refused,
+)
 
 EARLIER = "teams:"
 """Marks, among the paths that are read, those into what earlier teams came to."""
@@ -43,8 +60,7 @@ def parsed(
         return parse(text, statements=statements)
     except BadTemplate as error:
         code = "E302" if error.forbidden else "E301"
-        told = f"the template does not work: {error}"
-        problems.add(code, node.line(error.line), path, told)
+        problems.note(code, node.line(error.line), path, broken_template(str(error)))
         return None
 
 
@@ -124,22 +140,12 @@ class Checker:
         for step, path in self.walked:
             place = (*path, "name")
             if "/" in step.name or "#" in step.name:
-                self.problems.add(
-                    "E105",
-                    self.at(place),
-                    place,
-                    f"no step can be called {step.name!r}",
-                    allowed="a name without / and #, which part the ids of approvals",
+                self.problems.note(
+                    "E105", self.at(place), place, step_name_with_separator(step.name)
                 )
             if step.name in first and step.name != UNREADABLE:
                 line = self.at(first[step.name]).line
-                self.problems.add(
-                    "E208",
-                    self.at(place),
-                    place,
-                    f"the name {step.name!r} is taken by the step on line {line}",
-                    fix="give each step of a team or plan its own name",
-                )
+                self.problems.note("E208", self.at(place), place, step_name_taken(step.name, line))
             first.setdefault(step.name, place)
 
     def _variable_names(self) -> None:
@@ -148,13 +154,11 @@ class Checker:
             if reserved or not _IDENTIFIER.match(name):
                 place = (*self.path, *path)
                 node = self.tree.find(place)
-                why = "is a name of the language" if reserved else "is no identifier"
-                self.problems.add(
+                self.problems.note(
                     "E105",
                     node.at if "values" in path else node.mark,
                     place,
-                    f"no variable can be called {name!r}: it {why}",
-                    allowed="letters, digits and _, but not " + listed((*ROOTS, *RESERVED)),
+                    variable_name_refused(name, (*ROOTS, *RESERVED)),
                 )
 
     def _loop_variables(
@@ -167,13 +171,11 @@ class Checker:
             if isinstance(step, LoopStep) and step.loop_variable is not None:
                 if step.loop_variable in taken:
                     place = (*here, "loop_variable")
-                    self.problems.add(
+                    self.problems.note(
                         "E208",
                         self.at(place),
                         place,
-                        f"{step.loop_variable!r} is the item of the "
-                        f"loop {taken[step.loop_variable]!r} around it",
-                        fix="give the inner item a name of its own",
+                        loop_variable_taken(step.loop_variable, taken[step.loop_variable]),
                     )
                 inner[step.loop_variable] = step.name
             for below in step_lists(step, here):
@@ -202,14 +204,7 @@ class Checker:
 
     def _expression(self, text: str, path: NodePath) -> None:
         if not is_template(text):
-            self.problems.add(
-                "E109",
-                self.at(path),
-                path,
-                f"{text!r} is no condition",
-                allowed="all_success, any_success, any_failure, all_failure, or {{ ... }}",
-                fix=nearest(text, ("all_success", "any_success", "any_failure", "all_failure")),
-            )
+            self.problems.note("E109", self.at(path), path, not_a_condition(text))
             return
         self.value(text, (*path, "expression"))
         try:
@@ -217,14 +212,7 @@ class Checker:
         except BadTemplate:
             return  # told with all templates
         if not single:
-            self.problems.add(
-                "E109",
-                self.at(path),
-                path,
-                f"the text {text!r} is no condition: it always holds",
-                allowed="one expression: {{ ... }} around all of it",
-                fix="write the comparison inside the braces",
-            )
+            self.problems.note("E109", self.at(path), path, text_around_condition(text))
 
     def _misfits(self, path: NodePath) -> bool:
         return any(p.code.startswith(("E1", "E401")) for p in self.problems.below(path))
@@ -242,14 +230,8 @@ class Checker:
             return
         missing = missing_field(schema, path)
         if missing is not None and not self.problems.has("E303", place):
-            self.problems.add(
-                "E210",
-                mark,
-                place,
-                f"{what} never has {'.'.join(path)}: its schema has no {missing.segment!r} there",
-                allowed=listed(missing.known),
-                fix=nearest(missing.segment, missing.known),
-                names=path,
+            self.problems.note(
+                "E210", mark, place, unknown_field(what, path, missing.segment, missing.known)
             )
 
     def _operator_value(self, leaf: TaskField | ContextField, path: NodePath) -> None:
@@ -257,42 +239,24 @@ class Checker:
         if self._misfits(path):
             return  # told already: what is missing may only be misspelt
         if "value" not in leaf.model_fields_set and leaf.operator not in WITHOUT_VALUE:
-            self.problems.add(
-                "E102",
-                self.tree.find(path).at,
-                place,
-                f"the key 'value' is missing: the operator {leaf.operator!r} compares with nothing",
-                fix="add `value:`, or an operator that needs none: " + listed(WITHOUT_VALUE),
+            self.problems.note(
+                "E102", self.tree.find(path).at, place, value_missing(leaf.operator, WITHOUT_VALUE)
             )
             return
         if isinstance(leaf.value, str) and _TEMPLATE.search(leaf.value):
-            self.problems.add(
-                "E402",
-                self.at(place),
-                place,
-                f"the value {leaf.value!r} is compared as it stands, and looks like a template",
-                fix="write the condition as one expression: "
-                '`condition: "{{ context.a == context.b }}"`',
-            )
+            self.problems.note("E402", self.at(place), place, template_as_value(leaf.value))
             return
         wrong = wrong_value(leaf.operator, leaf.value)
         if wrong is not None:
-            self.problems.add(
-                "E402",
-                self.at(place),
-                place,
-                f"the operator {leaf.operator!r} {wrong}, not {leaf.value!r}",
+            self.problems.note(
+                "E402", self.at(place), place, value_of_operator(leaf.operator, wrong, leaf.value)
             )
         elif leaf.operator == "matches" and isinstance(leaf.value, str):
             try:
                 pattern(leaf.value)
             except ValueError as error:
-                self.problems.add(
-                    "E403",
-                    self.at(place),
-                    place,
-                    f"the regular expression {leaf.value!r} does not compile: {error}",
-                    fix="RE2 syntax: no look-around, no back references",
+                self.problems.note(
+                    "E403", self.at(place), place, broken_pattern(leaf.value, str(error))
                 )
 
     def value(self, value: object, path: NodePath, *, statements: bool = False) -> None:
@@ -327,14 +291,8 @@ class Checker:
         wrong = lacking(named, self)
         if wrong is not None:
             known = [one for one in wrong.known if one != UNREADABLE]
-            self.problems.add(
-                "E207",
-                mark,
-                path,
-                f"the template names {'.'.join(named)}, and {wrong.told}",
-                allowed=listed(known),
-                fix=nearest(wrong.segment, known),
-                names=named,
+            self.problems.note(
+                "E207", mark, path, unknown_template_name(named, wrong.told, wrong.segment, known)
             )
 
     def unknown(

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from dsl.checks.steps.command_checks import check_command
 from dsl.checks.steps.contract_checks import check_input
-from dsl.errors import Code, listed, nearest
+from dsl.errors import Code
 from dsl.evaluate.because import brief
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import ToolSection
@@ -26,11 +26,34 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
+from dsl.problem_details import Details
 from dsl.source.nodes import Mark, Node, Problems
-from dsl.source.unknown_names import called
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import JsonValue, NodePath, seconds
+from dsl.wording.approval_wording import no_deadline
+from dsl.wording.step_names import called
+from dsl.wording.step_wording import (
+    catches_nothing,
+    conversation_without_model,
+    deadline_without_signal,
+    dependent_rounds,
+    empty_clause,
+    fixed_argument,
+    loop_variable_missing,
+    loop_without_rounds,
+    merge_of_unset,
+    no_conversation,
+    not_a_duration,
+    not_a_list,
+    path_without_braces,
+    reserved_signal,
+    retry_in_vain,
+    step_does_nothing,
+    too_many_to_join,
+    unbounded_loop,
+    waits_for,
+)
 
 RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip", "worker_blocked")
 """The signals that every run takes itself: no step would ever get one of them."""
@@ -68,13 +91,7 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
         case AgentStep() | SkillStep():
             _called(here, step, path)
         case SetStep(values=values) if not values:
-            _note(
-                here,
-                "W510",
-                path,
-                f"{called(step.name, 'the step')} does nothing",
-                fix="write what it does, like `skill:` or `values:`, or remove it",
-            )
+            _note(here, "W510", path, step_does_nothing(step.name))
         case ToolStep():
             _tool(here, step, path)
         case TeamStep(team=team):
@@ -95,17 +112,11 @@ def _retried(here: Surroundings, step: Step, path: NodePath) -> None:
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
         if not can_pass(error, data_can_differ=holds_steps(step)):
             place = (*path, "retry", "errors", index)
-            message = (
-                f"{called(step.name)} would retry after {error!r}, which no further attempt changes"
-            )
-            fix = "leave it out; `on_failure: ask` lets a person change the data first"
-            _note(here, "E105", place, message, fix=fix)
+            _note(here, "E105", place, retry_in_vain(step.name, error))
 
 
-def _note(
-    here: Surroundings, code: Code, path: NodePath, message: str, allowed: str = "", fix: str = ""
-) -> None:
-    here.problems.add(code, here.tree.find(path).at, path, message, allowed=allowed, fix=fix)
+def _note(here: Surroundings, code: Code, path: NodePath, details: Details) -> None:
+    here.problems.note(code, here.tree.find(path).at, path, details)
 
 
 def _called(here: Surroundings, step: AgentStep | SkillStep, path: NodePath) -> None:
@@ -119,22 +130,13 @@ def _called(here: Surroundings, step: AgentStep | SkillStep, path: NodePath) -> 
 def _agent(here: Surroundings, step: AgentStep, path: NodePath) -> None:
     if step.conversation is None:
         if step.conversation_turns is not None:
-            _note(
-                here,
-                "E107",
-                (*path, "conversation_turns"),
-                f"{called(step.name)} says how much of a conversation is sent, and is in none",
-                fix="add `conversation: <name>`, or remove `conversation_turns`",
-            )
+            _note(here, "E107", (*path, "conversation_turns"), no_conversation(step.name))
     elif step.agent_class is not None or step.agent_type == ORCHESTRATING:
-        what = "a legacy agent" if step.agent_class is not None else "an agent that follows a plan"
         _note(
             here,
             "E107",
             (*path, "conversation"),
-            f"{called(step.name)} is {what}, and only one that asks a model once goes on with a "
-            "conversation",
-            fix="say `conversation:` on an agent of type generic_single_shot",
+            conversation_without_model(step.name, is_legacy=step.agent_class is not None),
         )
 
 
@@ -159,13 +161,7 @@ def _tool(here: Surroundings, step: ToolStep, path: NodePath) -> None:
         return
     for name in step.arguments.keys() & section.fixed.keys():
         place = (*path, "arguments", name)
-        here.problems.add(
-            "E213",
-            here.tree.find(place).at,
-            place,
-            f"the tool {step.tool!r} fixes {name!r}, so this argument has no effect",
-            fix=f"remove {name!r} here, or from `fixed` of the tool",
-        )
+        here.problems.note("E213", here.tree.find(place).at, place, fixed_argument(step.tool, name))
     contract = here.capabilities.skills.get(section.skill)
     if contract is not None:
         check_input(
@@ -182,57 +178,27 @@ def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:
     name = step.name
     ways = [step.iterate_on is not None, step.while_ is not None, step.until is not None]
     if not any(ways):
-        _note(
-            here,
-            "E102",
-            path,
-            f"{called(name, 'the loop')} says neither over what nor how long",
-            allowed="iterate_on, while, until",
-        )
+        _note(here, "E102", path, loop_without_rounds(name))
     if step.iterate_on is not None:
         _over(here, step.iterate_on, (*path, "iterate_on"))
     if step.iterate_on is not None and step.loop_variable is None:
-        message = f"the key 'loop_variable' is missing: nothing names the item of {called(name)}"
         mark = here.tree.find(path).at
-        here.problems.add(
-            "E102", mark, (*path, "loop_variable"), message, fix="add `loop_variable: item`"
-        )
+        here.problems.note("E102", mark, (*path, "loop_variable"), loop_variable_missing(name))
     if step.iterate_on is None and any(ways) and step.max_iterations is None:
         mark = here.tree.find(path).at
-        here.problems.add(
-            "E102",
-            mark,
-            (*path, "max_iterations"),
-            f"{called(name, 'the loop')} has no bound",
-            fix="add `max_iterations: 10`",
-        )
+        here.problems.note("E102", mark, (*path, "max_iterations"), unbounded_loop(name))
     if step.concurrency > 1 and step.iterate_on is None:
-        _note(
-            here,
-            "E107",
-            (*path, "concurrency"),
-            f"the rounds of {called(name)} follow from one another and cannot run at once",
-            fix="use `iterate_on`, or remove `concurrency`",
-        )
+        _note(here, "E107", (*path, "concurrency"), dependent_rounds(name))
 
 
 def _over(here: Surroundings, over: JsonValue, path: NodePath) -> None:
     """What a loop goes over is a list, or one expression that may give one."""
     if isinstance(over, list) or (isinstance(over, str) and _may_be_a_list(over)):
         return
-    told = f"'iterate_on' is {brief(over)}"
-    allowed = "a list, or one template expression that gives one"
     if isinstance(over, str) and _PATH.match(over):
-        here.problems.add(
-            "E108",
-            here.at(path),
-            path,
-            f"{told}, a path without braces",
-            allowed=allowed,
-            fix=f'write `"{{{{ {over} }}}}"`',
-        )
+        here.problems.note("E108", here.at(path), path, path_without_braces(over))
         return
-    here.problems.add("E103", here.at(path), path, told, allowed=allowed)
+    here.problems.note("E103", here.at(path), path, not_a_list(brief(over)))
 
 
 def _may_be_a_list(text: str) -> bool:
@@ -245,35 +211,17 @@ def _may_be_a_list(text: str) -> bool:
 def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
     said = [key for key in ("duration", "time", "signal") if getattr(step, key) is not None]
     if len(said) != 1:
-        told = " and ".join(said) if said else "nothing"
-        _note(
-            here,
-            "E107" if said else "E102",
-            path,
-            f"{called(step.name, 'the wait')} waits for {told}",
-            allowed="one of duration, time, signal",
-        )
+        _note(here, "E107" if said else "E102", path, waits_for(step.name, said))
     elif step.deadline is not None and step.signal is None:
-        _note(
-            here,
-            "E107",
-            (*path, "deadline"),
-            f"`deadline` belongs to a wait for a signal, and {called(step.name)} waits for "
-            f"{said[0]}",
-            fix="remove `deadline`, or wait with `signal:`",
-        )
+        _note(here, "E107", (*path, "deadline"), deadline_without_signal(step.name, said[0]))
     check_signal(here.tree, here.problems, step.signal, (*path, "signal"))
     if isinstance(step.duration, str) and not is_template(step.duration):
         try:
             seconds(step.duration)
         except ValueError as error:
             place = (*path, "duration")
-            here.problems.add(
-                "E103",
-                here.at(place),
-                place,
-                f"'duration' is {step.duration!r}",
-                allowed=str(error),
+            here.problems.note(
+                "E103", here.at(place), place, not_a_duration(step.duration, str(error))
             )
 
 
@@ -281,56 +229,31 @@ def check_signal(tree: Node, problems: Problems, name: str | None, path: NodePat
     """Note the name of a signal that would never come to a step: the run, or Temporal, takes it."""
     if name is None or not (name in RUN_SIGNALS or name.startswith(TEMPORALS)):
         return
-    whose = "the run" if name in RUN_SIGNALS else "Temporal"
-    problems.add(
-        "E105",
-        tree.find(path).mark,
-        path,
-        f"{whose} takes the signal {name!r} itself",
-        allowed=f"a name but {listed(RUN_SIGNALS)}, and none that begins with {TEMPORALS}",
-        fix="give the signal another name",
-    )
+    problems.note("E105", tree.find(path).mark, path, reserved_signal(name, RUN_SIGNALS, TEMPORALS))
 
 
 def _catches(here: Surroundings, step: TryStep, path: NodePath) -> None:
     if not step.catch and not step.finally_:
-        _note(
-            here,
-            "E102",
-            path,
-            f"{called(step.name, 'the try')} catches nothing and has no finally",
-            allowed="catch, finally",
-        )
+        _note(here, "E102", path, catches_nothing(step.name))
     for index, clause in enumerate(step.catch):
         if not clause.error:
             place = (*path, "catch", index, "error")
-            here.problems.add(
-                "E106",
-                here.at(place),
-                place,
-                "'error' is empty: the clause catches nothing",
-                allowed='at least one type of failure, or "*" for any',
-                fix='write `error: "*"` to catch every failure',
-            )
+            here.problems.note("E106", here.at(place), place, empty_clause())
 
 
 def _ways(here: Surroundings, step: ParallelStep, path: NodePath) -> None:
     wanted = step.join
     if isinstance(wanted, int) and wanted > len(step.branches):
         place = (*path, "join")
-        message = f"{wanted} ways are to succeed and there are {len(step.branches)}"
-        here.problems.add("E106", here.at(place), place, message)
+        here.problems.note(
+            "E106", here.at(place), place, too_many_to_join(wanted, len(step.branches))
+        )
     known = {name for ways in step.branches.values() for name in variables(ways)}
     for name in step.merge:
         if name not in known:
             place = (*path, "merge", name)
-            here.problems.add(
-                "E105",
-                here.tree.find(place).at,
-                place,
-                f"no way of {called(step.name)} sets {name!r}",
-                allowed=f"the variables that a way sets: {listed(known)}",
-                fix=nearest(name, known) or f"set {name!r} in a way, or remove it from `merge`",
+            here.problems.note(
+                "E105", here.tree.find(place).at, place, merge_of_unset(step.name, name, known)
             )
 
 
@@ -339,13 +262,7 @@ def _bounds(
 ) -> None:
     match step:
         case ApprovalStep(deadline=None):
-            _note(
-                here,
-                "W502",
-                path,
-                f"{called(step.name, 'the approval')} has no deadline: it may wait for ever",
-                fix="say `deadline: 3d` and `on_timeout: reject`",
-            )
+            _note(here, "W502", path, no_deadline(called(step.name, "the approval")))
         case TryStep():
             _catches(here, step, path)
         case ParallelStep():

@@ -1,0 +1,172 @@
+"""Problems of agents: types, personas, prompts, plans, models."""
+
+from collections.abc import Collection, Sequence
+
+from dsl.errors import listed
+from dsl.problem_details import ProblemText, statement
+from dsl.wording.step_names import called
+
+
+@statement
+def agent_key_missing(key: str, agent_types: Sequence[str]) -> ProblemText:
+    types = f" ({', '.join(agent_types)})" if key == "agent_type" else ""
+    return ProblemText(f"the key {key!r} is missing", fix=f"add `{key}:`{types}")
+
+
+@statement
+def skill_as_agent(name: str, agent_types: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"{name!r} is a skill, and a task needs an agent type",
+        listed(agent_types),
+        "call the skill from an execution plan",
+    )
+
+
+@statement
+def two_forms_of_agent(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the task')} has both agent_class and agent_type or persona_key",
+        fix="keep `agent_type` and `persona_key`; `agent_class` is the older form",
+    )
+
+
+@statement
+def config_of_legacy(step: str) -> ProblemText:
+    return ProblemText(
+        "`config` is laid over a persona, and a legacy agent has none",
+        fix=f"write it under llm_config.agents.{step}",
+    )
+
+
+@statement
+def no_task_of_team(name: str, what: str) -> ProblemText:
+    return ProblemText(
+        f"a team's task is an agent's work, and {name!r} is a {what}",
+        fix="call it from the execution_plan of a generic_orchestrating persona",
+    )
+
+
+@statement
+def plan_not_followed(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has an execution_plan, and a generic_single_shot agent never "
+        "follows one",
+        fix="use `agent_type: generic_orchestrating`",
+    )
+
+
+@statement
+def plan_missing(persona: str, step: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has no execution_plan, and {called(step, 'the task')} needs one",
+        fix="add `execution_plan:`, or use `agent_type: generic_single_shot`",
+    )
+
+
+@statement
+def plan_within_itself(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the execution_plan of {persona!r} contains itself",
+        fix="let its agent steps use other personas",
+    )
+
+
+@statement
+def unsound_schema(reason: str) -> ProblemText:
+    return ProblemText(f"the output_schema is not a JSON Schema: {reason}")
+
+
+@statement
+def prompt_not_chosen(persona: str, prompts: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has several prompts, and the task names none of them",
+        listed(prompts),
+        f"add `prompt: {prompts[0]}`",
+    )
+
+
+@statement
+def nothing_to_ask(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the agent has no question for the model: persona {persona!r} has no prompt beside "
+        "`system`, and the task no `input`",
+        fix="add a prompt to the persona, or `input:` to the task",
+    )
+
+
+_MAX_PLACEHOLDERS = 5
+
+
+@statement
+def placeholders_left(names: Sequence[str], *, is_older: bool) -> ProblemText:
+    shown = ", ".join(f"`{{{name}}}`" for name in names[:_MAX_PLACEHOLDERS])
+    left = len(names) - _MAX_PLACEHOLDERS
+    more = f" and {left} more" if left > 0 else ""
+    syntax = ", written in the older syntax," if is_older else ""
+    first = names[0]
+    written = f"`{{{{ input.{first} }}}}` or `{{{{ context.{first} }}}}`"
+    return ProblemText(
+        f"the prompt{syntax} would reach the model with {shown}{more} unfilled",
+        fix="add `prompt_syntax: braces` to the persona" if is_older else f"write {written}",
+    )
+
+
+@statement
+def provider_missing(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has no provider and there is no default",
+        fix="add `provider:`, or `default_provider:` under llm_config",
+    )
+
+
+@statement
+def model_missing(persona: str, provider: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has no model and provider {provider!r} no default one",
+        fix="add `model:`, or `default_model:` under llm_config",
+    )
+
+
+def chosen_for_all(what: str) -> str:
+    return f"{what} given for every persona instead of its own:"
+
+
+@statement
+def without_effect(key: str, *, is_legacy: bool) -> ProblemText:
+    if is_legacy:
+        return ProblemText(
+            f"`{key}` has no effect here: a legacy agent has no persona's prompts",
+            fix="pass it in the task's `input`",
+        )
+    return ProblemText(
+        f"`{key}` has no effect here: an agent that follows a plan asks no model itself", fix=_MOVE
+    )
+
+
+@statement
+def persona_key_without_effect(key: str, persona: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` has no effect: the persona {persona!r} only follows its plan here, and asks no "
+        "model itself",
+        fix=_MOVE,
+    )
+
+
+_MOVE = "move it to the persona of an agent step of the plan"
+
+
+@statement
+def scripted_key(key: str, provider: str, kind: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` has no effect: only a scripted provider reads it, and {provider!r} is of kind "
+        f"{kind!r}",
+        fix="write it under a provider with `kind: scripted`",
+    )
+
+
+@statement
+def unread_section(name: str) -> ProblemText:
+    return ProblemText(
+        f"no task with an `agent_class` is called {name!r}, so no agent reads this section",
+        fix="rename it to the task that needs it, or remove it",
+    )

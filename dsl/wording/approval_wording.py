@@ -1,0 +1,186 @@
+"""Problems of approvals, and of the budgets that lead to one."""
+
+from collections.abc import Collection
+
+from dsl.errors import listed, nearest
+from dsl.problem_details import ProblemText, statement
+from dsl.wording.step_names import called
+
+
+def question_of_no_progress() -> str:
+    return "the question of `no_progress`"
+
+
+def question_of_budget(kind: str) -> str:
+    return f"the question of the budget `{kind}`"
+
+
+def approval_of_tool(name: str) -> str:
+    return f"the approval of the tool {name!r}"
+
+
+def approval_before_step(name: str) -> str:
+    return f"the approval of {called(name)}"
+
+
+@statement
+def team_named_as_outcome(name: str, outcomes: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"no team can be called {name!r}",
+        f"a name other than {listed(outcomes)}, which `on_timeout` of an approval means",
+    )
+
+
+@statement
+def unknown_timeout_route(
+    question: str, value: str, outcomes: Collection[str], teams: Collection[str] | None
+) -> ProblemText:
+    known = listed(outcomes)
+    if teams is not None:
+        known = f"reject, approve, fail, or a team ({listed(teams)})"
+    return ProblemText(
+        f"{question}: 'on_timeout' is {value!r}", known, nearest(value, (*outcomes, *(teams or ())))
+    )
+
+
+@statement
+def no_deadline(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question} has no deadline: it may wait for ever",
+        fix="add `deadline: 3d` and `on_timeout: reject`",
+    )
+
+
+@statement
+def no_deadline_of_budget(kind: str) -> ProblemText:
+    return ProblemText(
+        f"the question of the budget {kind!r} has no deadline: it may wait for ever",
+        fix="write `on_exceeded: {ask: {deadline: 3d}}`",
+    )
+
+
+@statement
+def quorum_of_unnamed(question: str, quorum: int) -> ProblemText:
+    return ProblemText(
+        f"{question}: {quorum} people must approve, and `approvers` names nobody, so one person "
+        "could approve under several names",
+        fix="name who may decide in `approvers`",
+    )
+
+
+@statement
+def quorum_too_large(question: str, quorum: int, people: int) -> ProblemText:
+    return ProblemText(
+        f"{question}: {quorum} people must approve, and {people} may decide",
+        fix="name more approvers, or lower `quorum`",
+    )
+
+
+@statement
+def empty_group(question: str, group: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: the group {group!r} is empty, so nobody in it can decide",
+        fix=f"name its people in `orchestration.groups.{group}`",
+    )
+
+
+@statement
+def escalations_out_of_order(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: the escalations are not in the order of their times",
+        fix="put the one with the smallest `after` first",
+    )
+
+
+@statement
+def escalation_after_deadline(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: an escalation is due at or after the deadline, so it never happens",
+        fix="escalate before the `deadline`",
+    )
+
+
+@statement
+def reminder_after_deadline(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: the first reminder is due at or after the deadline, so it never happens",
+        fix="remind before the `deadline`",
+    )
+
+
+@statement
+def schema_without_changes(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: a `schema` checks changes, and this allows none",
+        fix="add `editable: true`, or remove `schema`",
+    )
+
+
+@statement
+def shown_and_editable(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: a person edits the input or the result, so `show` cannot show anything else",
+        fix="remove `show`, or `editable`",
+    )
+
+
+@statement
+def nothing_to_edit(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: the step has no input to edit", fix="give it `input:`, or write `when: after`"
+    )
+
+
+@statement
+def unusable_schema(question: str, reason: str) -> ProblemText:
+    return ProblemText(f"{question}: the schema cannot be used: {reason}")
+
+
+@statement
+def uncheckable_changes(reason: str) -> ProblemText:
+    return ProblemText(
+        f"a change cannot be checked against the declared schema: {reason}",
+        fix="add a `schema:` for the change, beside `editable`",
+    )
+
+
+@statement
+def budget_route_missing() -> ProblemText:
+    return ProblemText(
+        "the key 'next_team' is missing: `on_exceeded: route` goes to a team",
+        fix="add `next_team:`",
+    )
+
+
+@statement
+def budget_route_to_itself() -> ProblemText:
+    return ProblemText(
+        "a used-up budget leaves the team, and this route leads back into it",
+        fix="name another team",
+    )
+
+
+@statement
+def budget_route_unused() -> ProblemText:
+    return ProblemText(
+        "`next_team` belongs to `on_exceeded: route`",
+        fix="add `on_exceeded: route`, or remove `next_team`",
+    )
+
+
+@statement
+def budget_blind_to_legacy(budget: str, agent: str) -> ProblemText:
+    return ProblemText(
+        f"{budget} does not see what {agent!r} uses: legacy agents report no usage",
+        fix="bound `model_calls` or `working_time` too",
+    )
+
+
+@statement
+def budget_without_price(budget: str, provider: str, model: str) -> ProblemText:
+    return ProblemText(
+        f"{budget} cannot be enforced: {provider}/{model} has no price here, so its first call is "
+        "also its last",
+        fix=f"set its price in llm_config.providers.{provider}.prices of the worker's "
+        "configuration, or bound `tokens` instead",
+    )

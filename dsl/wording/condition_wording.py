@@ -1,0 +1,128 @@
+"""Problems of conditions and templates: names, fields, operators, values."""
+
+from collections.abc import Collection, Sequence
+
+from pydantic import JsonValue
+
+from dsl.errors import asked_back, listed, nearest
+from dsl.problem_details import ProblemText, statement
+
+_OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
+
+
+@statement
+def broken_template(reason: str) -> ProblemText:
+    return ProblemText(f"the template does not work: {reason}")
+
+
+@statement
+def not_a_condition(text: str) -> ProblemText:
+    return ProblemText(
+        f"{text!r} is no condition",
+        f"{', '.join(_OUTCOMES)}, or {{{{ ... }}}}",
+        nearest(text, _OUTCOMES),
+    )
+
+
+@statement
+def text_around_condition(text: str) -> ProblemText:
+    return ProblemText(
+        f"the text {text!r} is no condition: it always holds",
+        "one expression: {{ ... }} around all of it",
+        "write the comparison inside the braces",
+    )
+
+
+@statement
+def unknown_field(
+    what: str, path: Sequence[str], segment: str, known: Collection[str]
+) -> ProblemText:
+    return ProblemText(
+        f"{what} never has {'.'.join(path)}: its schema has no {segment!r} there",
+        listed(known),
+        nearest(segment, known),
+    )
+
+
+@statement
+def value_missing(operator: str, without_value: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"the key 'value' is missing: the operator {operator!r} compares with nothing",
+        fix="add `value:`, or an operator that needs none: " + listed(without_value),
+    )
+
+
+@statement
+def template_as_value(value: str) -> ProblemText:
+    return ProblemText(
+        f"the value {value!r} is compared as it stands, and looks like a template",
+        fix='write the condition as one expression: `condition: "{{ context.a == context.b }}"`',
+    )
+
+
+@statement
+def value_of_operator(operator: str, wanted: str, value: JsonValue) -> ProblemText:
+    return ProblemText(f"the operator {operator!r} {wanted}, not {value!r}")
+
+
+@statement
+def broken_pattern(text: str, reason: str) -> ProblemText:
+    return ProblemText(
+        f"the regular expression {text!r} does not compile: {reason}",
+        fix="use RE2 syntax: no look-around, no back references",
+    )
+
+
+@statement
+def unknown_template_name(
+    path: Sequence[str], reason: str, segment: str, known: Collection[str]
+) -> ProblemText:
+    return ProblemText(
+        f"the template names {'.'.join(path)}, and {reason}",
+        listed(known),
+        nearest(segment, known),
+    )
+
+
+KINDS = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "null",
+}
+"""`{type of JSON Schema: how a sentence calls it}`."""
+
+
+@statement
+def decided_condition(
+    field: str,
+    task: str,
+    data: str,
+    operator: str,
+    value: str,
+    *,
+    allowed: Sequence[str],
+    meant: str | None,
+    unquoted: str | None,
+    always: bool,
+) -> ProblemText:
+    fix = asked_back(meant) if unquoted is None else f"write {unquoted} without quotes"
+    return ProblemText(
+        f"the condition {'always' if always else 'never'} holds: {field} of task {task!r} is "
+        f"{data}, and {operator!r} compares with {value}",
+        ", ".join(allowed),
+        fix,
+    )
+
+
+def one_of(values: Sequence[str]) -> str:
+    return ("one of " if len(values) > 1 else "") + ", ".join(values)
+
+
+def bounded(types: Sequence[str], bounds: Sequence[tuple[str, str]]) -> str:
+    kinds = " or ".join(KINDS[name] for name in types)
+    limits = ", ".join(f"{key} {value}" for key, value in bounds)
+    return f"{kinds} ({limits})" if limits else kinds

@@ -1,0 +1,147 @@
+"""What the analysis proves about a document, in words."""
+
+from collections.abc import Sequence
+
+from dsl.problem_details import ProblemText, statement
+from dsl.wording.routing_wording import both, either
+
+_MAX_CONDITION_LENGTH = 100
+
+
+def shortened(condition: str) -> str:
+    """The text of a condition, cut where it is too long for a sentence."""
+    if len(condition) <= _MAX_CONDITION_LENGTH:
+        return condition
+    return f"{condition[: _MAX_CONDITION_LENGTH - 3]}..."
+
+
+def numbered(what: str, numbers: Sequence[int]) -> str:
+    """`rule 1`, or `rules 1, 2 and 4`; counted from 1."""
+    *first, last = [str(number + 1) for number in numbers]
+    if not first:
+        return f"{what} {last}"
+    plural = {"branch": "branches", "catch": "catches"}.get(what, f"{what}s")
+    return f"{plural} {', '.join(first)} and {last}"
+
+
+@statement
+def default_unused(rule: int) -> ProblemText:
+    return ProblemText(
+        f"the default is never used: rule {rule} always matches, also after a failure",
+        fix=f"give rule {rule} a condition, or remove the default",
+    )
+
+
+@statement
+def clause_unused(number: int, earlier: Sequence[int]) -> ProblemText:
+    takes = "takes" if len(earlier) == 1 else "take"
+    return ProblemText(
+        f"catch {number + 1} is never used: {numbered('catch', earlier)} already {takes} every "
+        "failure that it names",
+        fix="put the special clauses before the general one",
+    )
+
+
+@statement
+def alternative_unreached(
+    what: str, number: int, earlier: Sequence[int], condition: str | None
+) -> ProblemText:
+    before = numbered(what, earlier)
+    if len(earlier) > 1:
+        why = f"{before} together match whenever it would"
+    elif condition is None:
+        why = f"{before} has no condition and always matches"
+    else:
+        why = f"{before} matches whenever it would ({shortened(condition)})"
+    return ProblemText(
+        f"{what} {number + 1} is never reached: {why}", fix=f"put it before {before}, or remove it"
+    )
+
+
+@statement
+def impossible_condition(parts: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"this condition can never hold: {' excludes '.join(map(shortened, parts))}",
+        fix="correct it, or remove what depends on it",
+    )
+
+
+@statement
+def field_read_too_early(
+    name: str, team: str, setters: Sequence[str], *, is_asked: bool
+) -> ProblemText:
+    what = "is asked for" if is_asked else "is read"
+    sets, comes = ("sets", "comes") if len(setters) == 1 else ("set", "come")
+    return ProblemText(
+        f"{name} {what} by the team {team!r} before any team can have set it: only {both(setters)} "
+        f"{sets} it, and {comes} later",
+        fix=f"set it earlier, or write `{{{{ {name} | default(...) }}}}` if the start may give it",
+    )
+
+
+@statement
+def team_read_too_early(path: Sequence[str], team: str) -> ProblemText:
+    read = f"{'.'.join(path)} is read by the team {team!r}"
+    if path[1] == team:
+        return ProblemText(
+            f"{read} in its only visit, before it has a result",
+            fix=f"write `tasks.{'.'.join(path[3:])}` for the present visit",
+        )
+    return ProblemText(f"{read} and {path[1]!r} cannot have run before it", fix="route to it first")
+
+
+@statement
+def team_unreached(team: str, entry: str, *, is_named: bool) -> ProblemText:
+    return ProblemText(
+        f"only routes that are never taken lead to the team {team!r}"
+        if is_named
+        else f"no route leads from the entry team {entry!r} to the team {team!r}",
+        fix="name it in a rule, as a default or as a step, or remove it",
+    )
+
+
+@statement
+def loop_without_exit(teams: Sequence[str], way: Sequence[str], max_visits: int) -> ProblemText:
+    if len(teams) == 1:
+        what = f"the team {teams[0]!r} leads to nothing but itself"
+    else:
+        shown = " -> ".join(way) if way else "of " + ", ".join(teams)
+        what = f"the loop {shown} has no exit: every route leads back into it"
+    return ProblemText(
+        f"{what}, so only a failure or the limits end the run (at most {max_visits} team visits)",
+        fix="let a rule lead to null or out of the loop",
+    )
+
+
+@statement
+def unhandled_failure(steps: Sequence[str], *, is_called: bool) -> ProblemText:
+    fails = "the step that runs the team" if is_called else "the run"
+    return ProblemText(
+        f"when {either(steps)} fails, no rule matches and there is no default: {fails} fails",
+        fix="add `default:` with a team, or a rule for the failure; `default: null` confirms that "
+        "the run ends there",
+    )
+
+
+@statement
+def read_too_early(
+    path: Sequence[str],
+    key: Sequence[str],
+    setter: str,
+    *,
+    is_later: bool,
+    is_asked: bool,
+) -> ProblemText:
+    name = ".".join(path)
+    if len(key) == 2:
+        what = f"the outcome of the task {key[1]!r}"
+        why = "which runs later" if is_later else "which stays within the rounds of its loop"
+    else:
+        what = f"the variable {'.'.join(key)!r}"
+        when = "later" if is_later else "for the steps within it alone"
+        why = f"which {setter!r} sets {when}"
+    guard = "" if is_asked else f", or write `{{{{ {name} | default(...) }}}}`"
+    return ProblemText(
+        f"{name} cannot be there yet: it asks for {what}, {why}",
+        fix=f"move the step that sets it before this one{guard}",
+    )

@@ -1,0 +1,93 @@
+"""Problems of teams and of the routes between them."""
+
+from collections.abc import Collection, Sequence
+
+from dsl.errors import listed, nearest
+from dsl.problem_details import ProblemText, statement
+
+
+def either(names: Sequence[str]) -> str:
+    """`'a', 'b' or 'c'`."""
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def both(names: Sequence[str]) -> str:
+    """`'a', 'b' and 'c'`."""
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+@statement
+def team_without_tasks(team: str) -> ProblemText:
+    return ProblemText(f"the team {team!r} has no tasks", fix="add `tasks:`")
+
+
+@statement
+def section_of_other_type(key: str, wanted: str, team: str, found: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` belongs to a team of type {wanted!r}, and {team!r} is of type {found!r}",
+        fix=f"add `type: {wanted}`, or remove `{key}`",
+    )
+
+
+@statement
+def clean_up_collects(team: str) -> ProblemText:
+    return ProblemText(
+        f"{team!r} collects the branches of a fan-out, and nothing fans out to a clean-up",
+        fix="name a team of another type",
+    )
+
+
+@statement
+def no_rule_matches(failing: Sequence[str]) -> ProblemText:
+    failed = f", and when {either(failing)} fails," if failing else ""
+    return ProblemText(
+        f"when no rule matches{failed} the run fails: there is no default",
+        fix="add `default:` with a team, or `default: null` to end there",
+    )
+
+
+@statement
+def key_of_fan_out(key: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` belongs to a fan-out, and `next_team` is no list",
+        fix=f"write `next_team: [a, b]`, or remove `{key}`",
+    )
+
+
+@statement
+def nothing_merged(path: str, known: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"no branch of this fan-out sets {path!r}, so nothing is merged there",
+        f"the context paths that a branch sets: {listed(known)}",
+        nearest(path, known) or "set it in `context_updates:` of a branch's routing",
+    )
+
+
+@statement
+def fan_out_branches(repeated: Sequence[str]) -> ProblemText:
+    what = f"names {listed(repeated)} twice" if repeated else "is empty"
+    return ProblemText(f"the fan-out {what}", fix="name each branch once")
+
+
+@statement
+def several_concentrators(found: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"the branches of this fan-out can meet at {listed(found)}",
+        fix=f"choose one: `concentrator: {found[0]}`",
+    )
+
+
+@statement
+def not_a_concentrator(team: str, found: str) -> ProblemText:
+    return ProblemText(f"{team!r} is a team of type {found!r}", "a team of type 'concentrator'")
+
+
+@statement
+def other_concentrators(others: Sequence[str], meeting: str) -> ProblemText:
+    return ProblemText(
+        f"a branch of this fan-out can reach {listed(others)}, but the fan-out meets at "
+        f"{meeting!r}: nobody waits for that branch",
+        fix="lead every branch to one concentrator, or to the end",
+    )

@@ -1,0 +1,225 @@
+"""Problems of steps, of the names that they give, and of what they call."""
+
+from collections.abc import Collection, Sequence
+
+from dsl.errors import listed, nearest
+from dsl.problem_details import ProblemText, statement
+from dsl.wording.step_names import called
+
+
+@statement
+def step_does_nothing(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the step')} does nothing",
+        fix="write what it does, like `skill:` or `values:`, or remove it",
+    )
+
+
+@statement
+def retry_in_vain(step: str, error: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} would retry after {error!r}, which no further attempt changes",
+        fix=f"remove {error!r}; with `on_failure: ask` a person can change the data first",
+    )
+
+
+@statement
+def no_conversation(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} limits the turns of a conversation and has no `conversation`",
+        fix="add `conversation: <name>`, or remove `conversation_turns`",
+    )
+
+
+@statement
+def conversation_without_model(step: str, *, is_legacy: bool) -> ProblemText:
+    what = "a legacy agent" if is_legacy else "an agent that follows a plan"
+    return ProblemText(
+        f"{called(step)} is {what}, and only a generic_single_shot agent continues a conversation",
+        fix="move `conversation:` to an agent of type generic_single_shot",
+    )
+
+
+@statement
+def fixed_argument(tool: str, argument: str) -> ProblemText:
+    return ProblemText(
+        f"the tool {tool!r} fixes {argument!r}, so this argument has no effect",
+        fix=f"remove {argument!r} here, or from `fixed` of the tool",
+    )
+
+
+@statement
+def loop_without_rounds(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the loop')} has no list and no condition",
+        "iterate_on, while, until",
+        "add one of these keys",
+    )
+
+
+@statement
+def loop_variable_missing(step: str) -> ProblemText:
+    return ProblemText(
+        f"the key 'loop_variable' is missing: nothing names the item of {called(step)}",
+        fix="add `loop_variable: item`",
+    )
+
+
+@statement
+def unbounded_loop(step: str) -> ProblemText:
+    return ProblemText(f"{called(step, 'the loop')} has no bound", fix="add `max_iterations: 10`")
+
+
+@statement
+def dependent_rounds(step: str) -> ProblemText:
+    return ProblemText(
+        f"each round of {called(step)} needs the one before it, so they cannot run at once",
+        fix="use `iterate_on`, or remove `concurrency`",
+    )
+
+
+_LISTS = "a list, or one template expression that gives one"
+
+
+@statement
+def path_without_braces(path: str) -> ProblemText:
+    return ProblemText(
+        f"'iterate_on' is the path {path!r} without braces", _LISTS, f'write `"{{{{ {path} }}}}"`'
+    )
+
+
+@statement
+def not_a_list(shown: str) -> ProblemText:
+    return ProblemText(f"'iterate_on' is {shown}", _LISTS)
+
+
+@statement
+def waits_for(step: str, keys: Sequence[str]) -> ProblemText:
+    what = " and ".join(keys) if keys else "nothing"
+    return ProblemText(
+        f"{called(step, 'the wait')} waits for {what}", "one of duration, time, signal"
+    )
+
+
+@statement
+def deadline_without_signal(step: str, key: str) -> ProblemText:
+    return ProblemText(
+        f"`deadline` belongs to a wait for a signal, and {called(step)} waits for {key}",
+        fix="remove `deadline`, or wait with `signal:`",
+    )
+
+
+@statement
+def not_a_duration(value: str, allowed: str) -> ProblemText:
+    return ProblemText(f"'duration' is {value!r}", allowed)
+
+
+@statement
+def reserved_signal(name: str, reserved: Collection[str], prefix: str) -> ProblemText:
+    whose = "the run" if name in reserved else "Temporal"
+    return ProblemText(
+        f"{whose} takes the signal {name!r} itself",
+        f"a name other than {listed(reserved)}, and none that begins with {prefix}",
+        "give the signal another name",
+    )
+
+
+@statement
+def catches_nothing(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the try')} catches nothing and has no finally",
+        "catch, finally",
+        "add one of these keys",
+    )
+
+
+@statement
+def empty_clause() -> ProblemText:
+    return ProblemText(
+        "'error' is empty: the clause catches nothing",
+        'at least one type of failure, or "*" for any',
+        'write `error: "*"` to catch every failure',
+    )
+
+
+@statement
+def too_many_to_join(wanted: int, branches: int) -> ProblemText:
+    return ProblemText(
+        f"`join` needs {wanted} branches to succeed, and there are {branches}",
+        f"all, any, or a number up to {branches}",
+    )
+
+
+@statement
+def merge_of_unset(step: str, name: str, known: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"no branch of {called(step)} sets {name!r}",
+        f"the variables that a branch sets: {listed(known)}",
+        nearest(name, known) or f"set {name!r} in a branch, or remove it from `merge`",
+    )
+
+
+@statement
+def losers_without_effect(step: str) -> ProblemText:
+    return ProblemText(
+        f"`losers` has no effect: {called(step)} needs all its branches, so none is left over",
+        fix="write `join: any`, or how many are enough, or remove `losers`",
+    )
+
+
+@statement
+def step_name_with_separator(name: str) -> ProblemText:
+    return ProblemText(
+        f"no step can be called {name!r}",
+        "a name without / and #, which separate the parts of approval ids",
+    )
+
+
+@statement
+def step_name_taken(name: str, line: int) -> ProblemText:
+    return ProblemText(
+        f"the name {name!r} is taken by the step on line {line}",
+        fix="give each step of a team or plan its own name",
+    )
+
+
+@statement
+def variable_name_refused(name: str, reserved: Collection[str]) -> ProblemText:
+    why = "is a name of the language" if name in reserved else "is no identifier"
+    return ProblemText(
+        f"no variable can be called {name!r}: it {why}",
+        "letters, digits and _, but not " + listed(reserved),
+    )
+
+
+@statement
+def loop_variable_taken(name: str, loop: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} is already the item of the loop {loop!r} around this one",
+        fix="give the inner item its own name",
+    )
+
+
+@statement
+def once_command_retried(name: str, run: str, run_once: str) -> ProblemText:
+    return ProblemText(
+        f"the command {name!r} may run only once, and {run} retries",
+        fix=f"use `skill: {run_once}`",
+    )
+
+
+@statement
+def skill_input(skill: str, fault: str, allowed: str, fix: str, *, is_missing: bool) -> ProblemText:
+    return ProblemText(f"{skill} {'needs' if is_missing else 'takes'} {fault}", allowed, fix)
+
+
+def no_input(name: str) -> str:
+    return f"no input {name!r}"
+
+
+def missing_input(key: str) -> str:
+    return f"the input {key!r}, which is missing"
+
+
+def other_input(wanted: str, name: str | None, shown: str) -> str:
+    return f"{wanted} for {'its input' if name is None else repr(name)}, not {shown}"

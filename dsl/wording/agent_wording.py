@@ -73,7 +73,7 @@ def plan_within_itself(persona: str) -> ProblemText:
 
 @statement
 def unsound_schema(reason: str) -> ProblemText:
-    return ProblemText(f"the output_schema is not a JSON Schema: {reason}")
+    return ProblemText(f"the output_schema cannot be used: {reason}")
 
 
 @statement

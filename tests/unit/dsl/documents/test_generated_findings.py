@@ -50,7 +50,7 @@ def test_a_branch_may_not_come_to_a_concentrator_where_nobody_waits() -> None:
 """)
     )
     assert problem.code == "E107"
-    assert "can come to there, where nobody waits for it" in problem.message
+    assert "can reach there, but the fan-out meets at" in problem.message
 
 
 def test_an_orchestration_that_is_empty_is_missing() -> None:

@@ -144,8 +144,8 @@ def test_the_mistakes_of_a_step_without_a_name_are_reported_with_it() -> None:
         ("E102", "the key 'name' is missing"),
         (
             "E106",
-            "the approval without a name: 2 people have to approve, and nobody is named: "
-            "one person could approve under several names",
+            "the approval without a name: 2 people must approve, and `approvers` names nobody, "
+            "so one person could approve under several names",
         ),
     ]
 

@@ -29,10 +29,10 @@ NOT_OF_ITS_OWN = (
     "unknown model",
     "is a team of type",
     "can meet at",
-    "can come to",
+    "can reach",
     "no variable can be called",
     "no step can be called",
-    "no way of",
+    "no branch of",
 )
 """Mistakes with a code of shape that lie between parts of a document; no schema can see them."""
 

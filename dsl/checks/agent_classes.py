@@ -7,7 +7,7 @@ from dsl.model.steps import AgentStep
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
-from dsl.wording.yaml_wording import unimportable_class
+from dsl.wording.document_wording import unimportable_class
 
 
 def check_agent_classes(

@@ -3,7 +3,7 @@
 from dsl.json_schema.schema_problems import formats
 from dsl.source.nodes import Mark, Problems
 from dsl.values import Json, NodePath
-from dsl.wording.yaml_wording import unchecked_formats
+from dsl.wording.document_wording import unchecked_formats
 
 
 def warn_of_formats(schema: Json, problems: Problems, mark: Mark, path: NodePath) -> None:

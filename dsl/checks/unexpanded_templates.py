@@ -23,7 +23,7 @@ from dsl.model.terms import ApprovalTerms, Consent
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, NodePath
-from dsl.wording.yaml_wording import control_character, unfilled_template
+from dsl.wording.document_wording import control_character, unfilled_template
 
 _KEY = "\0key"
 """Ends the place of a text that is a key."""

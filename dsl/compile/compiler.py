@@ -28,7 +28,7 @@ from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.terms import asking, channels
 from dsl.normalise.forms import normalised
 from dsl.source.nodes import Node, Problems
-from dsl.wording.yaml_wording import orchestration_disabled, orchestration_missing
+from dsl.wording.document_wording import orchestration_disabled, orchestration_missing
 
 Pricing = Callable[[Mapping[str, ProviderSection], str, str], bool]
 """Whether a model has a price: the document's providers, the provider's name, the model's."""

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dsl.errors import InvalidDocument, Problem
-from dsl.source.nodes import Node, Problems, overlaid
+from dsl.errors import InvalidDocument
+from dsl.source.nodes import Mark, Node, Problems, overlaid
 from dsl.source.yaml_reader import REPEATED, read_with_repeated
-from dsl.wording.yaml_wording import decided_by_worker
+from dsl.wording.document_wording import decided_by_worker
+from dsl.wording.yaml_wording import no_document
 
 
 class SourceText(NamedTuple):
@@ -44,7 +45,8 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
     ):
         raise InvalidDocument(problems.errors)
     if merged is None:
-        raise InvalidDocument([Problem("E004", "document", 1, 1, "", "there is no document")])
+        problems.note("E004", Mark("document", 1, 1), (), no_document())
+        raise InvalidDocument(problems.errors)
     return merged
 
 

@@ -13,7 +13,6 @@ from dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from dsl.model.document import SystemDocument
 from dsl.model.step_base import STEP_KINDS
 from dsl.model.steps import UNKNOWN_STEP
-from dsl.normalise.replacements import OPERATORS, explained, replacement
 from dsl.problem_details import (
     Advice,
     Bound,
@@ -40,6 +39,8 @@ from dsl.source.synonyms import meant_word
 from dsl.source.yaml_reader import Node, Problems
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Form, NodePath
+from dsl.wording.form_wording import wanted_form, write_boolean, write_each_key, write_value
+from dsl.wording.replacements import OPERATORS, explained, replacement
 
 
 class ShapeProblem:
@@ -175,9 +176,7 @@ class ShapeProblem:
         return "E105", UnlistedValue(self._subject, shown, self.words, suggestion)
 
     def _wrong_form(self, node: Node) -> WrongForm:
-        wanted = _WANTED.get(self.kind, str(self.details["msg"]))
-        if self._key == "requires_approval":
-            wanted = "true, false, before, after, or a mapping with terms"
+        wanted = wanted_form(self.kind, self._key, str(self.details["msg"]))
         found = self._found(node)
         return WrongForm(self._subject, found, self.kind, wanted, self._mending(node))
 
@@ -185,15 +184,12 @@ class ShapeProblem:
         """What to do about a value of another type, where the value shows what was meant."""
         truth = _BOOLS.get(str(node.plain()).lower())
         if self.kind in ("bool_type", "bool_parsing") and truth is not None:
-            return Advice(f"write {truth}")
+            return Advice(write_boolean(truth))
         if self.kind in _OWN_FORMS or not (isinstance(node.value, str) and is_template(node.value)):
             return None
         if self.kind in _MAPPINGS and self._key != "requires_approval":
-            return Advice(
-                "write each key with a template of its own: "
-                f'`{self._key}: {{key: "{{{{ ... }}}}"}}`'
-            )
-        return Advice("a template is not filled here: write the value itself")
+            return Advice(write_each_key(self._key))
+        return Advice(write_value())
 
 
 _CONDITION_KEYS = tuple(key for key in CONDITION_KEYS if key not in ("outcome", "expression"))
@@ -210,20 +206,6 @@ _BOUNDS: dict[str, tuple[Bound, str]] = {
 _BOOLS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _OWN_FORMS = get_args(Form)
 _MAPPINGS = ("dict_type", "model_type", "model_attributes_type")
-
-_WANTED = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-}
 
 
 def _found(node: Node) -> Found:

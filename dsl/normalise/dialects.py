@@ -1,7 +1,7 @@
 """Older forms of the C4H family, each with the meaning that its author intended.
 
 Works on nodes, before the models see them, so that every place is kept. What is here is listed
-in docs/language.md, "Older forms"; every other form is refused (`dsl.normalise.replacements`).
+in docs/language.md, "Older forms"; every other form is refused (`dsl.wording.replacements`).
 Steps are in `dsl.normalise.dialect_steps`, conditions in `dsl.normalise.dialect_conditions`.
 """
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from dsl.normalise.replacements import REPLACEMENTS
 from dsl.paths import MISSING, get
 from dsl.source.yaml_reader import Node, Problems, placed
-from dsl.wording.yaml_wording import no_form_of_plans, not_enabled
+from dsl.wording.document_wording import no_form_of_plans, not_enabled
+from dsl.wording.replacements import REPLACEMENTS
 
 Entries = dict[str, Node]
 

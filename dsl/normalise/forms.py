@@ -14,7 +14,7 @@ from dsl.model.document import ApprovalSection, LoopSection
 from dsl.normalise import dialect_conditions, dialect_steps, dialects
 from dsl.normalise.dialects import Here
 from dsl.source.nodes import Node, Problems, placed
-from dsl.wording.yaml_wording import section_missing
+from dsl.wording.document_wording import section_missing
 
 OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 

@@ -13,29 +13,29 @@ _MAX_INTEGER_LENGTH = 300
 class BadScalar(ValueError):
     """A text that is not a value of its tag; `reason` says why."""
 
-    def __init__(self, reason: Literal["too large", "not JSON", "not a number", "not a boolean"]):
+    def __init__(self, reason: Literal["too_large", "not_json", "not_a_number", "not_a_boolean"]):
         self.reason = reason
         super().__init__(reason)
 
 
 def _integer(text: str) -> int:
     if len(text) > _MAX_INTEGER_LENGTH:
-        raise BadScalar("too large")
+        raise BadScalar("too_large")
     return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
 
 
 def _float(text: str) -> float:
     if text.lower().endswith((".nan", ".inf")):
-        raise BadScalar("not JSON")
+        raise BadScalar("not_json")
     number = float(text)
     if not math.isfinite(number):
-        raise BadScalar("too large")
+        raise BadScalar("too_large")
     return number
 
 
 def _boolean(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise BadScalar("not a boolean")
+        raise BadScalar("not_a_boolean")
     return text.lower() == "true"
 
 
@@ -83,4 +83,4 @@ def scalar(text: str, tag: str) -> Scalar:
     except BadScalar:
         raise
     except ValueError:
-        raise BadScalar("not a number") from None
+        raise BadScalar("not_a_number") from None

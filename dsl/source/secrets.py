@@ -5,7 +5,7 @@ import re
 from dsl.redaction import KEY_SHAPES
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import NodePath
-from dsl.wording.yaml_wording import plain_secret
+from dsl.wording.document_wording import plain_secret
 
 _SECRETS = re.compile(KEY_SHAPES)
 

@@ -126,3 +126,11 @@ def bounded(types: Sequence[str], bounds: Sequence[tuple[str, str]]) -> str:
     kinds = " or ".join(KINDS[name] for name in types)
     limits = ", ".join(f"{key} {value}" for key, value in bounds)
     return f"{kinds} ({limits})" if limits else kinds
+
+
+def data_of_task(task: str, team: str | None = None) -> str:
+    return f"the data of task {task!r}" if team is None else f"the data of task '{team}/{task}'"
+
+
+def data_of_variable(name: str) -> str:
+    return f"the variable {name!r}"

@@ -223,3 +223,15 @@ def missing_input(key: str) -> str:
 
 def other_input(wanted: str, name: str | None, shown: str) -> str:
     return f"{wanted} for {'its input' if name is None else repr(name)}, not {shown}"
+
+
+def write_list(shown: str) -> str:
+    return f"write a list: `[{shown}]`"
+
+
+def text_around_template() -> str:
+    return "a text around a template"
+
+
+def text_like(pattern: str) -> str:
+    return f"a text like {pattern}"

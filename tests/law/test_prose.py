@@ -1,5 +1,8 @@
 """Prose is never an API: no product code compares, searches or parses a text for people."""
 
+import ast
+import re
+
 import pytest
 
 from tests.law.prose import readings
@@ -88,3 +91,39 @@ def test_a_text_for_people_that_decides_is_found(code: str) -> None:
 )
 def test_code_that_only_shows_a_text_is_accepted(code: str) -> None:
     assert readings(code) == [], code
+
+
+SENTENCE = re.compile(r"[A-Za-z`'_]+(?: [a-z`'_]+){2}")
+"""Three words in a row."""
+
+CHECKERS = tuple(
+    f"dsl.{shelf}." for shelf in ("analysis", "checks", "compile", "normalise", "source")
+)
+"""The shelves that find problems; `dsl.wording` words them."""
+
+
+def sentences(source: str) -> list[str]:
+    """The texts of a module that read like prose; docstrings and templates are none."""
+    nodes = list(ast.walk(ast.parse(source)))
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    texts = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+    ]
+    return [text for text in texts if "{" not in text and SENTENCE.search(text)]
+
+
+def test_no_checker_holds_prose() -> None:
+    found = [
+        f"{name}: {text!r}"
+        for name, file in modules("dsl")
+        if name.startswith(CHECKERS)
+        for text in sentences(file.read_text())
+    ]
+    assert found == [], "state the problem by a function of dsl/wording"
+
+
+def test_prose_of_a_checker_is_found() -> None:
+    assert sentences('problems.add("E1", f"{name} is not here, so leave it")') != []
+    assert sentences('def check() -> None:\n    """Note what is not here."""\n') == []

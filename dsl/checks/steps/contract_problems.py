@@ -18,7 +18,14 @@ from dsl.source.synonyms import meant_word
 from dsl.templates.literal_parts import Part, PartText, Unknown
 from dsl.values import Json, NodePath
 from dsl.wording.condition_wording import KINDS
-from dsl.wording.step_wording import missing_input, no_input, other_input
+from dsl.wording.step_wording import (
+    missing_input,
+    no_input,
+    other_input,
+    text_around_template,
+    text_like,
+    write_list,
+)
 
 ALSO = "x-also"
 """In a schema: the further names by which a property is taken."""
@@ -181,7 +188,7 @@ def _type_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | No
     kinds = _kinds(schema)
     if not kinds or any(_may_be(given, kind) for kind in kinds):
         return None
-    fix = f"write a list: `[{given!r}]`" if kinds == ["array"] and isinstance(given, str) else ""
+    fix = write_list(repr(given)) if kinds == ["array"] and isinstance(given, str) else ""
     wrong = _wrong(given, path, " or ".join(KINDS[kind] for kind in kinds))
     return wrong._replace(of_type=True, fix=fix)
 
@@ -199,7 +206,7 @@ def _shown(given: Part) -> str:
         case list():
             return "a list"
         case PartText():
-            return "a text around a template"
+            return text_around_template()
         case None:
             return "null"
         case str() if len(given) > 40:
@@ -269,7 +276,7 @@ def _text_fault(given: str, schema: Json, path: NodePath) -> ContractFault | Non
             fits = pattern(form).search(given) is not None
         except ValueError:
             return None
-        return None if fits else _wrong(given, path, f"a text like {form}")
+        return None if fits else _wrong(given, path, text_like(form))
     return None
 
 

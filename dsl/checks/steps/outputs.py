@@ -32,6 +32,7 @@ from dsl.paths import Path
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json, JsonValue
+from dsl.wording.condition_wording import data_of_task, data_of_variable
 
 _MAX_PLANS = 5
 """Plans within plans that are looked into."""
@@ -69,12 +70,12 @@ class Outputs(NamedTuple):
         """What is declared of a path of the facts; None where nothing is."""
         match named:
             case ("tasks", task, "data", *rest):
-                return _declared(f"the data of task {task!r}", self.tasks.get(task), rest)
+                return _declared(data_of_task(task), self.tasks.get(task), rest)
             case ("teams", team, "tasks", task, "data", *rest):
-                what = f"the data of task '{team}/{task}'"
+                what = data_of_task(task, team)
                 return _declared(what, self.of_team(team).get(task), rest)
             case (name, *rest) if name in self.variables:
-                return _declared(f"the variable {name!r}", self.variables[name], rest)
+                return _declared(data_of_variable(name), self.variables[name], rest)
             case _:
                 return None
 

@@ -30,6 +30,7 @@ from dsl.values import UNREADABLE, Json, NodePath
 from dsl.wording.condition_wording import (
     broken_pattern,
     broken_template,
+    data_of_task,
     not_a_condition,
     template_as_value,
     text_around_condition,
@@ -219,7 +220,7 @@ class Checker:
 
     def _field(self, task: str, path: Path, place: NodePath) -> None:
         """Whether a task's data can have something at the path."""
-        told = f"the data of task {task!r}"
+        told = data_of_task(task)
         self._known_field(self.outputs.tasks.get(task), told, path, place, self.at(place))
 
     def _known_field(

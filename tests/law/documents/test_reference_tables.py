@@ -25,11 +25,11 @@ from dsl.model.step_base import STEP_KINDS, StepBase
 from dsl.model.steps import STEP_MODELS, PersonaDocument, ReturnStep
 from dsl.normalise.dialect_steps import AGENT_TYPES, STEP_TYPES
 from dsl.normalise.forms import KIND_BY_KEY
-from dsl.normalise.replacements import OPERATORS, REPLACEMENTS
 from dsl.source.yaml_reader import read
 from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
 from dsl.templates.template_filling import fill
 from dsl.values import Json, JsonValue, seconds
+from dsl.wording.replacements import OPERATORS, REPLACEMENTS
 from tests.law.documents.pages import blocks, chapters, quoted, rows, text
 from tests.law.documents.test_documented_examples import compiled, placed
 from tests.law.sources import ROOT

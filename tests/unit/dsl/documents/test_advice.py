@@ -8,8 +8,8 @@ import pytest
 from coterie.cli import main
 from dsl.analysis.findings import analysed, warnings
 from dsl.errors import InvalidDocument
-from dsl.normalise.replacements import AT_PLACES, EXPLAINED, OPERATORS, REPLACEMENTS
 from dsl.source.synonyms import SYNONYMS, meant_word
+from dsl.wording.replacements import AT_PLACES, EXPLAINED, OPERATORS, REPLACEMENTS
 from tests.support.compiling import compiled, problems_of
 from tests.unit.dsl.documents.test_mistakes import FILES as MISTAKES
 from tests.unit.dsl.documents.test_mistakes import problems as mistakes

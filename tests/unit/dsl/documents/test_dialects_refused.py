@@ -3,7 +3,7 @@
 import pytest
 
 from dsl.errors import InvalidDocument, Problem
-from dsl.normalise.replacements import OPERATORS, REPLACEMENTS
+from dsl.wording.replacements import OPERATORS, REPLACEMENTS
 from tests.support.documents.old_forms import compiled_text
 
 TASK = "orchestration:\n  teams:\n    start:\n      tasks:\n        - { name: s, %s }\n"

@@ -1,0 +1,132 @@
+"""Problems of a document as a whole: its sections, its forms, and texts that nobody fills."""
+
+from collections.abc import Collection
+
+from pydantic import JsonValue
+
+from dsl.errors import listed
+from dsl.problem_details import ProblemText, statement
+
+
+@statement
+def decided_by_worker(section: str) -> ProblemText:
+    return ProblemText(
+        f"only the worker decides {section}: a run may name a provider or a command, and cannot "
+        "say how to reach it",
+        fix="move the section to the worker's own configuration",
+    )
+
+
+@statement
+def plain_secret() -> ProblemText:
+    return ProblemText(
+        "this text is a secret, and the file stores it in plain text",
+        "the NAME of an environment variable of the worker",
+        "revoke the key where it was issued, and write `api_key_env: NAME`",
+    )
+
+
+@statement
+def no_form_of_plans(key: str, fix: str | None) -> ProblemText:
+    return ProblemText(
+        f"{key!r} is not a form of this language",
+        fix=fix or f"remove `{key}`: a plan is the list of its steps",
+    )
+
+
+@statement
+def not_enabled(value: JsonValue) -> ProblemText:
+    return ProblemText(f"'enabled' is {value!r}", "true or false")
+
+
+@statement
+def compiled_key(key: str) -> ProblemText:
+    if key == "kind":
+        return ProblemText("'kind' is not a form of this language", fix="write `type:`")
+    return ProblemText(f"unknown key {key!r}", fix="remove it: the skill's contract says it")
+
+
+@statement
+def section_missing(kind: str) -> ProblemText:
+    return ProblemText(
+        f"the key {kind!r} is missing: the team is of type {kind!r}",
+        fix=f"add `{kind}:`, or remove `type`",
+    )
+
+
+@statement
+def orchestration_missing() -> ProblemText:
+    return ProblemText(
+        "the key 'orchestration' is missing",
+        fix="add `orchestration:` with `entry_team` and `teams`",
+    )
+
+
+@statement
+def orchestration_disabled() -> ProblemText:
+    return ProblemText("orchestration is disabled", fix="set `enabled: true` to run it")
+
+
+@statement
+def unfilled_template(field: str) -> ProblemText:
+    return ProblemText(
+        f"a template is not filled here: {field!r} is taken as it is written",
+        fix=_INSTEAD.get(field, "write the value itself"),
+    )
+
+
+@statement
+def control_character(name: str, character: str, *, is_key: bool) -> ProblemText:
+    subject = f"the name {name!r}" if is_key else f"{name!r}"
+    return ProblemText(
+        f"{subject} holds the control character U+{ord(character):04X}",
+        "a text on one line, without control characters",
+        "write the name without it",
+    )
+
+
+@statement
+def unchecked_formats(names: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"`format` is not checked: {', '.join(names)}; any text passes",
+        fix="write a `pattern`, or leave `format` as a remark to the model",
+    )
+
+
+@statement
+def unimportable_class(name: str, allowed: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"the agent class {name!r} is in no package that this project's worker allows",
+        listed(allowed),
+        f"add `agent_packages: [{name.split('.')[0]}]` to `worker:` in coterie.yml",
+    )
+
+
+_INSTEAD = {
+    **dict.fromkeys(
+        ("team", "next_team", "default", "entry_team", "on_timeout", "concentrator"),
+        "write a team's id, and let routing rules or a step of `type: branch` choose",
+    ),
+    **dict.fromkeys(
+        ("persona_key", "agent_type", "prompt"),
+        "write it out, and let a step of `type: branch` choose between tasks",
+    ),
+    "skill": "write the skill's name; the `tool` of a step may be a template",
+    **dict.fromkeys(
+        ("model", "provider"),
+        "write it out; `config:` on a task may name another one, and so may `--model`",
+    ),
+    **dict.fromkeys(
+        ("approvers", "to", "groups", "notify"),
+        "write the names out, and let a step of `type: branch` choose between approvals",
+    ),
+    "signal": "write the signal's name; what differs from run to run belongs into its payload",
+    "error": "write the type of failure; what differs belongs into `message:`",
+    **dict.fromkeys(
+        ("context_field", "output_field", "task", "value"),
+        'write the condition as one expression: `condition: "{{ ... }}"`',
+    ),
+    "flags": "write it into the prompt, or give it as the task's `input`",
+    "fixed": "give it with the step's `arguments`, or write it out",
+    "api_key_env": "write the NAME of the environment variable",
+}

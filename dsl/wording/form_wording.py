@@ -1,0 +1,35 @@
+"""What a value must be, and what to write instead of one of another form."""
+
+
+def wanted_form(kind: str, key: str, message: str) -> str:
+    """The form that is wanted, by pydantic's code of the error; else pydantic's own message."""
+    if key == "requires_approval":
+        return "true, false, before, after, or a mapping with terms"
+    return _WANTED.get(kind, message)
+
+
+def write_boolean(value: str) -> str:
+    return f"write {value}"
+
+
+def write_each_key(key: str) -> str:
+    return f'write each key with its own template: `{key}: {{key: "{{{{ ... }}}}"}}`'
+
+
+def write_value() -> str:
+    return "a template is not filled here: write the value itself"
+
+
+_WANTED = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}

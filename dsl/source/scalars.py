@@ -11,11 +11,11 @@ _MAX_INTEGER_LENGTH = 300
 
 
 class BadScalar(ValueError):
-    """A text that is not a value of its tag; `reason` says why."""
+    """A text that is not a value of its tag; `defect` says why."""
 
-    def __init__(self, reason: Literal["too_large", "not_json", "not_a_number", "not_a_boolean"]):
-        self.reason = reason
-        super().__init__(reason)
+    def __init__(self, defect: Literal["too_large", "not_json", "not_a_number", "not_a_boolean"]):
+        self.defect = defect
+        super().__init__(defect)
 
 
 def _integer(text: str) -> int:

@@ -289,5 +289,5 @@ class _Reader:
         try:
             return scalar(text, tag)
         except BadScalar as error:
-            self.problems.note("E005", mark, path, unreadable_scalar(text, error.reason))
+            self.problems.note("E005", mark, path, unreadable_scalar(text, error.defect))
             return None

@@ -102,8 +102,8 @@ def tag_not_allowed(tag: str) -> ProblemText:
 
 
 @statement
-def unreadable_scalar(text: str, reason: str) -> ProblemText:
-    match reason:
+def unreadable_scalar(text: str, defect: str) -> ProblemText:
+    match defect:
         case "too_large":
             return ProblemText(
                 f"{text[:20]}{'...' if len(text) > 20 else ''} is too large for a number"

@@ -5,7 +5,9 @@ A call that neither knows has no price, which is not the same as being free.
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from dsl.model.price import Price, configured_price
 
 if TYPE_CHECKING:  # late: they load the pricing library, which a lookup of own prices does not need
     from activities.contracts import TokenUsage
@@ -25,24 +27,14 @@ class Pricing:
         """Whether the public prices are loaded, which takes half a second."""
         return PACKAGE in sys.modules
 
-    def free(self, provider: str) -> bool:
-        """Return whether calls are free: scripted answers, unless they have prices."""
+    def configured(self, provider: str, model: str) -> Price | Literal["public"] | None:
+        """Return the price by the worker's own configuration; None if there is none."""
         settings = self._providers.get(provider)
-        return settings is not None and settings.kind == "scripted" and not settings.prices
-
-    def own(self, provider: str, model: str, usage: "TokenUsage") -> float | None:
-        """Return the cost of a call by the worker's own prices, in US dollars."""
-        settings = self._providers.get(provider)
-        price = settings.prices.get(model) if settings is not None else None
-        if price is None:
-            return None
-        return price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+        return None if settings is None else configured_price(settings.kind, settings.prices, model)
 
     def public(self, provider: str, model: str, usage: "TokenUsage") -> float | None:
         """Return the cost of a call by the public prices, in US dollars; None if unknown."""
-        settings = self._providers.get(provider)
-        if settings is None or settings.kind == "scripted":
-            return None
+        settings = self._providers[provider]
         counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
         found = public_cost(settings.kind, settings.api_base, model, *counts)
         return None if found is None else found.input + found.output

@@ -20,6 +20,7 @@ from activities.call_prices import Pricing
 from activities.contracts import WORKER_STOPPED, AgentResponse, Spent, TokenUsage
 from activities.providers.provider import Completion, ModelProvider, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
+from dsl.model.price import FREE, Price
 from dsl.values import Json
 
 _DIGITS = 2
@@ -104,13 +105,15 @@ class Meter:
         pricing = self._pricing
         if pricing is None:
             return None
-        if pricing.free(provider):
+        price = pricing.configured(provider, model)
+        if price is None:
+            return None
+        if price == FREE:
             return 0.0
         if not usage.input_tokens and not usage.output_tokens:
             return None  # a server that reports no usage: the cost is unknown
-        own = pricing.own(provider, model, usage)
-        if own is not None:
-            return own
+        if isinstance(price, Price):
+            return price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
         if pricing.ready:
             return pricing.public(provider, model, usage)
         return await asyncio.to_thread(pricing.public, provider, model, usage)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from activities.call_prices import context_window
 from coterie.text.discovered_files import found_lines
-from dsl.model.sections.provider_document import ProviderSection
+from dsl.model.sections.provider_document import ProviderSection, provider_kind
 from workflows.core.views import TrailEntry
 
 
@@ -37,6 +37,5 @@ class DiscoveryNotes:
     def _window(self, model: str) -> int | None:
         provider, _, name = model.partition("/")
         section = self._providers.get(provider)
-        if section is None:
-            return context_window(provider, None, name)
-        return context_window(section.kind or provider, section.api_base, name)
+        api_base = None if section is None else section.api_base
+        return context_window(provider_kind(provider, section), api_base, name)

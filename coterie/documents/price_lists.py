@@ -6,6 +6,7 @@ A model that neither knows is unpriced, which is not the same as free.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -16,13 +17,11 @@ from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.model.plan import Plan
 from dsl.model.price import MILLION as _MILLION
-from dsl.model.price import Price
-from dsl.model.sections.provider_document import ProviderSection
+from dsl.model.price import Price, configured_price
+from dsl.model.sections.provider_document import ProviderSection, provider_kind
 from dsl.source.yaml_reader import read
 
 PACKAGE = "genai-prices"
-FREE = Price(input=0, output=0)
-"""Price of scripted answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +59,17 @@ def prices(
             continue
         if name in own:
             found[name], sources[name] = own[name], own_file
-        elif section is not None and persona.model in section.prices:
-            found[name] = section.prices[persona.model]
-            sources[name] = f"llm_config.providers.{persona.provider}.prices"
-        elif _free(persona.provider, section):
-            found[name], sources[name] = FREE, "answers from a file are free"
-        else:
+            continue
+        price = _configured(persona.provider, section, persona.model)
+        if isinstance(price, Price):
+            written = section is not None and persona.model in section.prices
+            found[name] = price
+            sources[name] = (
+                f"llm_config.providers.{persona.provider}.prices"
+                if written
+                else "answers from a file are free"
+            )
+        elif price == "public":
             public = _public(persona.provider, section, persona.model, input_tokens)
             if public is not None:
                 found[name], sources[name] = public, f"{PACKAGE} {version(PACKAGE)}"
@@ -75,24 +79,23 @@ def prices(
 def has_price(providers: Mapping[str, ProviderSection], provider: str, model: str) -> bool:
     """Return whether a model has any price, for budgets of money."""
     section = providers.get(provider) or BUILT_IN_PROVIDERS.get(provider)
-    if section is not None and section.prices:
-        return model in section.prices or _public(provider, section, model, 1) is not None
-    if _free(provider, section):
-        return True
-    return _public(provider, section, model, 1) is not None
+    price = _configured(provider, section, model)
+    if price == "public":
+        return _public(provider, section, model, 1) is not None
+    return price is not None
 
 
-def _free(provider: str, section: ProviderSection | None) -> bool:
-    """Return whether calls are free: scripted answers without prices of their own."""
-    if section is not None and section.prices:
-        return False
-    return (section.kind if section else None) == "scripted" or provider == "scripted"
+def _configured(
+    provider: str, section: ProviderSection | None, model: str
+) -> Price | Literal["public"] | None:
+    prices = {} if section is None else section.prices
+    return configured_price(provider_kind(provider, section), prices, model)
 
 
 def _public(
     provider: str, section: ProviderSection | None, model: str, input_tokens: int
 ) -> Price | None:
-    kind = section.kind if section is not None and section.kind else provider
+    kind = provider_kind(provider, section)
     api_base = section.api_base if section is not None else None
     found = public_cost(kind, api_base, model, max(input_tokens, 1), _MILLION)
     if found is None:

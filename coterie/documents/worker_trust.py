@@ -16,7 +16,7 @@ from coterie.documents.source_files import documents_of
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.model.plan import Plan
-from dsl.model.sections.provider_document import ProviderSection
+from dsl.model.sections.provider_document import ProviderSection, provider_kind
 from dsl.model.sections.worker_document import (
     ChannelSection,
     CommandSection,
@@ -167,11 +167,6 @@ def missing_keys(keys: dict[str, str], settings: Settings) -> list[str]:
         for name, key in keys.items()
         if settings.secret(key) is None
     ]
-
-
-def provider_kind(name: str, section: ProviderSection) -> str:
-    """Return a provider's API, by default its name."""
-    return section.kind or name.partition("@")[0]
 
 
 def key_name(name: str, section: ProviderSection) -> str | None:

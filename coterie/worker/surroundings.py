@@ -14,9 +14,10 @@ from activities.providers.provider import ProviderSettings
 from activities.user_code.child_pool import UserCode
 from activities.workspace.command_start import PASSED_ON
 from activities.workspace.skill_base import Command, Workspace
-from coterie.documents.worker_trust import TrustedConfig, key_name, provider_kind
+from coterie.documents.worker_trust import TrustedConfig, key_name
 from coterie.settings import Settings
 from coterie.worker.protected_paths import hidden_paths, protected_paths
+from dsl.model.sections.provider_document import provider_kind
 from dsl.model.sections.worker_document import ChannelSection
 
 

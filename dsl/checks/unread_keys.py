@@ -2,6 +2,7 @@
 
 from dsl.checks.document_steps import every_step
 from dsl.model.document import SystemDocument
+from dsl.model.sections.provider_document import provider_kind
 from dsl.model.steps import AgentStep, ParallelStep
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
@@ -23,7 +24,7 @@ def check_unread_keys(document: SystemDocument, tree: Node, problems: Problems) 
 
 def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None:
     for name, section in document.llm_config.providers.items():
-        kind = section.kind or name.partition("@")[0]
+        kind = provider_kind(name, section)
         for key in () if kind == SCRIPTED else ("answers", "log"):
             if getattr(section, key) is not None:
                 place = ("llm_config", "providers", name, key)

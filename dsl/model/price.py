@@ -1,4 +1,7 @@
-"""What a model costs, as a person writes it down."""
+"""What a model costs, as a person writes it down, and which price counts."""
+
+from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field
 
@@ -20,3 +23,29 @@ class Price(Frozen):
         cached = self.input if self.cached is None else self.cached
         fresh = input_tokens - cached_tokens
         return (fresh * self.input + cached_tokens * cached + output_tokens * self.output) / MILLION
+
+
+FREE = Price(input=0, output=0)
+"""The price of answers from a file."""
+
+
+def configured_price(
+    kind: str, prices: Mapping[str, Price], model: str
+) -> Price | Literal["public"] | None:
+    """Return the price that a provider's configuration gives a model.
+
+    Args:
+        kind: The API that the provider speaks.
+        prices: The provider's own, which win over public ones.
+        model: As the provider calls it.
+
+    Returns:
+        `public` where the public prices decide; None where the model has no price at all: scripted
+        answers cost nothing, unless some of them have prices.
+    """
+    own = prices.get(model)
+    if own is not None:
+        return own
+    if kind != "scripted":
+        return "public"
+    return None if prices else FREE

@@ -72,6 +72,12 @@ class ProviderSection(Frozen):
     """`{model: price}`, for budgets and `coterie cost`; stronger than the public prices."""
 
 
+def provider_kind(name: str, section: ProviderSection | None) -> str:
+    """Return the API that a provider speaks: `kind`, else its name up to an `@`."""
+    kind = None if section is None else section.kind
+    return kind or name.partition("@")[0]
+
+
 class LlmConfig(Frozen):
     """Providers, personas and the legacy agents' sections."""
 

@@ -1,11 +1,14 @@
 """What is known of a model's price before a run is what the run goes by."""
 
+from typing import Literal
+
+import pytest
+
 from activities.call_prices import Pricing
-from activities.contracts import TokenUsage
 from activities.providers.provider import ProviderSettings
 from coterie.documents.price_lists import has_price, prices
-from dsl.model.price import Price
-from dsl.model.sections.provider_document import ProviderSection
+from dsl.model.price import FREE, Price, configured_price
+from dsl.model.sections.provider_document import ProviderSection, provider_kind
 from tests.support.compiling import plan_of
 
 OWN = {"known": Price(input=1, output=2)}
@@ -22,17 +25,50 @@ orchestration:
 def test_a_model_that_own_prices_leave_out_is_unpriced_before_a_run_and_in_it() -> None:
     sections = {"scripted": ProviderSection(kind="scripted", answers="a.yml", prices=OWN)}
     reached = {"scripted": ProviderSettings(name="scripted", kind="scripted", prices=OWN)}
-    usage = TokenUsage(input_tokens=10, output_tokens=1)
     before = prices(plan_of(TEAM), sections, {}, "", 10)
     assert not before.prices
     assert not has_price(sections, "scripted", "other")
     in_it = Pricing(reached)
-    assert not in_it.free("scripted")
-    assert in_it.own("scripted", "other", usage) is None
-    assert in_it.public("scripted", "other", usage) is None
+    assert in_it.configured("scripted", "other") is None
 
 
 def test_answers_from_a_file_without_prices_are_free() -> None:
     sections = {"scripted": ProviderSection(kind="scripted", answers="a.yml")}
     found = prices(plan_of(TEAM), sections, {}, "", 10)
     assert found.prices["scripted/other"] == Price(input=0, output=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "model", "price"),
+    [
+        ("anthropic", OWN, "known", OWN["known"]),
+        ("anthropic", OWN, "other", "public"),
+        ("anthropic", {}, "other", "public"),
+        ("scripted", OWN, "known", OWN["known"]),
+        ("scripted", OWN, "other", None),
+        ("scripted", {}, "other", FREE),
+    ],
+)
+def test_own_prices_win_then_public_ones_and_scripted_answers_are_free_without_any(
+    kind: str, own: dict[str, Price], model: str, price: Price | Literal["public"] | None
+) -> None:
+    assert configured_price(kind, own, model) == price
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "kind"),
+    [
+        ("anthropic", None, "anthropic"),
+        ("anthropic@eu", ProviderSection(), "anthropic"),
+        ("scripted", ProviderSection(kind="openai"), "openai"),
+    ],
+)
+def test_a_provider_speaks_the_api_of_its_kind_else_of_its_name(
+    name: str, section: ProviderSection | None, kind: str
+) -> None:
+    assert provider_kind(name, section) == kind
+
+
+def test_a_provider_with_a_place_in_its_name_has_the_public_prices_of_its_kind() -> None:
+    assert has_price({"anthropic@eu": ProviderSection()}, "anthropic@eu", "claude-sonnet-4-5")
+    assert not has_price({"scripted": ProviderSection(kind="openai")}, "scripted", "no-such-model")

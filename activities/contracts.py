@@ -52,7 +52,6 @@ class FailureType:
     STALE_ATTEMPT = "StaleAttempt"  # superseded: Temporal gave the call to another attempt
     OUTCOME_UNKNOWN = "OutcomeUnknown"  # a `once` skill whose first attempt was lost
     OWN_QUEUE = "OwnQueue"  # never started: its provider has a queue of its own
-    COMPILE_REFUSED = "CompileRefused"  # a named or inline document that does not compile
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from coterie.display.discovery_notes import DiscoveryNotes
-from coterie.display.plain_view import ProgressView
+from coterie.display.plain_view import ProgressView, RunNews
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.retries import retries_of
 from coterie.runs.run_client import Run, RunEnd
@@ -91,7 +91,7 @@ class Watch:
         self.trail += news
         for line in await self._found.lines(news):  # before the results of later calls
             self._view.say(line)
-        self._view.progress(status, news, pending, cost=cost, retries=retries)
+        self._view.progress(RunNews(status, news, pending, cost, retries))
         await self._decider.consider(pending)
 
     def _note_silence(self, error: Unanswered) -> None:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coterie.display.console import SafeConsole
+from coterie.display.plain_view import RunNews, follow
 from coterie.rendering.approval_panel import how_to_decide, panel_lines
 from coterie.rendering.cost_tables import budget_lines, money_text
 from coterie.rendering.progress_lines import ProgressLine, head_line, progress_lines, wrapped
@@ -24,7 +25,7 @@ from coterie.text.durations import duration
 from coterie.text.problems import counted
 from dsl.visible import one_line, visible
 from workflows.core.requests import Pending
-from workflows.core.views import CostReport, RunStatus, TrailEntry
+from workflows.core.views import RunStatus
 
 _FEWEST_ROWS = 4
 _FRAME = 4
@@ -71,23 +72,13 @@ class LiveView:
         self._spinner = Spinner("dots")
         self._live = self._started()
 
-    def progress(
-        self,
-        status: RunStatus,
-        news: Sequence[TrailEntry],
-        pending: Sequence[Pending] = (),
-        *,
-        cost: CostReport | None = None,
-        retries: Sequence[PendingRetry] = (),
-    ) -> None:
+    def progress(self, news: RunNews) -> None:
         """Take the new state; the display redraws itself."""
-        self._status = status
-        self._pending = pending
-        self._retries = retries
-        self.rows.follow(news, status.doing)
-        if cost is not None:
-            self.rows.price(cost)
-        for entry in news if self._verbose else ():
+        self._status = news.status
+        self._pending = news.pending
+        self._retries = news.retries
+        follow(self.rows, news)
+        for entry in news.entries if self._verbose else ():
             self.say(trail_line(entry))
 
     def show(self, request: Pending) -> None:

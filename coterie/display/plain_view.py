@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +19,20 @@ from workflows.core.requests import Pending
 from workflows.core.views import Activity, CostReport, RunStatus, TrailEntry
 
 
+@dataclass(frozen=True, slots=True)
+class RunNews:
+    """A run's state, and what happened since the last time."""
+
+    status: RunStatus
+    entries: Sequence[TrailEntry]
+    pending: Sequence[Pending] = ()
+    """Requests that wait for a person."""
+    cost: CostReport | None = None
+    """Costs; None when unchanged."""
+    retries: Sequence[PendingRetry] = ()
+    """Calls that are being retried."""
+
+
 class ProgressView(Protocol):
     """Shows progress and messages."""
 
@@ -26,24 +41,8 @@ class ProgressView(Protocol):
         """Visits and tasks seen so far."""
         ...
 
-    def progress(
-        self,
-        status: RunStatus,
-        news: Sequence[TrailEntry],
-        pending: Sequence[Pending] = (),
-        *,
-        cost: CostReport | None = None,
-        retries: Sequence[PendingRetry] = (),
-    ) -> None:
-        """Take the run's state and the new events.
-
-        Args:
-            status: Where the run is.
-            news: New events.
-            pending: Requests that wait for a person.
-            cost: Costs; None when unchanged.
-            retries: Calls that are being retried.
-        """
+    def progress(self, news: RunNews) -> None:
+        """Take the run's state and the new events."""
         ...
 
     def show(self, request: Pending) -> None:
@@ -62,6 +61,13 @@ class ProgressView(Protocol):
     def close(self) -> None:
         """Close the view."""
         ...
+
+
+def follow(rows: Progress, news: RunNews) -> None:
+    """Bring the rows up to date."""
+    rows.follow(news.entries, news.status.doing)
+    if news.cost is not None:
+        rows.price(news.cost)
 
 
 class PlainView:
@@ -87,27 +93,17 @@ class PlainView:
         self._told: set[tuple[str, ...]] = set()
         self.rows = Progress()
 
-    def progress(
-        self,
-        status: RunStatus,
-        news: Sequence[TrailEntry],
-        pending: Sequence[Pending] = (),
-        *,
-        cost: CostReport | None = None,
-        retries: Sequence[PendingRetry] = (),
-    ) -> None:
-        """Print a line for each event and for each step that started."""
-        self.rows.follow(news, status.doing)
-        if cost is not None:
-            self.rows.price(cost)
-        for entry in news:
+    def progress(self, news: RunNews) -> None:
+        """A line for each event and for each step that began."""
+        follow(self.rows, news)
+        for entry in news.entries:
             self._event(entry)
-        ended = {f"{entry.team}/{entry.step}" for entry in news if entry.kind == "step"}
-        for one in _innermost(status.doing):
+        ended = {f"{entry.team}/{entry.step}" for entry in news.entries if entry.kind == "step"}
+        for one in _innermost(news.status.doing):
             if one.step not in ended and self._first(one.step, one.since):
                 self._write(f"      {clock(one.since)}  {one.step} ...")
         now = datetime.now(UTC)
-        for retry in retries:
+        for retry in news.retries:
             if self._first(retry.call, str(retry.attempt)):
                 told = one_line(f"retry {retry.told(now)}")
                 self._write(f"      {now.astimezone():%H:%M:%S}  {told}")

@@ -33,7 +33,6 @@ class TeamBox:
     id: str
     name: str
     type: TeamType
-    is_entry: bool
     limits: tuple[str, ...]
     """The limits of this team, as text."""
     tasks: tuple[TaskLine, ...]
@@ -121,7 +120,6 @@ def _box(team: Team, plan: Plan) -> TeamBox:
         id=team.id,
         name=team.name or team.id,
         type=_type(team),
-        is_entry=team.id == plan.entry_team,
         limits=tuple(limits),
         tasks=tuple(task_lines(team.steps, plan)),
     )

@@ -57,12 +57,6 @@ def lines_of_file(folder: Path) -> ReadLines:
     return lines_of
 
 
-def lines_of_text(file: str, text: str) -> ReadLines:
-    """Return a reader for one text with its name."""
-    lines = text.splitlines()
-    return lambda name: lines if name == file else ()
-
-
 def _problem(problem: Problem, lines: Sequence[str]) -> str:
     kind = "" if problem.severity == "error" else "warning: "
     told = [

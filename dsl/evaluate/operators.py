@@ -5,6 +5,7 @@ A missing value satisfies only `not_equals`, `is_empty` and `is_null` (and `exis
 `value: false`).
 """
 
+import operator
 from collections.abc import Callable
 from typing import Literal
 
@@ -194,10 +195,10 @@ TESTS: dict[Operator, Test] = {
     "contains_all": lambda found, value: (
         found is not MISSING and all(_contains(found, item) for item in _each(value))
     ),
-    "greater_than": _ordered(lambda left, right: left > right),  # type: ignore[operator]
-    "less_than": _ordered(lambda left, right: left < right),  # type: ignore[operator]
-    "greater_or_equal": _ordered(lambda left, right: left >= right),  # type: ignore[operator]
-    "less_or_equal": _ordered(lambda left, right: left <= right),  # type: ignore[operator]
+    "greater_than": _ordered(operator.gt),
+    "less_than": _ordered(operator.lt),
+    "greater_or_equal": _ordered(operator.ge),
+    "less_or_equal": _ordered(operator.le),
     "exists": _exists,
     "is_empty": _is_empty,
     "is_null": _is_null,

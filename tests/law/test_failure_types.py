@@ -19,7 +19,7 @@ MAY_PASS = {
     "Timeout",
     "StaleAttempt",
 }
-NO_OUTCOME = {"OwnQueue", "CompileRefused"}
+NO_OUTCOME = {"OwnQueue"}
 """Types that no step ends with."""
 
 

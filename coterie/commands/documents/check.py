@@ -101,7 +101,7 @@ def _report(
 ) -> Json:
     """Return everything as JSON; an unbounded figure is null."""
     return {
-        "problems": [problem.as_dict() for problem in problems],  # type: ignore[dict-item]
+        "problems": [{**problem.as_dict()} for problem in problems],
         "inputs": [
             {
                 "path": one.path,

@@ -12,7 +12,7 @@ from activities.contracts import TokenUsage
 from coterie.display.console import SafeConsole
 from coterie.display.discovery_notes import DiscoveryNotes
 from coterie.display.live import LiveView
-from coterie.display.plain_view import PlainView
+from coterie.display.plain_view import PlainView, RunNews
 from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.change_diff import diff_lines, split_changes
 from coterie.rendering.progress_lines import progress_lines, visit_lines
@@ -162,7 +162,7 @@ def test_the_live_view_shows_activity_retries_and_requests_within_the_width(widt
         datetime.now(UTC) + timedelta(hours=1),
     )
     doing = [Activity(step="write/check", since=AT), Activity(step="write/check/inside", since=AT)]
-    view.progress(status(doing=doing), EVENTS, [request], retries=[retry])
+    view.progress(RunNews(status(doing=doing), EVENTS, [request], retries=[retry]))
     view.close()
     text = drawn(view, width)
     assert all(cell_len(line) <= width for line in text.splitlines())
@@ -269,8 +269,8 @@ def test_plain_lines_tell_each_task_once_and_everything_only_when_asked() -> Non
     retry = PendingRetry("0004.write.check", 2, 3, "ProviderFailed: rate limited", None)
     for lines, verbose in ((short, False), (whole, True)):
         view = PlainView(lines.append, verbose=verbose)
-        view.progress(status(), EVENTS, retries=[retry])
-        view.progress(status(), [], retries=[retry])
+        view.progress(RunNews(status(), EVENTS, retries=[retry]))
+        view.progress(RunNews(status(), [], retries=[retry]))
     assert sum("draft" in line for line in short) == 2
     assert sum("draft" in line for line in whole) == 4
     for lines in (short, whole):

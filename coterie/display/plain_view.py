@@ -94,7 +94,7 @@ class PlainView:
         self.rows = Progress()
 
     def progress(self, news: RunNews) -> None:
-        """A line for each event and for each step that began."""
+        """Print a line for each event and for each step that started."""
         follow(self.rows, news)
         for entry in news.entries:
             self._event(entry)

@@ -1,9 +1,12 @@
 """A run is held, amended and let go on from the command line, while another process serves it."""
 
 import json
-from pathlib import Path
+from collections.abc import Iterator
 
-from tests.support.project import project, until
+import pytest
+
+from tests.support.cli import asks
+from tests.support.project import Project, project, until
 
 TEAM = """
 llm_config: {personas: {p: {prompts: {user: hello}}}}
@@ -44,93 +47,97 @@ orchestration:
 """
 
 
-def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(tmp_path: Path) -> None:
-    with project(tmp_path / "shop") as shop:
-        (shop.folder / "team.yml").write_text(OFFER)
-        assert shop.coterie("server").returncode == 0
-        shop.begin("worker")
-        assert shop.coterie("start", "team.yml", "--id", "offer").returncode == 0
-        until(lambda: "first/sign#1" in shop.coterie("pending", "offer").stdout, "the approval")
-        wrong = shop.coterie("approve", "offer", "--by", "ann", "--payload", '{"amount": "much"}')
-        assert wrong.returncode == 1
-        assert "payload.amount is a text, not a number" in wrong.stderr
-        first = shop.coterie("approve", "offer", "--by", "ann", "--payload", '{"amount": 90}')
-        assert "the approval of ann counts; more people must approve" in first.stdout
-        told = shop.coterie("pending", "offer").stdout
-        assert "approved by 1 of 2: ann" in told
-        assert "amount: 90" in told
-        whole = shop.coterie("show", "offer").stdout
-        assert "may decide   ann, ben, cleo; 2 must approve" in whole
-        assert "changed      amount: 100 -> 90 (ann)" in whole
-        nowhere = shop.coterie("redirect", "offer", "nowhere")
-        assert nowhere.returncode == 1
-        assert "the plan has no team 'nowhere'" in nowhere.stderr
-        sent = shop.coterie("redirect", "offer", "instead", "--by", "ann", "--why", "no time")
-        assert "offer: instead comes next" in sent.stdout
-        stale = shop.coterie("approve", "offer", "--by", "cleo", "--digest", "0" * 12)
-        assert "shows something else by now" in stale.stderr
-        blind = shop.coterie("approve", "offer", "--by", "cleo")
-        assert (blind.returncode, blind.stdout) == (1, "")
-        assert "was changed since it opened" in blind.stderr
-        assert "amount: 90" in blind.stderr, "it shows what it would decide"
-        [request] = json.loads(shop.coterie("pending", "offer", "--json").stdout)
-        seen = shop.coterie("approve", "offer", "--by", "cleo", "--digest", request["digest"])
-        assert seen.returncode == 0, seen.stderr
-        decided = shop.coterie("show", "offer", "first/sign#1").stdout
-        assert "first/sign#1 approved by ann, cleo" in decided
-        result = shop.coterie("result", "offer", "--json").stdout
-        assert '"instead": true' in result
-        assert '"by": "ann, cleo"' in result
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A project with a server and a worker."""
+    with project(tmp_path_factory.mktemp("control") / "shop") as made:
+        (made.folder / "offer.yml").write_text(OFFER)
+        (made.folder / "team.yml").write_text(TEAM)
+        (made.folder / "undated.yml").write_text(TEAM.replace(", deadline: 1h", ""))
+        assert made.coterie("server").returncode == 0
+        made.begin("worker")
+        yield made
 
 
-def test_pause_amend_and_resume(tmp_path: Path) -> None:
-    with project(tmp_path / "shop") as shop:
-        (shop.folder / "team.yml").write_text(TEAM)
-        assert shop.coterie("server").returncode == 0
-        shop.begin("worker")
-        started = shop.coterie("start", "team.yml", "--id", "held", "--set", "word=old")
-        assert started.returncode == 0, started.stderr
-        until(lambda: "first/sign#1" in shop.coterie("pending", "held").stdout, "the approval")
-        assert shop.coterie("pause", "held", "--by", "ann", "--why", "lunch").returncode == 0
-        assert shop.coterie("approve", "held", "--by", "ben").returncode == 0
-        until(lambda: "paused" in shop.coterie("status", "held", "--json").stdout, "the pause")
-        wrong = shop.coterie("amend", "held", "--set", "word.deeper=1")
-        assert wrong.returncode == 1
-        assert "cannot be set" in wrong.stderr
-        done = shop.coterie("amend", "held", "--set", "word=new", "--by", "ann")
-        assert done.returncode == 0, done.stderr
-        assert shop.coterie("resume", "held", "--by", "ann").returncode == 0
-        result = shop.coterie("result", "held", "--json")
-        assert '"said": "new"' in result.stdout
-        for late in (("amend", "--set", "word=late"), ("redirect", "second"), ("pause",)):
-            told = shop.coterie(late[0], "held", *late[1:])
-            assert (told.returncode, told.stdout) == (1, "")
-            assert "run 'held' has already ended; see `coterie result held`" in told.stderr
+async def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(
+    shop: Project,
+) -> None:
+    assert shop.coterie("start", "offer.yml", "--id", "offer").returncode == 0
+    await asks(shop, "offer", "first/sign#1")
+    wrong = shop.coterie("approve", "offer", "--by", "ann", "--payload", '{"amount": "much"}')
+    assert wrong.returncode == 1
+    assert "payload.amount is a text, not a number" in wrong.stderr
+    first = shop.coterie("approve", "offer", "--by", "ann", "--payload", '{"amount": 90}')
+    assert "the approval of ann counts; more people must approve" in first.stdout
+    told = shop.coterie("pending", "offer").stdout
+    assert "approved by 1 of 2: ann" in told
+    assert "amount: 90" in told
+    whole = shop.coterie("show", "offer").stdout
+    assert "may decide   ann, ben, cleo; 2 must approve" in whole
+    assert "changed      amount: 100 -> 90 (ann)" in whole
+    nowhere = shop.coterie("redirect", "offer", "nowhere")
+    assert nowhere.returncode == 1
+    assert "the plan has no team 'nowhere'" in nowhere.stderr
+    sent = shop.coterie("redirect", "offer", "instead", "--by", "ann", "--why", "no time")
+    assert "offer: instead comes next" in sent.stdout
+    stale = shop.coterie("approve", "offer", "--by", "cleo", "--digest", "0" * 12)
+    assert "shows something else by now" in stale.stderr
+    blind = shop.coterie("approve", "offer", "--by", "cleo")
+    assert (blind.returncode, blind.stdout) == (1, "")
+    assert "was changed since it opened" in blind.stderr
+    assert "amount: 90" in blind.stderr, "it shows what it would decide"
+    [request] = json.loads(shop.coterie("pending", "offer", "--json").stdout)
+    seen = shop.coterie("approve", "offer", "--by", "cleo", "--digest", request["digest"])
+    assert seen.returncode == 0, seen.stderr
+    decided = shop.coterie("show", "offer", "first/sign#1").stdout
+    assert "first/sign#1 approved by ann, cleo" in decided
+    result = shop.coterie("result", "offer", "--json").stdout
+    assert '"instead": true' in result
+    assert '"by": "ann, cleo"' in result
 
-        started = shop.coterie("start", "team.yml", "--id", "left", "--set", "word=old")
-        assert started.returncode == 0, started.stderr
-        until(lambda: "first/sign#1" in shop.coterie("pending", "left").stdout, "the approval")
-        shop.temporal("workflow", "cancel", "-w", "left")
-        until(lambda: "stopping" in shop.coterie("status", "left", "--json").stdout, "the end")
-        told = shop.coterie("pause", "left")
+
+async def test_pause_amend_and_resume(shop: Project) -> None:
+    started = shop.coterie("start", "team.yml", "--id", "held", "--set", "word=old")
+    assert started.returncode == 0, started.stderr
+    await asks(shop, "held", "first/sign#1")
+    assert shop.coterie("pause", "held", "--by", "ann", "--why", "lunch").returncode == 0
+    assert shop.coterie("approve", "held", "--by", "ben").returncode == 0
+    until(lambda: "paused" in shop.coterie("status", "held", "--json").stdout, "the pause")
+    wrong = shop.coterie("amend", "held", "--set", "word.deeper=1")
+    assert wrong.returncode == 1
+    assert "cannot be set" in wrong.stderr
+    done = shop.coterie("amend", "held", "--set", "word=new", "--by", "ann")
+    assert done.returncode == 0, done.stderr
+    assert shop.coterie("resume", "held", "--by", "ann").returncode == 0
+    result = shop.coterie("result", "held", "--json")
+    assert '"said": "new"' in result.stdout
+    for late in (("amend", "--set", "word=late"), ("redirect", "second"), ("pause",)):
+        told = shop.coterie(late[0], "held", *late[1:])
         assert (told.returncode, told.stdout) == (1, "")
-        assert "run 'left' is being cancelled; its cleanup cannot be paused" in told.stderr
+        assert "run 'held' has already ended; see `coterie result held`" in told.stderr
+
+    started = shop.coterie("start", "team.yml", "--id", "left", "--set", "word=old")
+    assert started.returncode == 0, started.stderr
+    await asks(shop, "left", "first/sign#1")
+    shop.temporal("workflow", "cancel", "-w", "left")
+    until(lambda: "stopping" in shop.coterie("status", "left", "--json").stdout, "the end")
+    told = shop.coterie("pause", "left")
+    assert (told.returncode, told.stdout) == (1, "")
+    assert "run 'left' is being cancelled; its cleanup cannot be paused" in told.stderr
 
 
-def test_a_run_that_begins_with_a_request_is_decided_at_once_after_its_worker_came_back(
-    tmp_path: Path,
+async def test_a_run_that_begins_with_a_request_is_decided_at_once_after_its_worker_came_back(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is in its history by which a worker would find it where it was."""
-    with project(tmp_path / "shop") as shop:
-        (shop.folder / "team.yml").write_text(TEAM.replace(", deadline: 1h", ""))
-        assert shop.coterie("server").returncode == 0
-        worker = shop.begin("worker")
-        begun = shop.coterie("start", "team.yml", "--id", "early", "--set", "word=hi")
-        assert begun.returncode == 0, begun.stderr
-        until(lambda: "first/sign#1" in shop.coterie("pending", "early").stdout, "the approval")
-        worker.terminate()
-        worker.wait()
-        shop.begin("worker")
-        approved = shop.coterie("approve", "early", "first/sign#1", "--by", "ann")
-        assert approved.returncode == 0, approved.stderr
-        assert "said: hi" in shop.coterie("result", "early").stdout
+    monkeypatch.setitem(shop.environment, "COTERIE_TASK_QUEUE", "returning")
+    worker = shop.begin("worker")
+    begun = shop.coterie("start", "undated.yml", "--id", "early", "--set", "word=hi")
+    assert begun.returncode == 0, begun.stderr
+    await asks(shop, "early", "first/sign#1")
+    worker.terminate()
+    worker.wait()
+    shop.begin("worker")
+    approved = shop.coterie("approve", "early", "first/sign#1", "--by", "ann")
+    assert approved.returncode == 0, approved.stderr
+    assert "said: hi" in shop.coterie("result", "early").stdout

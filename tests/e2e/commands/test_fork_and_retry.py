@@ -7,7 +7,8 @@ from typing import cast
 import pytest
 
 from dsl.values import Json
-from tests.support.project import Project, project, until
+from tests.support.cli import asks
+from tests.support.project import Project, project
 
 TEAM = """
 llm_config:
@@ -43,7 +44,9 @@ def result_of(shop: Project, run: str) -> Json:
 
 
 @pytest.mark.timeout(240)
-def test_a_failed_run_goes_on_where_it_failed_and_any_run_from_any_visit(tmp_path: Path) -> None:
+async def test_a_failed_run_goes_on_where_it_failed_and_any_run_from_any_visit(
+    tmp_path: Path,
+) -> None:
     with project(tmp_path / "shop") as shop:
         (shop.folder / "team.yml").write_text(TEAM)
         (shop.folder / "answers.yml").write_text(ANSWERS)
@@ -52,7 +55,7 @@ def test_a_failed_run_goes_on_where_it_failed_and_any_run_from_any_visit(tmp_pat
         assert shop.coterie("server").returncode == 0
         shop.begin("worker")
         assert shop.coterie("start", "team.yml", "--id", "bad", "--set", "word=1").returncode == 0
-        until(lambda: "second/sign#1" in shop.coterie("pending", "bad").stdout, "the approval")
+        await asks(shop, "bad", "second/sign#1")
         early = shop.coterie("fork", "bad", "--at", "second#1", "--id", "early")
         assert early.returncode == 0, early.stderr
         assert "early continues from bad at second#1" in early.stderr
@@ -95,6 +98,6 @@ def test_a_failed_run_goes_on_where_it_failed_and_any_run_from_any_visit(tmp_pat
             "--input",
             plain,
         )
-        until(lambda: "second/sign#1" in shop.coterie("pending", "plain").stdout, "the approval")
+        await asks(shop, "plain", "second/sign#1")
         assert shop.coterie("approve", "plain").returncode == 0
         assert result_of(shop, "plain")["context"] == {"word": "plain", "said": "plain"}

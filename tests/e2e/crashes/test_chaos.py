@@ -38,11 +38,11 @@ async def test_under_random_kills_every_run_comes_to_its_end_and_nothing_paid_is
     tmp_path: Path,
 ) -> None:
     told: list[str] = []
-    terms = Terms(runs=10, kills=3, gap=(1.0, 5.0), limit=200)
+    terms = Terms(runs=6, kills=3, gap=(1.0, 4.0), limit=200)
     report = await play(tmp_path / "project", 11, terms, told.append)
     assert report.wrong == [], "\n".join([*told, *report.lines()])
-    assert report.finished == report.runs == 11
-    assert report.calls == 99
+    assert report.finished == report.runs == 7
+    assert report.calls == 63
 
 
 @pytest.mark.timeout(240)

@@ -57,6 +57,7 @@ def blocking(reader: BoardReader, pid: int, max_cpu: float) -> tuple[WorkflowTas
 def watch(watched: Watched) -> None:
     """Watch the worker until it ends, or must be killed."""
     reader = BoardReader(watched.board)
+    watched.board.unlink(missing_ok=True)  # both have it mapped; a killed worker leaves no file
     while not _worker_ended(_EVERY):
         found = blocking(reader, watched.pid, watched.max_cpu)
         if found is None:

@@ -38,7 +38,6 @@ def watched(
         if process.stdin is not None:
             process.stdin.close()
         process.wait()
-        board.close()
 
 
 def _environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -90,28 +90,29 @@ async def working(
     marks = await marks_of(client, trusted)
     blocked = BlockedRuns(client, worker_name())
     board = TaskBoard(blocked)
-    workers = build_workers(
-        client,
-        settings,
-        trusted,
-        providers,
-        queues,
-        Pricing(reached),
-        user_code,
-        marks,
-        sandbox,
-        board,
-        task_queue=task_queue,
-        grace=grace,
-        sticky=sticky,
-        accept_plans=accept_plans,
-    )
-    await _hold(client, queues)
     try:
+        workers = build_workers(
+            client,
+            settings,
+            trusted,
+            providers,
+            queues,
+            Pricing(reached),
+            user_code,
+            marks,
+            sandbox,
+            board,
+            task_queue=task_queue,
+            grace=grace,
+            sticky=sticky,
+            accept_plans=accept_plans,
+        )
+        await _hold(client, queues)
         with watched(settings, board):
             async with _serving(workers, grace):
                 yield workers[0]
     finally:
+        board.close()
         await blocked.close()
         await user_code.close()
         await providers.close()

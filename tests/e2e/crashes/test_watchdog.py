@@ -37,7 +37,8 @@ async def server() -> AsyncGenerator[Client]:
 
 def worker(what: str, folder: Path, address: str) -> subprocess.CompletedProcess[str]:
     """Run a worker to its end."""
-    environment = {**os.environ, "COTERIE_ADDRESS": address, "PYTHONPATH": str(ROOT)}
+    here = {"COTERIE_ADDRESS": address, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+    environment = {**os.environ, **here}
     return subprocess.run(
         [sys.executable, "-m", "tests.support.blocking_worker", what],
         cwd=ROOT,
@@ -47,6 +48,11 @@ def worker(what: str, folder: Path, address: str) -> subprocess.CompletedProcess
         timeout=120,
         check=False,
     )
+
+
+def boards_left(folder: Path) -> list[str]:
+    """The files in which workers keep their workflow tasks, of workers that are gone."""
+    return [file.name for file in folder.glob("coterie-tasks-*")]
 
 
 def said(ended: subprocess.CompletedProcess[str]) -> list[str]:
@@ -71,6 +77,7 @@ async def test_a_run_that_blocks_a_second_worker_is_terminated_with_its_reason(
     assert f"the run {handle.id} has taken" in first.stderr
     assert "goes on elsewhere" in first.stderr
     assert "Traceback" not in first.stderr
+    assert boards_left(tmp_path) == [], "a killed worker leaves no file behind"
     assert (await handle.describe()).status == WorkflowExecutionStatus.RUNNING
     second = worker("blocks", tmp_path, address)
     assert second.returncode == -signal.SIGKILL

@@ -90,7 +90,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake in a document, told so that the reader can mend it without asking."""
+    """One mistake in a document, with all that the reader needs to fix it."""
 
     code: Code
     file: str
@@ -178,7 +178,7 @@ class LimitExceeded(TeamError):
 
 
 class BudgetExceeded(LimitExceeded):
-    """A budget is used up, and nothing says how to go on."""
+    """A budget is used up, and nothing says how to continue."""
 
 
 class NoRoute(TeamError):
@@ -207,7 +207,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The fix for a misspelt name: `did you mean 'x'?`, or nothing when no name is near."""
+    """The fix for a misspelled name: `did you mean 'x'?`, or nothing when no name is near."""
     return asked_back(closest(word, known))
 
 

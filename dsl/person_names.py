@@ -17,7 +17,7 @@ def is_among(name: str, people: Iterable[str]) -> bool:
 
 
 def as_listed(name: str, people: Iterable[str]) -> str:
-    """Return the name as it stands in a list of people; unchanged where it does not."""
+    """Return the name as the list of people writes it; unchanged if it is not in the list."""
     key = person_key(name)
     return next((one for one in people if person_key(one) == key), name)
 

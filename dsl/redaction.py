@@ -1,6 +1,6 @@
 """What looks like a secret is never repeated: neither in a problem's words nor in its line.
 
-Works on texts, not on trees: a line is shown of a file that is no YAML, too.
+Works on texts, not on trees: errors also show lines of files that are not YAML.
 """
 
 import re
@@ -55,7 +55,7 @@ Span = tuple[int, int]
 
 
 def names_secret(key: str) -> bool:
-    """Whether a key is called like one that holds a secret, even if misspelt.
+    """Whether a key is called like one that holds a secret, even if misspelled.
 
     `api_key_env` is not: it holds the name of a variable; nor `max_tokens`.
     """

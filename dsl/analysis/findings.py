@@ -1,7 +1,7 @@
-"""What can be proved of a document before it ever runs, told like every other problem.
+"""Findings about a document before any run, reported like every other problem.
 
-Pure, and sound: what is told is certain on every way that a run can take, as long as steps do
-what their kind promises. What cannot be decided is not told.
+Pure and sound: a finding holds on every path of a run, if steps do what their kind promises.
+Undecidable questions produce no finding.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Analysis(NamedTuple):
     findings: tuple[Problem, ...]
     """Warnings, in reading order; the compiler's own are not among them."""
     inputs: tuple[Input, ...]
-    """What of the context is to be given with the start."""
+    """The inputs: context fields that the start must provide."""
     needs: Mapping[str, str]
     """`{path of the context: the step that reads it first}`: a start without one is refused."""
     graph: Teams

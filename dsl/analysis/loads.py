@@ -42,7 +42,7 @@ class Terms:
     """What the costs are reckoned with."""
 
     prices: Mapping[str, Price]
-    """`{"provider/model": price}`; a model that is not there is told as unpriced."""
+    """`{"provider/model": price}`; a model without an entry is unpriced."""
     input_tokens: int
     """Of one model call: an assumption, for nobody knows before the run."""
 
@@ -78,7 +78,7 @@ class Loads:
         return added(self._attempts(step, (*path, index)) for index, step in enumerate(steps))
 
     def _attempts(self, step: Step, path: NodePath) -> Load:
-        """A step with its `retry`; what a person rejected is never tried again."""
+        """A step with its `retry`; a rejection is never retried."""
         once = self._once(step, path)
         if step.retry is None or isinstance(step, ApprovalStep):
             return once

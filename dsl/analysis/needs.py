@@ -80,7 +80,7 @@ class Needs:
         return team.id if found is None else found.step
 
     def _routing(self, team: Team) -> Iterator[tuple[Read, NodePath]]:
-        """What is read of the context wherever the team goes on."""
+        """The context fields that every route of the team reads."""
         path = (*TEAMS, team.id, "routing")
         if team.routing is not None:
             for read in value_reads(team.routing.context_updates, (*path, "context_updates")):

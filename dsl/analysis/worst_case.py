@@ -2,7 +2,7 @@
 
 An upper bound, never an estimate: of every choice the larger, of every limit all of it, of a
 fan-out every branch, of an answer all its re-asks, each as long as `max_tokens` allows. How
-long a prompt is nobody knows before the run: that is an assumption, and told as one. Attempts
+long a prompt is nobody knows before the run: that is an assumption, and reported as one. Attempts
 that a provider refused or never answered are not counted: they give no answer.
 """
 

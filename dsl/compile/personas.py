@@ -173,7 +173,7 @@ class AgentResolver:
         )
 
     def _consent(self, step: AgentStep, persona: Persona, path: NodePath) -> Approval:
-        """An answer that a person may change is held against the schema of answers."""
+        """Check the changes of an editable answer against the schema of answers."""
         asked = step.requires_approval
         after = isinstance(asked, Consent) and asked.when == "after"
         declared = persona.output_schema if after and step.agent_type != ORCHESTRATING else None
@@ -301,7 +301,7 @@ class AgentResolver:
                 self._unused(persona, (*_PERSONAS, key))
 
     def _unused(self, persona: PersonaDocument, place: NodePath) -> None:
-        """What is certain of a persona, whoever may use it."""
+        """Report problems of a persona that every user of it has."""
         if self._models.model is None:  # else no persona's own is asked
             check_written_model(
                 persona, place, self.llm, self.capabilities.providers, self.tree, self.problems

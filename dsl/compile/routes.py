@@ -217,7 +217,7 @@ class RouteCompiler:
 
 
 def _silent_targets(team: TeamDocument) -> set[str]:
-    """Where approvals of the team go on when nobody decides."""
+    """Return the timeout routes of the team's approvals."""
     return {
         terms.on_timeout for step, _ in walk(team.tasks, ()) if (terms := asks(step)) is not None
     }

@@ -16,7 +16,7 @@ def apply(context: Json, updates: Mapping[str, JsonValue]) -> Json:
     """The context with the updates merged in, as one writer's: paths in written order.
 
     Raises:
-        ContextConflict: a path leads through a value that is no mapping.
+        ContextConflict: a path leads through a value that is not a mapping.
     """
     for path, value in updates.items():
         try:

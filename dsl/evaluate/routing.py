@@ -1,4 +1,4 @@
-"""Routing: which team is next, with which changes to the context, and because of what. Pure."""
+"""Routing: which team is next, with which changes to the context, and why. Pure."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -43,8 +43,8 @@ def choose(team: Team, facts: Facts) -> Route:
     """The first rule that holds, else the default; evaluated after a failed team too.
 
     `facts.tasks` are all outcomes of the visit; `all_success` and its like count the team's own
-    tasks, not the steps inside them: what a `try` caught, or a `join: any` did not need, is no
-    failure of the team's. A condition that cannot be evaluated for want of a task's data does
+    tasks, not the steps inside them: what a `try` caught, or a `join: any` did not need, is not
+    a failure of the team. A condition that cannot be evaluated for want of a task's data does
     not hold, and a context update is left out.
 
     Raises:

@@ -1,6 +1,6 @@
 """Slices: the part of the facts that an agent's prompts name, and nothing else.
 
-What an agent is sent lies in history for ever, so it gets only what its prompts ask for
+An agent's input stays in history forever, so it gets only what its prompts ask for
 (design, "History stays linear").
 """
 

@@ -15,7 +15,7 @@ from dsl.json_values import describe_kind
 from dsl.values import Json
 
 MAX_ERRORS = 5
-"""How many are told of one value."""
+"""The maximum number of errors reported for one value."""
 
 _BYTES_A_STEP = 100
 _COMPILED = 20

@@ -25,7 +25,7 @@ def translated(text: str) -> str:
     """The same pattern for RE2.
 
     Raises:
-        ValueError: what is no space stands among the characters of a class.
+        ValueError: a class holds a character that is not a space.
     """
     pieces: list[str] = []
     inside = False

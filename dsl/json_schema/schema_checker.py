@@ -1,6 +1,6 @@
 """JSON Schema (draft 2020-12) over what a person made of a value, inside a run (decision 0010).
 
-Pure, total and bounded: the schema came with the run, and whoever wrote it may mean harm. It has
+Pure, total and bounded: the schema came with the run, and its author may mean harm. It has
 no power: no reference leaves it, its patterns run in linear time, and a check that would take
 long is given up. Formats are remarks, as the standard has it.
 """

@@ -23,7 +23,7 @@ DRAFTS: Final = (
 DATA: Final = frozenset(
     {"const", "enum", "default", "examples", "required", "dependentRequired", "type"}
 )
-"""Words whose values are no schemas, whatever they look like."""
+"""Keywords whose values are not schemas, even if they look like one."""
 NAMED: Final = frozenset(
     {
         "properties",

@@ -14,7 +14,7 @@ Bound = float | str
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What lies between two bounds, each of them in or out; None is no bound."""
+    """What lies between two bounds, each of them in or out; None means unbounded."""
 
     low: Bound | None = None
     high: Bound | None = None

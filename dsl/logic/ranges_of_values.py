@@ -210,7 +210,7 @@ def _lengths(claims: Sequence[Claim]) -> bool:
 
 
 def _parts(claims: Sequence[Claim]) -> bool:
-    """Whether what is to be in the value, and what is not, go together."""
+    """Return whether the required and the forbidden parts are compatible."""
     inside: list[JsonValue] = []
     outside: list[JsonValue] = []
     for claim in claims:

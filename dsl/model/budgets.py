@@ -19,13 +19,13 @@ class BudgetTerms(Frozen):
     """What happens as a budget is used."""
 
     warn_at: float = Field(default=0.8, gt=0, le=1)
-    """The share of it from which people, and the agents that use it, are told."""
+    """The share at which Coterie warns people, and the agents that use it."""
     on_exceeded: OnExceeded = "stop"
-    """When it is used up: `stop` ends the run, `route` goes on with another team, `ask` lets a
+    """When it is used up: `stop` ends the run, `route` continues with another team, `ask` lets a
     person extend it, `{ask: terms}` says who and how. What is in progress ends; nothing that it
     would pay for begins."""
     next_team: str | None = None
-    """With `route`: the team that goes on, once, whatever the budget says."""
+    """With `route`: the next team, which may exceed the budget once."""
 
 
 class CountBudget(BudgetTerms):

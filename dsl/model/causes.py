@@ -16,7 +16,7 @@ from dsl.model.conditions import Operator, Status, TeamEnd
 
 @dataclass(frozen=True, slots=True)
 class FieldFound:
-    """A field that was held against a value."""
+    """A field that was compared with a value."""
 
     code: Literal["field"]
     name: str

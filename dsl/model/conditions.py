@@ -42,7 +42,7 @@ TeamEnd = Literal["all_success", "any_success", "any_failure", "all_failure"]
 
 
 class TaskField(Frozen):
-    """A field of a task's data, held against a value (seed c4h 3.4.1, example 1)."""
+    """A field of a task's data, compared with a value (seed c4h 3.4.1, example 1)."""
 
     task: str
     output_field: str
@@ -59,7 +59,7 @@ class TaskStatus(Frozen):
 
 
 class ContextField(Frozen):
-    """A field of the run's context, held against a value (seed c4h 3.4.1, example 2)."""
+    """A field of the run's context, compared with a value (seed c4h 3.4.1, example 2)."""
 
     context_field: str
     """Dotted path within the context."""

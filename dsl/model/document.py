@@ -72,12 +72,12 @@ class TeamDocument(Frozen):
     routing: RoutingDocument | None = None
     max_recursion_depth: int | None = Field(default=None, ge=1)
     budgets: Budgets | None = None
-    """What its agents may use together, over all its visits."""
+    """Limits on what its agents use, over all its visits."""
     stop_on_failure: bool = True
     on_failure: Literal["stop", "ask"] | None = None
-    """For the team's own tasks that say nothing of it themselves."""
+    """The default for the team's own tasks."""
     on_cancel: str | None = None
-    """The team that cleans up when the run is cancelled here, instead of the run's own."""
+    """The team that cleans up when the run is cancelled during this team, instead of the run's."""
 
 
 class Orchestration(Frozen):
@@ -91,10 +91,10 @@ class Orchestration(Frozen):
     """A team is entered again and nothing that it reads has changed: `fail`, `ask` a person,
     `ignore`, or `{ask: terms}`: who is asked, and how."""
     budgets: Budgets | None = None
-    """What the whole run may use."""
+    """Limits on what the whole run uses."""
     on_failure: Literal["stop", "ask"] = "stop"
-    """For the tasks of all teams that say nothing of it themselves: `ask` lets a person say
-    whether a failed one is tried again, skipped or left failed."""
+    """The default for the tasks of all teams: `ask` lets a person retry, skip or reject a failed
+    one."""
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """`{group: people}`; an approval may name a group instead of each of them."""
     notify: Channels | None = None
@@ -103,11 +103,11 @@ class Orchestration(Frozen):
     max_concurrent_branches: int = Field(
         default=DEFAULT_CONCURRENT_BRANCHES, ge=1, le=MAX_CONCURRENT_BRANCHES
     )
-    """Branches at the same time, over all loops with `concurrency`, parallel steps and fan-outs."""
+    """Maximum concurrent branches of loops with `concurrency`, parallel steps and fan-outs."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled."""
     cancel_timeout: Timeout = 60.0
-    """For all that is still done once the run is cancelled: `finally` and `on_cancel`."""
+    """For all work after the cancellation: `finally` and `on_cancel`."""
     teams: dict[str, TeamDocument] = Field(min_length=1)
 
 

@@ -55,7 +55,7 @@ class EvaluationMeter:
 
         Raises:
             EvaluationLimitExceeded: the budget has less left; names which bound refused.
-            TypeError: an amount is no whole number. No budget ever refuses NaN, and a rounded
+            TypeError: an amount is not a whole number. No budget ever refuses NaN, and a rounded
                 fraction may differ in a replay.
             ValueError: an amount is negative, which would widen the budget.
         """

@@ -39,7 +39,7 @@ def merged_by(policy: MergePolicy, values: Sequence[JsonValue]) -> JsonValue:
     """What several writers' values of one name come to, in written order.
 
     `replace`: the last one; `append`: one list, lists joined; `merge`: one mapping, deeply
-    merged, where a value that is no mapping replaces what was before it.
+    merged, where a value that is not a mapping replaces what was before it.
     """
     match policy:
         case "replace":

@@ -134,7 +134,7 @@ class Team(Frozen):
     """The team that cleans up when the run is cancelled here, instead of the run's own."""
     reads: tuple[str, ...] = ()
     """The context paths that this team looks at; all of it when `("",)`. Kept where a team that
-    sees nothing new is no progress."""
+    sees nothing new makes no progress."""
     reads_teams: tuple[str, ...] = ()
     """The paths below `teams` that it looks at: what earlier teams came to."""
 

@@ -1,4 +1,4 @@
-"""Whether a failure can pass when its step is tried again, by its type.
+"""Whether a failure can pass when its step is retried, by its type.
 
 A type that is not listed may pass: an outage, an answer that the model gives otherwise, whatever
 a `fail` step says.

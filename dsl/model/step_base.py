@@ -27,38 +27,38 @@ STEP_KINDS: tuple[str, ...] = get_args(StepKind)
 
 
 class Retry(Frozen):
-    """Further attempts of a whole step after it failed.
+    """Additional attempts of a whole step after a failure.
 
-    Providers and skills have retries of their own below this, for what passes by itself. What
-    a person rejected, and what may have happened already, is never tried again.
+    Providers and skills have their own retries below this, for transient failures. A step never
+    retries what a person rejected, or what may have happened already.
     """
 
     retries: int = Field(ge=0, le=100)
     """Additional attempts: 0 means one attempt in all."""
     interval: Seconds = 0.0
-    """Before the first further attempt."""
+    """The wait before the first additional attempt."""
     backoff: float = Field(default=2.0, ge=1, le=100)
-    """The interval grows by this factor with each attempt."""
+    """The growth factor of the interval."""
     errors: tuple[str, ...] = ()
-    """The types of failure that are tried again; all when empty."""
+    """The types of failure to retry; all when empty."""
 
 
 class StepBase(Frozen):
-    """What every kind of step may say."""
+    """The keys of every kind of step."""
 
     name: str
-    """Unique among its siblings; logs, routing and other steps know the step by it."""
+    """Unique in its team or plan; logs, routing and other steps refer to the step by it."""
     description: str | None = None
-    """What it is for, for people; nothing reads it."""
+    """For people; nothing reads it."""
     when: Condition | None = None
-    """Skip the step unless this holds."""
+    """Skips the step unless this holds."""
     output_variable: str | None = None
-    """Keep the step's data as a variable of this team visit or plan."""
+    """Stores the step's data as a variable of this team visit or plan."""
     on_failure: Literal["stop", "continue", "ask"] | None = None
-    """`continue`: later steps run although this one failed; `ask`: a person says whether it is
-    tried again, skipped or left failed."""
+    """`stop`: later steps are skipped; `continue`: later steps run; `ask`: a person retries, skips
+    or rejects."""
     timeout: Timeout | None = None
-    """Of one attempt; a step that holds others is stopped as a whole."""
+    """For one attempt; a step with nested steps stops as a whole."""
     retry: Retry | None = None
 
 

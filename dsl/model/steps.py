@@ -22,7 +22,7 @@ ORCHESTRATING = "generic_orchestrating"
 
 
 class AgentStep(StepBase):
-    """One agent at work: a persona made into an agent by the factory, or a legacy class."""
+    """Runs one agent: built from a persona by the factory, or a legacy class."""
 
     kind: Literal["agent"] = "agent"
     """The usual kind: what is the default does not travel, so no plan says it."""
@@ -32,22 +32,22 @@ class AgentStep(StepBase):
     agent_class: str | None = None
     """Legacy: the import path of an agent class, with its `llm_config.agents` section."""
     config: "PersonaDocument | None" = None
-    """Deep-merged onto the persona for this task only."""
+    """Merged recursively over the persona, for this task only."""
     input: JsonValue = None
-    """What the prompts may name as `input`."""
+    """What the prompts read as `input`."""
     prompt: str | None = None
-    """Which of the persona's prompts to ask; needed when it has several."""
+    """The persona's prompt to send; required if it has several."""
     conversation: str | None = Field(default=None, min_length=1)
-    """The name of the conversation that the agent goes on with; may be a template."""
+    """The name of the agent's conversation; may be a template."""
     conversation_turns: int | None = Field(default=None, ge=1)
-    """So many of its latest turns are sent to the model. Default: all."""
+    """The maximum number of latest turns to send. Default: all."""
     requires_approval: Approval = False
     """`true` and `before`: a person allows the call; `after`: a person accepts its answer; or a
     mapping with `when` and the terms of an approval."""
 
 
 class SkillStep(StepBase):
-    """One call of a skill: an operation with a typed contract, often with side effects."""
+    """Calls a skill: an operation with a typed contract, often with side effects."""
 
     kind: Literal["skill"]
     skill: str
@@ -61,47 +61,47 @@ class SkillStep(StepBase):
 
 
 class ToolStep(StepBase):
-    """One call of a tool that the document declares; which one may be known only at run time."""
+    """Calls a tool of the document; a template may choose it at run time."""
 
     kind: Literal["tool"]
     tool: str
-    """A tool's name, or a template that gives one."""
+    """A tool's name, or a template for one."""
     arguments: Json = Field(default_factory=dict[str, JsonValue])
 
 
 class LoopStep(StepBase):
-    """Its body again and again: over a list, or while or until a condition holds."""
+    """Repeats its body over a list, or while or until a condition holds."""
 
     kind: Literal["loop"]
     iterate_on: JsonValue = None
-    """A list, or a template that gives one."""
+    """A list, or a template for one."""
     while_: Condition | None = Field(default=None, alias="while")
-    """Asked before each round."""
+    """A condition, evaluated before each round."""
     until: Condition | None = None
-    """Asked after each round."""
+    """A condition, evaluated after each round."""
     loop_variable: str | None = None
     """The name of the current item in the body."""
     max_iterations: int | None = Field(default=None, ge=1, le=1_000_000)
-    """At most so many rounds; needed with `while` and `until`."""
+    """Maximum rounds; required with `while` and `until`."""
     break_when: Condition | None = None
-    """Leave the loop after the round in which this holds."""
+    """Ends the loop after the round in which this holds."""
     concurrency: int = Field(default=1, ge=1, le=1000)
-    """So many rounds of a list at once; each then has variables of its own."""
+    """The number of concurrent rounds of a list; each then has its own variables."""
     repeated_calls: Literal["stop", "allow"] | None = None
-    """What becomes of a skill or tool that is called again and again with the same arguments and
-    gives the same each time: `stop`, from the fifth time on it fails; `allow`, it may."""
+    """Repeated calls with the same arguments and the same result: `stop` fails the fifth one;
+    `allow` accepts them."""
     body: tuple["Step", ...] = Field(min_length=1)
 
 
 class Branch(Frozen):
-    """One way of a branch step."""
+    """One branch of a branch step."""
 
     condition: Condition
     steps: tuple["Step", ...] = Field(min_length=1)
 
 
 class BranchStep(StepBase):
-    """The first way whose condition holds, or `otherwise`."""
+    """Runs the first branch whose condition holds, or `otherwise`."""
 
     kind: Literal["branch"]
     branches: tuple[Branch, ...] = Field(min_length=1)
@@ -109,32 +109,32 @@ class BranchStep(StepBase):
 
 
 MergePolicy = Literal["replace", "append", "merge"]
-"""What two writers of one name mean: the later one in written order, a list, or a mapping."""
+"""How to combine two values of one name: the later in written order, a list, or a mapping."""
 
 
 class ParallelStep(StepBase):
-    """Named ways at the same time, until enough of them have ended."""
+    """Runs named branches concurrently, until enough of them have ended."""
 
     kind: Literal["parallel"]
     branches: dict[str, tuple["Step", ...]] = Field(min_length=1)
     join: Literal["all", "any"] | Annotated[int, Field(ge=1)] = "all"
-    """`all`: every way ends, one failure fails the step; `any`: the first success is enough;
-    a number: so many successes are enough."""
+    """`all`: every branch ends, one failure fails the step; `any`: one success is enough;
+    a number: this many successes are enough."""
     losers: Literal["cancel", "finish"] = "cancel"
-    """What becomes of the ways that are not needed any more."""
+    """What happens to branches that are no longer needed."""
     merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
-    """`{variable: policy}` where two ways set the same variable; without one it is an error."""
+    """`{variable: policy}` for variables that two branches set; without a policy, an error."""
 
 
 class SetStep(StepBase):
-    """Variables of this team visit or plan, filled from templates."""
+    """Sets variables of this team visit or plan from templates."""
 
     kind: Literal["set"]
     values: Json
 
 
 class ApprovalStep(StepBase, ApprovalTerms):
-    """A wait for a person's decision, however long it takes."""
+    """Waits for a person's decision, for any length of time."""
 
     kind: Literal["approval"]
     prompt: str
@@ -144,13 +144,13 @@ class ApprovalStep(StepBase, ApprovalTerms):
 
 
 class WaitStep(StepBase):
-    """A wait for a while, for a time, or for a named signal."""
+    """Waits for a duration, a time, or a named signal."""
 
     kind: Literal["wait"]
     duration: float | str | None = None
-    """How long: seconds, `90s`, `2d`, or a template that gives one of these."""
+    """How long: seconds, `90s`, `2d`, or a template for one of these."""
     time: str | None = None
-    """ISO 8601, UTC unless it says otherwise; or a template that gives one."""
+    """An ISO 8601 time, in UTC without an offset; or a template for one."""
     signal: str | None = None
     """The name of a signal; its payload is the step's data."""
     deadline: Seconds | None = None
@@ -158,16 +158,16 @@ class WaitStep(StepBase):
 
 
 class TeamStep(StepBase):
-    """Another team as a step: it runs, and follows its own routing to its end."""
+    """Runs another team, which follows its own routing to its end."""
 
     kind: Literal["team"]
     team: str
     input: Json | None = None
-    """Laid over a copy of the context that the team gets."""
+    """Merged over the team's copy of the context."""
 
 
 class Catch(Frozen):
-    """What to do about some failures."""
+    """Handles some failures."""
 
     error: str | tuple[str, ...] = "*"
     """Types of failure; `*` is any."""
@@ -186,24 +186,24 @@ class Catch(Frozen):
 
 
 class TryStep(StepBase):
-    """Steps, and what to do when one of them fails."""
+    """Runs steps and handles their failures."""
 
     kind: Literal["try"]
     steps: tuple["Step", ...] = Field(min_length=1)
     catch: tuple[Catch, ...] = ()
     finally_: tuple["Step", ...] = Field(default=(), alias="finally")
-    """Run in any case, also when the run is cancelled."""
+    """Steps that always run, even when the run is cancelled."""
 
 
 class ReturnStep(StepBase):
-    """The end of this plan, or of this team's tasks, with a value."""
+    """Ends this plan, or this team's tasks, with a value."""
 
     kind: Literal["return"]
     value: JsonValue = None
 
 
 class FailStep(StepBase):
-    """The end of this plan, or of this team's tasks, with a named failure."""
+    """Ends this plan, or this team's tasks, with a named failure."""
 
     kind: Literal["fail"]
     error: str = "Failed"
@@ -278,7 +278,7 @@ Step = Annotated[
 
 
 class PersonaDocument(Frozen):
-    """A persona, or a task's `config` over one: every field may be left out."""
+    """A persona, or a task's `config` over one: every field is optional."""
 
     provider: str | None = None
     model: str | None = None
@@ -295,7 +295,7 @@ class PersonaDocument(Frozen):
     retries: int | None = Field(default=None, ge=0, le=100)
     flags: Json | None = None
     budgets: Budgets | None = None
-    """What its calls may use together, in all tasks; in a task's `config`, in that task alone."""
+    """Limits on what its calls use, in all tasks; in a task's `config`, in that task only."""
     execution_plan: tuple[Step, ...] | None = None
 
 

@@ -41,13 +41,13 @@ class DecisionTerms(Frozen):
     """So many different people of `approvers` have to approve; one rejection is enough to
     reject."""
     deadline: Seconds | None = None
-    """How long to wait; without it, for ever."""
+    """How long to wait. Default: no deadline."""
     remind_every: Timeout | None = None
     """A reminder in the trail after each such while without a decision."""
     escalate: tuple[Escalation, ...] = ()
     """Who may decide too, as time goes by."""
     on_timeout: str = "reject"
-    """What the deadline means: `reject`, `approve`, `fail`, or a team to go on with. Nothing is
+    """What the deadline means: `reject`, `approve`, `fail`, or the next team. Nothing is
     approved by silence unless this says `approve`."""
     remember: bool = False
     """What was approved is approved again in this run, when the same is asked and shown."""

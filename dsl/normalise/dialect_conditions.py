@@ -149,6 +149,6 @@ def _config_field(node: Node, entries: Mapping[str, Node], here: Here) -> Node:
 
 
 def _is_plain(entries: Mapping[str, Node]) -> bool:
-    """Whether it is `{key: value}` over the context, and no misspelt condition."""
+    """Whether it is `{key: value}` over the context, and not a misspelled condition."""
     words = (*CONDITION_KEYS, "operator", "value", "type", "conditions", "config_field")
     return bool(entries) and not any(key in words or closest(key, words) for key in entries)

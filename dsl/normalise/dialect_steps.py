@@ -57,7 +57,7 @@ def step(node: Node, here: Here) -> Node:
 
 
 def _refuse_what_is_ours(entries: Entries, here: Here) -> None:
-    """Keys of the compiled shape are no keys of the written one."""
+    """Keys of the compiled shape are not keys of the written one."""
     for key, code in _COMPILED.items():
         if key in entries:
             entry = entries.pop(key)

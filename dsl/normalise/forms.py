@@ -42,7 +42,7 @@ KIND_BY_KEY = {
 
 
 def normalised(document: Node, problems: Problems) -> Node:
-    """The document in the models' shape; forms that cannot be brought into it are told."""
+    """The document in the models' shape; reports forms that it cannot convert."""
     teams = document.find(("orchestration", "teams")).entries()
 
     def persona(key: str, node: Node) -> Node:

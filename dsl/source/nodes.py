@@ -157,7 +157,7 @@ class Problems:
         return self._written(path) if self._gone else tuple(path)
 
     def _misspelt(self, problem: Problem) -> bool:
-        """Whether a key is only missing because it is misspelt, which is noted already."""
+        """Whether a key is only missing because it is misspelled, which is reported already."""
         if problem.code != "E102" or not problem.location:
             return False
         *above, key = problem.location
@@ -194,7 +194,7 @@ class Problems:
 
 
 def placed(root: Node, node: Node) -> NodePath:
-    """Where in the tree a node stands, told by its mark; the root when it is not in it."""
+    """Find the path of a node by its mark; the root when it is not in it."""
 
     def below(here: Node, path: NodePath) -> NodePath | None:
         if here.at == node.at and here.mark == node.mark:

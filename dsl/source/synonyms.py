@@ -1,6 +1,6 @@
 """Words of other systems for what the language calls otherwise: suggested before any spelling.
 
-For words of the language alone: the names that people give are only ever misspelt.
+For words of the language alone: names that people choose are only ever misspelled.
 """
 
 from collections.abc import Collection

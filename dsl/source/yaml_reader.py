@@ -1,7 +1,7 @@
 """YAML text -> tree of nodes that know their file, line and column. The one reader of YAML.
 
 YAML 1.2 core rules: `on`, `yes` and `12:30` are texts (decision 0005). Refused, each with its
-place: duplicate keys, tags, merge keys, aliases that loop or explode, keys that are no texts.
+place: duplicate keys, tags, merge keys, aliases that loop or explode, keys that are not strings.
 """
 
 import yaml
@@ -42,7 +42,7 @@ def read(text: str, file: str) -> Node:
     """The tree of one YAML document.
 
     Raises:
-        InvalidDocument: the text is no YAML, or uses YAML that the language refuses.
+        InvalidDocument: the text is not YAML, or uses YAML that the language refuses.
     """
     tree, repeated = read_with_repeated(text, file)
     if repeated:
@@ -71,7 +71,7 @@ def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
 
 
 def _events(text: str, places: "TextPlaces", problems: Problems) -> "_Events | None":
-    """What YAML's parser found; None, and a problem, when the text is no YAML."""
+    """What YAML's parser found; None, and a problem, when the text is not YAML."""
     try:
         return _Events(text)
     except _Refused as error:
@@ -109,7 +109,7 @@ class _Events:
 
     Raises:
         _Refused: it is nested too deeply, or its anchors or documents do not go together.
-        YAMLError: the text is no YAML.
+        YAMLError: the text is not YAML.
     """
 
     def __init__(self, text: str) -> None:

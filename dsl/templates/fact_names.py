@@ -45,7 +45,7 @@ class _Level(NamedTuple):
 
     known: Collection[str]
     without: str = ""
-    """How it is told that a segment is not among them."""
+    """The words that report an unknown segment."""
 
 
 def lacking(named: Path, scope: TemplateScope) -> Lacking | None:

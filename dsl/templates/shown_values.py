@@ -52,5 +52,5 @@ def encodable(value: object, meter: EvaluationMeter) -> JsonValue:
 
 
 def text_of(value: object, meter: EvaluationMeter) -> str:
-    """The value as it stands inside a text."""
+    """Return the value as it appears inside a text."""
     return str(shown(value, meter))

@@ -76,7 +76,7 @@ def charge_wrap(meter: EvaluationMeter, text: str, width: int, end: str) -> None
     """For the text in lines of that width.
 
     Raises:
-        TypeError: the width is no whole number; with NaN, the lines would never end.
+        TypeError: the width is not a whole number; with NaN, the lines would never end.
     """
     if not isinstance(cast("object", width), int):
         raise TypeError("the width of a line is a whole number")

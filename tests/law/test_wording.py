@@ -1,6 +1,9 @@
 """Prose uses the short form: phrases that a reader parses twice do not occur."""
 
+import ast
+import io
 import re
+import tokenize
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from importlib import import_module
@@ -8,7 +11,7 @@ from importlib import import_module
 import pytest
 
 from coterie.commands.table import VERBS
-from tests.law.sources import ROOT
+from tests.law.sources import ROOT, modules
 
 INSTEAD = {
     r"\btold\b": "reports, prints, says, receives",
@@ -46,6 +49,9 @@ PAGES = sorted(
     if page != RENAMES
 )
 
+ROOMS = ("activities",)
+"""The rooms whose docstrings and comments are checked."""
+
 
 def found(text: str) -> Iterator[str]:
     """`'the phrase': what to write`, for each banned phrase of a text."""
@@ -72,6 +78,29 @@ def test_command_help_uses_the_short_form(verb: str) -> None:
     parser = ArgumentParser(description=VERBS[verb].summary)
     import_module(VERBS[verb].module).add_arguments(parser)
     assert list(found(parser.format_help())) == []
+
+
+def own_words(source: str) -> Iterator[str]:
+    """The docstrings and comments of a module."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield text
+            case _:
+                pass
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_docstrings_and_comments_use_the_short_form(room: str) -> None:
+    assert [
+        f"{name}: {phrase}"
+        for name, file in modules(room)
+        for text in own_words(file.read_text())
+        for phrase in found(re.sub(r"`[^`\n]*`", "", text))
+    ] == []
 
 
 def test_a_banned_phrase_is_found_across_a_line_break() -> None:

@@ -51,10 +51,12 @@ def test_a_field_is_described_by_the_text_under_it() -> None:
     defs = definitions()
     loop = properties(defs["LoopStep"])
     assert loop["concurrency"]["description"] == (
-        "So many rounds of a list at once; each then has variables of its own."
+        "The number of concurrent rounds of a list; each then has its own variables."
     )
-    assert loop["while"]["description"] == "Asked before each round."  # known by its alias
-    assert loop["when"]["description"] == "Skip the step unless this holds."  # of the base class
+    assert (
+        loop["while"]["description"] == "A condition, evaluated before each round."
+    )  # known by its alias
+    assert loop["when"]["description"] == "Skips the step unless this holds."  # of the base class
 
 
 def test_nothing_of_the_programs_own_is_in_it() -> None:

@@ -80,4 +80,4 @@ def test_the_command_prints_the_schema_or_writes_it(
     assert main(["schema", "-o", "made.json"]) == 0
     assert json.loads((tmp_path / "made.json").read_text()) == schema_of("document")
     assert main(["schema", "-o", "nowhere/made.json"]) == 2
-    assert "nowhere/made.json cannot be written: No such file" in capsys.readouterr().err
+    assert "could not write nowhere/made.json: No such file" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Fan-out: branches that follow their own routing, and the place where they meet again.
+"""Fan-out: branches that follow their own routing, and join again.
 
 A branch is a track of its own with a copy of the context. What the branches set is applied in
 written order when they meet; two that set the same path without a merge policy are an error.
@@ -49,7 +49,7 @@ def fork(place: Location, track: Track, route: Route, scope: Scope) -> None:
 async def join(
     name: StateKey, track: Track, forked: Fork, scope: Scope, interpreter: Interpreter
 ) -> None:
-    """Wait for the branches as the concentrator says, and go on with what they came to."""
+    """Wait for the branches by the terms of the concentrator, and go on with their results."""
     collects = _collects(forked, scope)
     state = scope.state
     children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in forked.branches}
@@ -98,7 +98,7 @@ def _collects(forked: Fork, scope: Scope) -> Collect:
 
 
 async def _follow(branch: str, parent: StateKey, child: Track, interpreter: Interpreter) -> None:
-    """One branch to its end; its failure is its own, a limit is the run's."""
+    """Follow one branch to its end; a failure is its own, a limit ends the run."""
     try:
         await interpreter.follow(parent.fan_out_branch(branch))
     except LimitExceeded:
@@ -145,7 +145,7 @@ def _meet(
 
 
 def leave(name: StateKey, track: Track, forked: Fork, away: RunLeft, scope: Scope) -> None:
-    """Go on elsewhere, with what the branches that are done came to; the others are cancelled."""
+    """Go on elsewhere with the results of the finished branches; cancel the others."""
     state = scope.state
     children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in forked.branches}
     track.context = apply(track.context, _updates(forked, children))

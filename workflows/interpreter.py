@@ -53,7 +53,7 @@ async def run(scope: Scope) -> TeamResult:
 
 
 class TeamInterpreter:
-    """Follows tracks and runs steps; all that it remembers is in the Scope's state."""
+    """Follows tracks and runs steps; the Scope's state has all that it remembers."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -99,7 +99,7 @@ class TeamInterpreter:
             leave(name, track, forked, away, self.scope)
 
     async def _visit(self, team: Team, name: StateKey, track: Track) -> None:
-        """One visit: limits, steps, route, context; nothing of it is done twice when resumed."""
+        """Run one visit: limits, steps, route, context; on resume, no part repeats."""
         scope = self.scope
         fresh = track.visit == 0
         if fresh:
@@ -118,7 +118,7 @@ class TeamInterpreter:
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
         route = await self._worked(team, place, frame)
-        if scope.state.amendments:  # of which the rules, and the run's end, are to know
+        if scope.state.amendments:  # the rules, and the end of the run, see them
             amend(scope.state, scope.now())
         if scope.state.redirect is not None and name == MAIN:
             route = _redirected(scope.state.redirect)
@@ -134,7 +134,7 @@ class TeamInterpreter:
             fork(place, track, route, scope)
 
     def _sent_on(self, team: Team, name: StateKey, track: Track) -> bool:
-        """Whether people sent the run elsewhere before this team began."""
+        """Whether a person sent the run elsewhere before this team started."""
         state = self.scope.state
         if state.redirect is None or name != MAIN:
             return False
@@ -148,7 +148,7 @@ class TeamInterpreter:
         return True
 
     async def _worked(self, team: Team, place: Location, frame: Frame) -> Route | None:
-        """Run the team's steps; where to go, if they leave it otherwise than by its routing."""
+        """Run the team's steps; return a route if they leave the team other than by its routing."""
         try:
             steps = run_steps(
                 team.steps, place, self.scope, self, part="tasks", stop=team.stop_on_failure
@@ -219,10 +219,10 @@ def _leave(
 
 
 def _enter(team: Team, name: StateKey, track: Track, scope: Scope) -> int:
-    """Count the start of a team whose limits were checked before it (checklist C-01, C-02)."""
+    """Count the start of a team, after its limits are checked (checklist C-01, C-02)."""
     state = scope.state
     visit = state.visits.get(team.id, 0) + 1
-    # Before it counts: whoever looks on has the state in which the visit can begin again.
+    # Before it counts: an observer of the trail has the state in which the visit can start again.
     note_visit(scope, Location.of_visit(name, team.id, visit), track.routed.cause)
     state.teams_run += 1
     state.visits[team.id] = visit
@@ -230,7 +230,7 @@ def _enter(team: Team, name: StateKey, track: Track, scope: Scope) -> int:
 
 
 async def _progress(team: Team, name: StateKey, track: Track, scope: Scope) -> None:
-    """Fail, or ask a person first, when the team would see what it has seen before."""
+    """Fail, or ask a person first, if the team would see the same context again."""
     state = scope.state
     mark = fingerprint(team, track.context, track.latest)
     seen = state.seen.setdefault(team.id, [])

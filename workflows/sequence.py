@@ -1,4 +1,4 @@
-"""A list of steps, one after the other: conditions, attempts, outcomes, variables, the trail."""
+"""Sequence: runs a list of steps with their conditions, attempts, outcomes and variables."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -38,7 +38,7 @@ async def run_steps(
     """Run the steps in order, from where the block stands.
 
     Their outcomes go into the frame. With `stop`, the steps after a failed one are skipped,
-    unless that step says `on_failure: continue`. Every step has run, or is skipped, at the end.
+    unless that step has `on_failure: continue`. At the end every step has run or is skipped.
 
     Returns:
         The first failure that is not passed over; else what the last step came to.
@@ -60,7 +60,7 @@ async def run_steps(
             note_step(scope, place.at(step.name), "skipped", _EARLIER)
         else:
             outcome = await _run_step(step, place.at(step.name), scope, interpreter, progress)
-        if progress.started is None:  # it did not run, so nothing that it holds did
+        if progress.started is None:  # it did not run, so none of its steps did
             skip_within(step, place, scope)
         frame.tasks[step.name] = outcome
         if step.output_variable is not None and (
@@ -73,7 +73,7 @@ async def run_steps(
         progress.started = None
     sequences.pop(key, None)
     if failed is None and outcome.status == "failure":
-        return Outcome.succeeded(outcome.data)  # passed over, so it fails nothing around it
+        return Outcome.succeeded(outcome.data)  # `on_failure: continue`: nothing around it fails
     return failed or outcome
 
 
@@ -157,7 +157,7 @@ def _condition(
 
 
 async def _tried(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
-    """The step with all the attempts that it says."""
+    """Run the step with the attempts of its `retry`."""
     if step.retry is None:
         return await _attempt(step, place, scope, interpreter)
     return await _attempts(step, step.retry, place, scope, interpreter)
@@ -166,7 +166,7 @@ async def _tried(step: Step, place: Location, scope: Scope, interpreter: Interpr
 async def _attempts(
     step: Step, retry: Retry, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """The step, again as its `retry` says, while a further attempt can end otherwise."""
+    """Run the step, and repeat it by its `retry` while another attempt can end differently."""
     retries, key = scope.state.progress.retries, place.key
     progress = retries.setdefault(key, RetryProgress())
     if progress.wait is not None:
@@ -199,7 +199,7 @@ async def _attempts(
 async def _until_again(
     progress: RetryProgress, seconds: float, place: Location, scope: Scope
 ) -> None:
-    """Wait for the next attempt; what is left of it is kept when the run continues as new."""
+    """Wait for the next attempt; the state keeps the time left when the run continues as new."""
     try:
         await scope.wait_until(
             lambda: False, seconds, f"attempt {progress.retries + 1} of {place.step}"
@@ -211,7 +211,7 @@ async def _until_again(
 
 
 async def _attempt(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
-    """One attempt; what cannot be filled, or not be kept, is the step's own failure."""
+    """Run one attempt; a failed template or a too large value fails the step."""
     try:
         if step.timeout is None or _is_call(step):
             return await execute(step, place, scope, interpreter)  # a call has its own timeout
@@ -240,7 +240,7 @@ def _is_call(step: Step) -> bool:
 async def _within(
     seconds: float, step: Step, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """The step as a whole, stopped when its time is up."""
+    """Run the whole step, and stop it when its time is up."""
     ended: list[Outcome] = []
     limits, key = scope.state.progress.time_limits, place.key
 

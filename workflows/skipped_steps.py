@@ -1,4 +1,4 @@
-"""What did not run reads as skipped, also where an earlier round of a loop did run it."""
+"""Skipped steps: a step that did not run reads as skipped, even if an earlier round ran it."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from workflows.core.scope import Scope
 
 
 def skip_steps(steps: Sequence[Step], place: Location, scope: Scope) -> None:
-    """Let the steps, and all that they hold, read as skipped."""
+    """Mark the steps, and the steps in them, as skipped."""
     tasks = place.frame(scope).tasks
     for step, _ in walk(steps, ()):
         tasks[step.name] = Outcome.skipped()
 
 
 def skip_within(step: Step, place: Location, scope: Scope) -> None:
-    """Let all that a step holds read as skipped."""
+    """Mark the steps in a step as skipped."""
     for inner in step_lists(step):
         skip_steps(inner.steps, place, scope)

@@ -39,13 +39,13 @@ from workflows.temporal.durable_scope import DurableScope
 from workflows.unknown_messages import UnknownMessages
 
 MAX_EVENTS = 40_000
-"""Of a history that could not be left; Temporal ends a run at 51,200."""
+"""Of a history that the run cannot leave; Temporal ends a run at 51,200."""
 
 MAX_BYTES = 40_000_000
 """The same; Temporal ends a run at 50 MB."""
 
 HELD_EVENTS = 500
-"""After so many it is tried again to leave it."""
+"""After so many more the run tries again to leave it."""
 
 
 def _detail(result: TeamResult) -> Json:
@@ -124,7 +124,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
 
     @workflow.run
     async def run(self, raw: RawValue) -> TeamResult:
-        """Run the plan to its end; the argument was taken by init."""
+        """Run the plan to its end; `__init__` has read the argument."""
         self._first_stretch = asyncio.create_task(self._listen())
         try:
             plan = await self._plan()
@@ -132,7 +132,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
             await self._answer_early()
             raise
         except asyncio.CancelledError:
-            if workflow.cancellation_reason() is not None:  # else it is only put out of memory
+            if workflow.cancellation_reason() is not None:  # else it is only evicted
                 await self._answer_early()
             raise
         self._begun = True
@@ -143,7 +143,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         try:
             return await self._played(plan, scope)
         except asyncio.CancelledError:
-            if scope.cancelled() is not None:  # else it is only put out of memory
+            if scope.cancelled() is not None:  # else it is only evicted
                 self.came_to = await stop(scope, TeamInterpreter(scope))
                 await self._finish(scope)
             raise
@@ -153,7 +153,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
 
         Raises:
             TeamError: there is none, or it cannot be run.
-            FailureError: the worker cannot say.
+            FailureError: the worker cannot compile it.
         """
         if self.refused is not None:
             raise self.refused
@@ -163,7 +163,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         return plan
 
     async def _answer_early(self) -> None:
-        """Of a run that never begins: answer what people said to it meanwhile."""
+        """Answer the messages to a run that never starts."""
         self.done = self._begun = True
         await workflow.wait_condition(lambda: self.listens)
         await _every_message_answered()
@@ -242,7 +242,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         scope.hold(events + HELD_EVENTS)
 
     async def _finish(self, scope: DurableScope) -> None:
-        """The last word on the board, and every message answered.
+        """Show the end on the board, and answer every message.
 
         Not in a `finally`: that would run, and fail, when the run is only put out of memory.
         """

@@ -1,4 +1,4 @@
-"""Updates and queries of a name that no run knows: refused, with the names that it knows.
+"""Unknown messages: refuses updates and queries with other names, and lists the known names.
 
 Part of TeamWorkflow. A signal of such a name is one that a step may wait for, see
 `workflows.handlers.message_handlers`. An update is refused by its validator, so that history gains
@@ -29,7 +29,7 @@ def _unknown(what: str, name: str, known: Sequence[str]) -> ApplicationError:
 
 
 class UnknownMessages:
-    """What answers to every other name."""
+    """Handlers of every other name."""
 
     @workflow.update(dynamic=True, description="Any other name; it is refused")
     async def unknown_update(self, name: str, args: Sequence[RawValue]) -> None:

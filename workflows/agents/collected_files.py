@@ -1,4 +1,4 @@
-"""What a skill has found for prompts: how much it is, and which models may read it. Pure."""
+"""Collected files: how much a skill has found for prompts, and which models may read it. Pure."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ _MAX_MODELS = 8
 
 
 def found_by(step: Step, outcome: Outcome, plan: Plan) -> CollectedFiles | None:
-    """How much a skill has collected, where its result says `files` and `estimated_tokens`."""
+    """How much a skill has collected, if its result has `files` and `estimated_tokens`."""
     data = outcome.data
     if not isinstance(step, SkillStep | ToolStep) or not isinstance(data, Mapping):
         return None

@@ -1,4 +1,4 @@
-"""Conversations of a run: who goes on with which, one turn after the other.
+"""Conversations of a run: the agents of one conversation take turns.
 
 The state holds the name of each conversation's latest turn; its words are kept by the worker.
 """
@@ -18,7 +18,7 @@ MAX_CONVERSATIONS = 1000
 _MAX_NAME_LENGTH = 200
 
 Turns = Callable[[Conversation], Awaitable[tuple[Outcome, AgentResponse | None]]]
-"""An agent's turn with its re-asks: what came of it, and the answer if there was any."""
+"""An agent's turn with its re-asks: its outcome, and the answer if there is one."""
 
 
 async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns) -> Outcome:

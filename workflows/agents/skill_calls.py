@@ -1,4 +1,4 @@
-"""One call of a skill, for whoever needs one: a skill step, a tool step, an aggregation."""
+"""One call of a skill, by a skill step, a tool step or an aggregation."""
 
 from pydantic import JsonValue
 
@@ -13,7 +13,7 @@ from workflows.core.scope import Call, CallFailed, Scope
 from workflows.core.usage import began
 
 _UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)
-"""What a plan without terms gets: the most careful ones."""
+"""The terms of a plan without any: the most careful ones."""
 
 
 async def call_skill(
@@ -24,7 +24,7 @@ async def call_skill(
     scope: Scope,
     seconds: float | None = None,
 ) -> Outcome:
-    """Call the skill as its contract says; its key names the call for ever."""
+    """Call the skill by the terms of its contract; its key identifies the call for good."""
     state = scope.state
     if place.loop is not None and (again := refused(skill, given, place, scope)) is not None:
         return again

@@ -1,4 +1,4 @@
-"""Asking: the one wait for a person, with its reminders, its escalations and its deadline."""
+"""Approval wait: waits for a person, with reminders, escalations and a deadline."""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -29,14 +29,14 @@ from workflows.core.trail_causes import (
 )
 
 PLAIN = DecisionTerms()
-"""Anyone decides, and there is no hurry."""
+"""Anyone decides, without a deadline."""
 
 
 class _Due(NamedTuple):
-    """What happens next while nobody decides."""
+    """The next event while nobody decides."""
 
     seconds: float
-    """After the question was asked, pauses not counted."""
+    """After the request opened, pauses not counted."""
     what: Literal["escalate", "remind", "deadline"]
 
 
@@ -62,8 +62,8 @@ async def ask(
         choices: what may be said, where it is no approval.
 
     Raises:
-        Skipped: a person left out what is asked for.
-        Redirected: the deadline passed, and the file names a team to go on with.
+        Skipped: a person skipped the step.
+        Redirected: the deadline passed, and `on_timeout` names a team.
     """
     state = scope.state
     requests, key = state.progress.requests, place.key
@@ -76,7 +76,7 @@ async def ask(
     waiting = state.pending.get(request_id)
     if waiting is not None and not waiting.told:
         told = tell(scope, place, waiting, terms, "request", f"{request_id} waits for a decision")
-        if told:  # else it stays as it is, which is what nearly all requests do
+        if told:  # else it stays as it is, as nearly all requests do
             state.pending[request_id] = waiting.model_copy(update={"told": True})
     began = scope.time() if waiting is None else _seconds(waiting.since)
     async with on_abort(partial(_withdraw, state, request_id)):
@@ -101,7 +101,7 @@ def _withdraw(state: RunState, request_id: str) -> None:
 
 
 def rejected(decision: Decision | None) -> Outcome:
-    """The failure of what a person did not allow."""
+    """The failure of a rejected step."""
     if decision is None:
         return Outcome.failed("NotDecided", "nobody decided in time")
     reason = decision.comment or "no reason given"
@@ -111,7 +111,7 @@ def rejected(decision: Decision | None) -> Outcome:
 async def _decided(
     scope: Scope, place: Location, request_id: str, terms: DecisionTerms, *, boundary: bool
 ) -> None:
-    """Wait until it is decided, by a person or by what the file says of silence."""
+    """Wait until a person, or `on_timeout`, decides."""
     pending = scope.state.pending
     while True:
         request = pending.get(request_id)
@@ -209,7 +209,7 @@ def _request(
 
 
 def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:
-    """Decide by what the file says of silence, where it is a decision."""
+    """Decide by `on_timeout`, if that is a decision."""
     may_approve = on_timeout == "approve" and approvable(scope.state.pending[request_id])
     if may_approve or on_timeout == "reject":
         answer = DecideInput(
@@ -222,7 +222,7 @@ def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:
 
 
 def _undecided(scope: Scope, place: Location, request_id: str, on_timeout: str) -> None:
-    """Silence that fails the step, or leads to another team."""
+    """Fail the step after its deadline, or go to another team."""
     del scope.state.pending[request_id]
     cause = NotDecided("timed_out", request_id)
     note_request(scope, place, "failure", cause)

@@ -1,7 +1,7 @@
-"""Approvals: who may decide what, and what comes of it. Pure functions over RunState.
+"""Decisions: who may decide a request, and what a decision changes. Pure functions over RunState.
 
-A request is bound to its visit and to a digest of what it shows, so an old decision can never pass
-a later round. Whatever is unknown, closed or not allowed is refused, and a refusal changes nothing
+A request is bound to its visit and to a digest of what it shows, so an old decision never applies
+to a later round. The run refuses what is unknown, closed or not allowed; a refusal changes nothing
 (design 5).
 """
 
@@ -24,7 +24,7 @@ _MAX_DECISIONS = 50
 
 
 def digest_of(prompt: str, show: JsonValue) -> str:
-    """What names a question and what it shows: 64 hexadecimal digits."""
+    """Identifies a question with the value it shows: 64 hexadecimal digits."""
     return sha256(json.dumps([prompt, show], sort_keys=True).encode()).hexdigest()
 
 
@@ -87,16 +87,16 @@ def _named(text: str) -> str:
 
 
 def _given(request: Pending, asked: DecideInput) -> bool:
-    """Whether it says what shall be instead of what is shown.
+    """Whether the decision replaces the value shown.
 
-    Null says so only where something may be: many programs write it for whatever they leave out.
+    Null does so only if the decision may: many programs write null for what they leave out.
     """
     may_be = request.editable and asked.decision == "approve"
     return asked.given and (asked.payload is not None or may_be)
 
 
 def _edits(request: Pending, asked: DecideInput) -> bool:
-    """Whether it makes something else of what is shown; to give the same back changes nothing."""
+    """Whether the decision changes the value shown; the same value changes nothing."""
     return _given(request, asked) and (digest_of("", asked.payload) != digest_of("", request.show))
 
 
@@ -117,17 +117,17 @@ def _wrong_payload(request: Pending, asked: DecideInput) -> str | None:
 
 
 def approvable(request: Pending) -> bool:
-    """Whether what is shown can be approved as it is: silence may not do what nobody may."""
+    """Whether the value shown can be approved unchanged: a timeout may do no more than a person."""
     return request.payload_schema is None or fault(request, request.show, "it") is None
 
 
 def refused_as(request: Pending) -> Verdict:
-    """What a no means: of a failed task, that it stays failed."""
+    """The verdict of a rejection: a failed task stays failed."""
     return "failed" if request.choices else "rejected"
 
 
 def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decision:
-    """Take a decision that is not refused; the request is closed, unless more have to approve."""
+    """Take an allowed decision; close the request, unless more people must approve."""
     request = state.pending[asked.id]
     by = as_listed(asked.by, request.approvers)
     if _edits(request, asked):  # who approved before had not seen this

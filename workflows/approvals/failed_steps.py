@@ -1,4 +1,4 @@
-"""Failing: a failed step waits for a person, who has it tried again, skips it, or lets it fail."""
+"""Failed steps: a person retries a failed step, skips it, or lets it fail."""
 
 from collections.abc import Awaitable, Callable
 
@@ -17,9 +17,9 @@ _MAX_MESSAGE_LENGTH = 2000
 async def accepted(
     step: Step, place: Location, scope: Scope, work: Callable[[], Awaitable[Outcome]]
 ) -> Outcome:
-    """What the work comes to, in the end: its failure only when a person lets it fail.
+    """Return the outcome of the work; a failure only if a person lets it fail.
 
-    The failure is remembered while somebody thinks: who is resumed then does not work again.
+    The state keeps the failure meanwhile: on resume, the work does not repeat.
     """
     failures, key = scope.state.progress.failures_to_decide, place.key
     while True:

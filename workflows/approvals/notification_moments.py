@@ -1,7 +1,7 @@
-"""Telling: people hear once of each moment of a request that waits for them.
+"""Notification moments: people get one notification for each moment of an open request.
 
-Whether there is something to send depends on the plan alone, so it is the same in every replay; how
-it reaches people is the worker's affair. The run never waits for it before its end.
+The plan alone decides whether there is one to send, so every replay sends the same; the worker
+delivers it. The run does not wait for delivery before its end.
 """
 
 import json
@@ -17,7 +17,7 @@ from workflows.core.requests import Pending
 from workflows.core.scope import Scope
 
 _MAX_SHOW_SIZE = 4000
-"""Characters of JSON; what is larger is looked at where the decision is made."""
+"""Characters of JSON; people look at larger values where they decide."""
 _MAX_PROMPT_LENGTH = 2000
 
 
@@ -30,13 +30,13 @@ def tell(
     text: str,
     number: int = 1,
 ) -> bool:
-    """Send it through each channel that the request, or else the plan, names; whether one is."""
+    """Send through each channel that the request, or else the plan, names; False if none is."""
     state = scope.state
     named = scope.plan.notify if terms.notify is None else channels(terms.notify)
     for channel in named:
         state.calls += 1
         name = what if number == 1 else f"{what}{number}"
-        # The time tells requests of two runs apart that have the same id, one after the other.
+        # The time distinguishes requests of two successive runs with the same id.
         key = [scope.run_id, request.id, request.since, name, channel]
         notice = Notice(
             id=f"msg_{digest_of('', list(key))}",

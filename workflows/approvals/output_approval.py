@@ -1,4 +1,4 @@
-"""Consent: a person allows what a step will send, or accepts what came of it."""
+"""Output approval: a person approves the input of a step, or accepts its output."""
 
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
@@ -15,18 +15,18 @@ from workflows.core.scope import Scope
 
 
 class ApprovalSubject(NamedTuple):
-    """What a person is asked about."""
+    """What a person approves."""
 
     given: JsonValue
-    """What will be sent: shown before, and changed where the terms allow it."""
+    """The input: shown before the work, and changed if the terms allow it."""
     allow: str
     """The question before, unless the terms have their own."""
     accept: str
     """The question after."""
     shown: JsonValue = None
-    """What is shown instead where nothing is given: it cannot be changed."""
+    """Shown instead if there is no input; nobody can change it."""
     literal: bool = False
-    """Prompt and `show` of the terms are no templates."""
+    """Whether `prompt` and `show` of the terms are plain text, not templates."""
 
 
 async def with_consent(
@@ -36,9 +36,9 @@ async def with_consent(
     scope: Scope,
     work: Callable[[JsonValue], Awaitable[Outcome]],
 ) -> Outcome:
-    """Do the work, with a person's word before or after it.
+    """Do the work, with a person's approval before or after it.
 
-    Who is resumed in the middle is not asked again, and does finished work not again.
+    On resume, neither the question nor finished work repeats.
     """
     progress, key = scope.state.progress, place.key
     if terms.when == "after":

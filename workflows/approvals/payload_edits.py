@@ -1,4 +1,4 @@
-"""Edits: what a person may make of what is shown, and what they changed. Pure functions."""
+"""Payload edits: what a person may change in a request, and what they changed. Pure functions."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from dsl.json_values import describe_kind
 from workflows.core.requests import Pending
 
 MAX_CHANGES = 20
-"""So many are told of one request; the whole value is the decision's payload."""
+"""Shown of one request; the decision's payload has the whole value."""
 
 
 def fault(request: Pending, payload: JsonValue, where: str) -> str | None:
-    """What is wrong with a value that shall be instead of what is shown, or None.
+    """What is wrong with a value that replaces the one shown, or None.
 
-    Against its JSON Schema where it has one; else it keeps the shape of what is shown.
+    It must match the JSON Schema, or else keep the shape of the value shown.
     """
     if request.payload_schema is None:
         misfit = _misfit(request.show, payload, where)
@@ -48,7 +48,7 @@ def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
 
 
 def changes(before: JsonValue, after: JsonValue) -> tuple[str, ...]:
-    """What is different, as `pages: 3 -> 4`; at most MAX_CHANGES, saying so."""
+    """The differences, as `pages: 3 -> 4`; at most MAX_CHANGES, then `and more`."""
     found: list[str] = []
     for change in _changes(before, after, ""):
         if len(found) == MAX_CHANGES:

@@ -31,7 +31,7 @@ _PAYS: dict[Paid, tuple[str, ...]] = {
 async def admit_call(
     scope: Scope, place: Location, personas: Personas, kind: Paid, *, boundary: bool = True
 ) -> tuple[str, ...]:
-    """Stands before each call of a plan with budgets, and counts it.
+    """Admit a call of a plan with budgets, and count it.
 
     Args:
         scope: the run.
@@ -67,12 +67,12 @@ async def admit_call(
 
 
 async def _until_abandoned(scope: Scope, leaving: Leaving) -> None:
-    """Stand still: who leaves stops this way too, unless they are stopped themselves."""
+    """Wait: a step that leaves the run stops this branch too, unless something stops that step."""
     await scope.wait_until(lambda: leaving.abandoned, None, leaving.because, boundary=False)
 
 
 async def in_flight(scope: Scope, call: Coroutine[None, None, T]) -> T:
-    """Await a call that is in progress meanwhile."""
+    """Await a call, and count it as in progress meanwhile."""
     scope.in_flight += 1
     try:
         return await call

@@ -18,7 +18,7 @@ from workflows.core.state import RunState
 from workflows.core.trail import note_budget
 
 EXTEND_BY = "extend_by"
-"""What the question shows: by how much an approval extends the budget."""
+"""Key of the value shown: by how much an approval extends the budget."""
 
 _EXTENSION: Json = {
     "type": "object",
@@ -53,9 +53,9 @@ async def decide(
 
 
 def _leads_to(state: RunState, budget: Budget, balance: BudgetBalance) -> str | None:
-    """Where the budget leads: once, so until that visit has begun, and in no cancelled run.
+    """Where the budget leads: only until that visit has started, and not in a cancelled run.
 
-    Whoever is on the way there may still ask it in a `finally`.
+    A `finally` step on the way there may still ask for it.
     """
     team = budget.next_team
     if team is None or state.stop_by is not None:
@@ -74,14 +74,14 @@ async def _stop(scope: Scope, budget: Budget, balance: BudgetBalance, cause: Bud
 
 
 def _go(budget: Budget, team: str | None, cause: BudgetReached) -> None:
-    """Leave what the budget is of: its team, or everything."""
+    """Leave what the budget covers: its team, or everything."""
     if budget.scope == "team" and team is not None:
         raise Redirected(team, cause)
     raise RunLeft(team, cause)
 
 
 async def _leave(scope: Scope, cause: RouteCause) -> None:
-    """Wait until every call has ended; none begins meanwhile."""
+    """Wait until every call has ended; no other starts meanwhile."""
     because = route_because(cause)
     leaving = scope.leaving = Leaving(because)
     try:
@@ -103,7 +103,7 @@ async def _ask(
     *,
     boundary: bool,
 ) -> None:
-    """Let a person extend it; of several concurrent calls, one asks."""
+    """Let a person extend the budget; of several concurrent calls, one asks."""
     here = place.key
     if balance.asking not in (None, here):
         await scope.wait_until(

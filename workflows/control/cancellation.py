@@ -1,8 +1,8 @@
-"""Stopping: what a run still does once it is cancelled, and for how long.
+"""Cancellation: what a cancelled run still does, and for how long.
 
-What is in progress is cancelled first, and `finally` steps run on the way out. Then come the teams
-that `on_cancel` names. All of it has one time limit, and whatever fails there changes nothing: the
-run ends as cancelled.
+The run first cancels the steps in progress, whose `finally` steps run. Then the teams of
+`on_cancel` run. They share one time limit. A failure there changes nothing: the run ends as
+cancelled.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,9 +25,9 @@ from workflows.core.views import TeamResult
 
 
 def begin_to_stop(scope: Scope) -> float:
-    """The time at which the run ends; told by the first who notices that it was cancelled.
+    """The time at which a cancelled run ends; the first caller sets it.
 
-    Nobody may come any more to let a paused run go on, so it is not paused from here on.
+    A pause ends here, because nobody may come to resume the run.
     """
     state = scope.state
     if state.stop_by is None:
@@ -49,10 +49,10 @@ def _left(left: TeamError | Redirected) -> Failed:
 
 
 async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]) -> None:
-    """Do what a cancelled run still has to do, as long as there is time.
+    """Do what a cancelled run still has to do, while there is time.
 
-    In a coroutine of its own, since the one around it is cancelled. Nothing leads elsewhere from
-    there, and nothing fails the run.
+    It runs in its own coroutine, because the one around it is cancelled. It cannot redirect the run
+    or fail it.
     """
     seconds = begin_to_stop(scope) - scope.time()
     place = Location.of_visit(MAIN, None, 0).at(name)
@@ -61,7 +61,7 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
         try:
             await work()
         except Returned:
-            pass  # that ends it, and fails nothing
+            pass  # ends the work without a failure
         except (TeamError, Redirected) as left:
             note_step(scope, place, "failed", _left(left))
 
@@ -77,7 +77,7 @@ async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
     """Let the teams of `on_cancel` clean up.
 
     Returns:
-        What the run came to before that, with all that was used and decided in the end.
+        The result before the cleanup, with everything used and decided by the end.
     """
     begin_to_stop(scope)
     partial = result(scope, "cancelled", route_because(_cancelled(scope)))

@@ -1,4 +1,4 @@
-"""Pause, resume, amend: what people may do to a run while it runs. Pure functions over RunState.
+"""Pause, resume, amend, redirect: how people steer a run. Pure functions over RunState.
 
 Paused means quiet: nothing new starts, running calls finish, queries answer, decisions are
 taken, and no deadline runs (design 5).
@@ -140,7 +140,7 @@ def _amendment(asked: AmendInput) -> Amended:
 
 
 def give_up(state: RunState, now: datetime) -> None:
-    """Note what people asked for and the run's end came before."""
+    """Note the amendments and the redirection that the run's end came before."""
     left: list[Amended | SentOn] = [_amendment(asked) for asked in state.amendments]
     if state.redirect is not None:
         left.append(sent_on(state.redirect))
@@ -164,7 +164,7 @@ def redirect_refusal(
 
 
 def redirect(state: RunState, asked: RedirectInput, now: datetime) -> None:
-    """Go to that team at the end of the current one; a later word replaces an earlier one."""
+    """Go to that team after the current one; a later redirection replaces an earlier one."""
     state.redirect = asked
     note_control(state, now, sent_on(asked))
 

@@ -33,17 +33,17 @@ from workflows.core.trail import note_control
 from workflows.core.trail_causes import SkipAsked
 
 CHOICES = ("retry", "skip", "fail")
-"""What a person may say of a failed task."""
+"""What a person may decide about a failed task."""
 
 
 def retry_refusal(state: RunState, asked: RetryInput) -> SteeringRefusal | None:
-    """Why no task can be tried again so, or None."""
+    """Why the run cannot retry that task, or None."""
     found = _failed(state, asked.task)
     return _not_allowed(found, asked.by) if isinstance(found, Pending) else found
 
 
 def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decision:
-    """Try the failed task again; it is not refused."""
+    """Retry the failed task."""
     request = _failed(state, asked.task)
     assert isinstance(request, Pending)
     decision = Decision(
@@ -77,7 +77,7 @@ def skip(
     how: How,
     cut: Callable[[str], None],
 ) -> Decision:
-    """Skip the task, now or when it begins; it is not refused. `cut` ends its call."""
+    """Skip the task, now or when it starts; `cut` ends its call."""
     key = _place(plan, state, asked.task)
     assert isinstance(key, StepKey)
     request = _waiting(state, key)

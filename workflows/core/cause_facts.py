@@ -1,4 +1,4 @@
-"""The facts of a cause: what a digest covers of it, and what of it fits into an answer."""
+"""The facts of a cause: those that a digest covers, and those that fit into an answer."""
 
 import json
 from dataclasses import fields, is_dataclass, replace
@@ -29,7 +29,7 @@ def cause_facts(cause: TrailCause | None) -> bytes:
 
 
 def without_wording(cause: TrailCause | None) -> TrailCause | None:
-    """The cause without its message, for whoever shows the words beside it."""
+    """The cause without its message, for views that show the words beside it."""
     if isinstance(cause, Failed | RunEnded):
         return replace(cause, failure=Failure(cause.failure.type, ""))
     if not getattr(cause, "message", ""):

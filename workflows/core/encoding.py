@@ -1,9 +1,9 @@
-"""What enters and what leaves the workflow, as it lies in history.
+"""Encoding: what enters and leaves the workflow, as the history keeps it.
 
-A message is one of ours, or it is told what is wrong; a value is small enough, or told why not.
+An invalid message gets the reason, field by field; so does a value that is too large.
 
-Temporal refuses more than two megabytes; found out only then, the run would be tried again for
-ever. So it is found out here, with the name of the largest part.
+Temporal refuses more than two megabytes, and would then retry the workflow task forever. So this
+module checks the size first, and names the largest part.
 """
 
 import json
@@ -67,7 +67,7 @@ def decoded(raw: RawValue, model: type[Model]) -> Model:
 
 
 def message(given: Sequence[RawValue], model: type[Model]) -> Model:
-    """What people or programs say to a run, as its type; without an argument nothing is said.
+    """A message as its type; without an argument it is empty.
 
     Raises:
         RunRefused: with what is wrong, field by field.
@@ -87,7 +87,7 @@ def size_of(given: Sequence[object]) -> int:
 
 
 def argument(given: Sequence[RawValue], model: type[Model], key: str) -> Model:
-    """What a question asks: an object, the one value that its `key` names, or nothing.
+    """The argument of a query: an object, the one value that its `key` names, or nothing.
 
     Raises:
         RunRefused: it is none of them.

@@ -1,7 +1,7 @@
 """Extract: a value of any size as an answer that people and the `temporal` CLI can read whole.
 
-What is too large is told by its kind, its size and the path to ask for; what was asked for by
-its own path and is still too large comes in pages. Pure.
+A part that is too large appears as its kind, its size and its path; a value that is too large on
+its own comes in pages. Pure.
 """
 
 import json
@@ -14,7 +14,7 @@ MAX_ANSWER_SIZE = 24_000
 """Bytes of JSON: well below what a payload store would take out of sight."""
 
 _MIN_PART_SIZE = 200
-"""Bytes below which a part is told by its size instead of being cut up further."""
+"""Bytes below which a part appears as its size instead of being cut up further."""
 _SMALL = 20
 """Parts of a page that are smaller than one in so many stand in it whole."""
 _TOLD = 120
@@ -62,7 +62,7 @@ def _of_text(text: str, size: int, start: int, most: int) -> Extract:
 def _of_items(
     items: Sequence[tuple[str, JsonValue]], path: Path, start: int, most: int
 ) -> tuple[list[tuple[str, JsonValue]], int | None]:
-    """The items of a page; each at least told by its size."""
+    """The items of a page; each appears at least as its size."""
     page: list[tuple[str, JsonValue]] = []
     sizes: list[int] = []
     needed = 0
@@ -98,7 +98,7 @@ def _share(sizes: Sequence[int], most: int) -> int:
 
 
 def _smaller(value: JsonValue, path: Path, most: int) -> JsonValue:
-    """The value with its large parts told by their size."""
+    """The value, with its large parts replaced by their size."""
     if most >= _MIN_PART_SIZE and isinstance(value, dict | list) and value:
         part = extract(value, path, 0, most)
         if part.next is None and _size(part.value) <= most:

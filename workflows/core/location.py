@@ -126,7 +126,7 @@ class Interpreter(Protocol):
 
 
 class Redirected(Exception):
-    """The current team is left for another one, whatever its routes say."""
+    """The run leaves the current team for another, in place of its routes."""
 
     def __init__(self, team: str, cause: RouteCause) -> None:
         self.team = team
@@ -135,7 +135,7 @@ class Redirected(Exception):
 
 
 class RunLeft(LimitExceeded):
-    """All that the run is in the middle of is left: for another team, or for its end."""
+    """The run leaves everything in progress, for another team or for its end."""
 
     def __init__(self, team: str | None, cause: RouteCause) -> None:
         self.team = team
@@ -144,7 +144,7 @@ class RunLeft(LimitExceeded):
 
 
 class Skipped(Exception):
-    """A person left the current step out, whatever it was doing."""
+    """A person skipped the current step."""
 
     def __init__(self, value: JsonValue) -> None:
         self.value = value

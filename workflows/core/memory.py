@@ -35,7 +35,7 @@ def _values() -> dict[str, JsonValue]:
 
 @dataclass(slots=True)
 class TrailRecord:
-    """One event of a run, as it is remembered; `told` makes the TrailEntry that people get."""
+    """One event of a run, as the state keeps it; `told` makes the TrailEntry that people get."""
 
     number: int
     at: float
@@ -80,7 +80,7 @@ class TrailRecord:
 
 @dataclass(slots=True)
 class PendingNotification:
-    """A notice on its way."""
+    """A notification in delivery."""
 
     notice: Notice
     id: str
@@ -120,22 +120,22 @@ class Tally:
     unpriced: int = 0
     """Calls that used tokens without a price."""
     untold: int = 0
-    """Turns of agents that do not tell what they use."""
+    """Turns of agents that do not report their usage."""
     seconds: float = 0.0
 
 
 @dataclass(slots=True)
 class BudgetBalance:
-    """What is used of one budget, and what became of it."""
+    """How much of one budget is used, and what follows."""
 
     used: float = 0.0
     extended: float = 0.0
-    """By so much, by people."""
+    """What people have added."""
     warned: bool = False
     unpriced: str = ""
     """A model without a price, which a budget of money had to pay for."""
     unpriced_allowed: bool = False
-    """A person lets it go on all the same."""
+    """Whether a person has let the run go on without a price."""
     visit: int | None = None
     """Of the team that it led to when it was used up."""
     asking: str | None = None
@@ -183,7 +183,7 @@ class Fork:
 
 @dataclass(slots=True)
 class Track:
-    """One way through the teams: the run's own, a branch of a fan-out, a team as a step."""
+    """One path through the teams: the run's own, a fan-out branch, or a team as a step."""
 
     context: Json = field(default_factory=_values)
     team: str | None = None

@@ -1,4 +1,4 @@
-"""What people and programs say to a run.
+"""Messages: what people and programs send to a run.
 
 Payloads of its start, of signals, updates and queries; plain and small, so that the `temporal`
 CLI takes them whole.
@@ -38,18 +38,18 @@ class TeamInput(Frozen):
     team: str | None = None
     """The name of a document in the worker's catalog."""
     document: str | None = None
-    """Inline YAML; compiled on the worker, which trusts none of it."""
+    """Inline YAML; the worker compiles it and trusts nothing in it."""
     plan: Plan | None = None
     fork: ForkInput | None = None
     context: Json = Field(default_factory=dict[str, JsonValue])
     carried: Json | None = None
     """The state of a run that continues as new; only the run itself writes this."""
     marked: bool = False
-    """With a plan: ask the worker how the run is to be seen; without one it says so anyway."""
+    """With a plan: ask the worker for its visibility settings; without one it sends them anyway."""
 
 
 WORKER_BLOCKED = "worker_blocked"
-"""The signal by which a watchdog says that the run blocked a worker."""
+"""The signal by which a watchdog reports that the run blocked a worker."""
 
 
 class Control(Frozen):
@@ -69,7 +69,7 @@ class AmendInput(Frozen):
 
 
 class RedirectInput(Frozen):
-    """The payload of the update `redirect`: the team that comes next, whatever the routes say."""
+    """The payload of the update `redirect`: the next team, in place of the routes."""
 
     team: Name
     by: By = "unknown"
@@ -77,7 +77,7 @@ class RedirectInput(Frozen):
 
 
 class RetryInput(Frozen):
-    """The payload of the update `retry`: a failed task that waits is tried again."""
+    """The payload of the update `retry`: retry a failed task that waits."""
 
     task: Name | None = None
     """`team/task`, or its end; not needed when just one waits."""
@@ -86,7 +86,7 @@ class RetryInput(Frozen):
 
 
 class SkipInput(Frozen):
-    """The payload of the update `skip`: a task is left out, now or when it begins."""
+    """The payload of the update `skip`: skip a task, now or when it starts."""
 
     task: Name
     """`team/task`, or its end."""
@@ -113,7 +113,7 @@ class Answer(Frozen):
 
     @property
     def given(self) -> bool:
-        """Whether it says what shall be instead."""
+        """Whether it replaces the value shown."""
         return "payload" in self.model_fields_set
 
     @model_serializer(mode="wrap")

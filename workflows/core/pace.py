@@ -2,7 +2,7 @@
 
 Temporal takes a workflow that does not yield within two seconds for a deadlock, refuses a
 completion of more than 4 MiB, and refuses more than 2,000 pending activities. A run that meets
-one of these is tried again for ever. Pure: the Scope of a workflow says when a task begins.
+one of these is retried forever. Pure: the Scope of a workflow reports when a task starts.
 """
 
 from dataclasses import dataclass, field

@@ -26,11 +26,11 @@ class Pending(Frozen):
     approvers: tuple[str, ...] = ()
     """Everyone who may decide; anyone when empty."""
     quorum: int = 1
-    """So many have to approve."""
+    """How many must approve."""
     choices: tuple[str, ...] = ()
-    """What may be said of a failed task; without any it is an approval."""
+    """The decisions about a failed task; an approval has none."""
     approved_by: tuple[str, ...] = ()
-    """Who has approved so far, where one is not enough."""
+    """Who has approved so far, if one is not enough."""
     editable: bool = False
     payload_schema: Json | None = None
     """JSON Schema that a change has to meet, and what is approved."""
@@ -44,13 +44,13 @@ class Pending(Frozen):
     reminders: int = 0
     escalations: int = 0
     told: bool = False
-    """People have been told of it, where the plan names a channel."""
+    """Whether the run has sent the first notification, if the plan names a channel."""
     stood_still: float = 0.0
     """Seconds for which the run was paused meanwhile; they do not count."""
     remembered_as: str | None = None
     """The key under which an approval answers equal requests of this run."""
     cut: bool = False
-    """In a list of what is pending: too large to be told whole; the query `request` tells it."""
+    """Whether this copy is cut: the query `request` returns the whole request."""
 
 
 class Decision(Frozen):
@@ -102,7 +102,7 @@ MALFORMED: Final = "Malformed"
 NOT_YET: Final = "NotYet"
 """The run has not begun, or is where it was only in a moment: what was said may be right."""
 TOO_EARLY: Final = "the run cannot judge this yet: a worker only takes it up; send it again"
-"""What such a refusal says."""
+"""The message of such a refusal."""
 
 
 class Refusal(Frozen):

@@ -30,7 +30,7 @@ Job = Callable[[], Coroutine[None, None, None]]
 class Interrupted(BaseException):
     """The run stops here to continue as new; it goes on from its state, at this very place.
 
-    Every way of the run stops so, at its next step or in its wait, before the run continues.
+    Every branch of the run stops so, at its next step or in its wait, before the run continues.
     """
 
     def __init__(self, left: float | None = None) -> None:
@@ -72,13 +72,13 @@ class on_abort:  # it reads as what it does: `async with on_abort(close):`
 
 
 class CallFailed(Exception):
-    """A call of the world failed as calls do: an expected failure, for routing to decide."""
+    """A call failed in an expected way, for routing to decide."""
 
     def __init__(self, type: str, message: str, spent: Spent | None = None) -> None:
         self.type = type
         self.message = message
         self.spent = spent
-        """What its attempts used all the same, where they could tell."""
+        """What its attempts used, if they report it."""
         super().__init__(message)
 
 
@@ -94,12 +94,12 @@ class Call(NamedTuple):
 
 
 class Leaving:
-    """The run is about to leave what it does: no call begins, and those in progress end first."""
+    """The run is about to leave its steps: no call starts, and those in progress end first."""
 
     def __init__(self, because: str) -> None:
         self.because = because
         self.abandoned = False
-        """Whoever wanted it was stopped meanwhile."""
+        """Whether the step that wanted to leave has been stopped."""
 
 
 class Scope(Protocol):
@@ -124,11 +124,11 @@ class Scope(Protocol):
         ...
 
     def patched(self, patch: Patch) -> bool:
-        """Whether this run takes the new way of a change; the same at every replay of it."""
+        """Whether this run takes the new code of a change; the same at every replay."""
         ...
 
     def cancelled(self) -> str | None:
-        """The words of whoever cancelled the run, maybe none; None while nobody has."""
+        """The reason given when somebody cancelled the run, maybe empty; None if nobody has."""
         ...
 
     async def checkpoint(self) -> None:
@@ -144,7 +144,7 @@ class Scope(Protocol):
         ...
 
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
-        """Do the work; those who look at the history see that it belongs together."""
+        """Do the work as one group of events in the history."""
         ...
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
@@ -156,7 +156,7 @@ class Scope(Protocol):
         ...
 
     def tell(self, telling: PendingNotification) -> None:
-        """Tell people something, without waiting for it; a failure is told in the trail."""
+        """Send a notification without waiting; a failed delivery appears in the trail."""
         ...
 
     async def wait_until(

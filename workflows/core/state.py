@@ -58,7 +58,7 @@ class RunState:
     balances: dict[str, BudgetBalance] = field(default_factory=dict[str, BudgetBalance])
     """What is used of each budget, by its id; of those that some call has touched."""
     marks: Marks | None = None
-    """How the run is to be seen from outside."""
+    """The visibility settings of the run."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
     unread: list[str] = field(default_factory=list[str])
@@ -67,7 +67,7 @@ class RunState:
     amendments: list[AmendInput] = field(default_factory=list[AmendInput])
     """Changes to the context that wait for the next boundary."""
     redirect: RedirectInput | None = None
-    """Where the run goes at the end of the current team, whatever its routes say."""
+    """The team that follows the current one, in place of its routes."""
     remembered: dict[str, Decision] = field(default_factory=dict[str, Decision])
     """Approvals that answer equal requests: `{team/step digest: the decision}`."""
     conversations: dict[str, str] = field(default_factory=dict[str, str])
@@ -79,13 +79,13 @@ class RunState:
     stop_by: float | None = None
     """Unix time at which a cancelled run ends, whatever it still does; None while it is not."""
     notices: dict[str, PendingNotification] = field(default_factory=dict[str, PendingNotification])
-    """`{id: what is on its way to people}`."""
+    """`{id: a notification in delivery}`."""
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals that nobody has waited for yet."""
     doing: dict[str, float] = field(default_factory=dict[str, float])
     """`{step: Unix time of its begin}` of the steps in progress, outermost first."""
     trail: list[TrailRecord] = field(default_factory=list[TrailRecord])
-    """The latest entries; all of them can be told from history."""
+    """The latest entries; the history has all."""
     trail_length: int = 0
     trail_digest: str = ""
 
@@ -148,7 +148,7 @@ class RunState:
         return _STATE.validate_python(carried)
 
     def become(self, other: "RunState") -> None:
-        """Remember what another state does, in this one's place: whoever has it sees that."""
+        """Take over another state in place, for every holder of this one."""
         for one in fields(RunState):
             setattr(self, one.name, getattr(other, one.name))
 
@@ -181,7 +181,7 @@ class RunState:
         return filter(None, (self.frames, self.tracks, *self.progress.kinds()))
 
     def decide(self, decision: Decision, *, awaited: bool = True) -> None:
-        """Keep a decision; of very many, the latest: the trail tells them all.
+        """Keep a decision; of very many, the latest: the trail has all.
 
         One that a step waits for (`awaited`) stays at least until the step has read it.
         """
@@ -197,7 +197,7 @@ class RunState:
         return decision
 
     def heard(self, id: str) -> None:
-        """Nobody waits for this decision any more."""
+        """No step waits for this decision any longer."""
         if id in self.unread:
             self.unread.remove(id)
             self._forget_old()
@@ -217,7 +217,7 @@ class RunState:
                 sequence.started.tokens_of_others += tokens
 
     def executed(self, key: str) -> int:
-        """Count one more execution of a step; the how-manieth this is, from 1."""
+        """Count one more execution of a step; return its number, from 1."""
         count = self.executions.get(key, 0) + 1
         self.executions[key] = count
         return count

@@ -43,7 +43,7 @@ from workflows.core.trail_causes import (
 
 
 def trail_because(cause: TrailCause | None) -> str:
-    """Why an entry of the trail came about; empty where there is nothing to say."""
+    """Why an entry of the trail exists, in words; empty without a cause."""
     return "" if cause is None else _worded(cause)
 
 

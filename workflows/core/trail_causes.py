@@ -1,4 +1,4 @@
-"""Trail causes: why an entry of a run's trail came about, as facts and not as words.
+"""Trail causes: why an entry of a run's trail exists, as facts and not as words.
 
 Programs read these; `workflows.core.trail_because` renders them for people. As in
 `dsl.model.causes`, every cause has a stable `code`, and a `message`, its own or its failure's, is
@@ -96,7 +96,7 @@ class CallRepeated:
 
 @dataclass(frozen=True, slots=True)
 class TimeOver:
-    """What a cancelled run still did took too long."""
+    """The cleanup of a cancelled run took too long."""
 
     code: Literal["cancel_timeout"]
     seconds: float
@@ -232,7 +232,7 @@ class SignalsDropped:
 
 @dataclass(frozen=True, slots=True)
 class NoticeFailed:
-    """Nobody could be told of a request."""
+    """A notification of a request reached nobody."""
 
     code: Literal["notice_failed"]
     channel: str
@@ -275,7 +275,7 @@ TrailCause = Annotated[
     | NoticeFailed,
     Field(discriminator="code"),
 ]
-"""Why an entry of the trail came about: a cause of `dsl.model.causes`, or one of these."""
+"""Why an entry of the trail exists: a cause of `dsl.model.causes`, or one of these."""
 
 
 def failed_with(error: TeamError) -> Failed:

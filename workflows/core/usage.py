@@ -1,6 +1,6 @@
-"""Spending: what calls use, counted in the run's state from what the world reports.
+"""Usage: what calls use, counted in the run's state from the reports of the activities.
 
-Attempts that failed count too, as far as anyone can tell what they used. Pure functions over
+Failed attempts count too, as far as their usage is known. Pure functions over
 RunState.
 """
 
@@ -55,12 +55,12 @@ _UNFILLED = (TemplateFailed.__name__, EvaluationLimitExceeded.__name__)
 
 
 def _asked(answer: AgentResponse) -> bool:
-    """Whether a model may have been asked: not where the prompt could not be filled."""
+    """Whether a model may have been called: not if the prompt could not be filled."""
     return answer.error is None or answer.error.type not in _UNFILLED
 
 
 def together(cut: Spent, what: Used) -> Used:
-    """What came of a call that was made again, with what the one used that was cut off before."""
+    """The result of a repeated call, with the usage of the attempt that was cut off."""
     seconds = cut.seconds + what.seconds
     if isinstance(what, SkillResult):
         return what.model_copy(update={"seconds": seconds})

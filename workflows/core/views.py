@@ -1,4 +1,4 @@
-"""What a run tells of itself: the answers of its queries, its trail and its result.
+"""Views: the answers of a run's queries, its trail and its result.
 
 Plain and small, so that the `temporal` CLI shows them whole.
 """
@@ -29,7 +29,7 @@ class Paused(Frozen):
 
 
 class CollectedFiles(Frozen):
-    """What a skill has collected for prompts, told before a model reads it."""
+    """What a skill has collected for prompts, shown before a model reads it."""
 
     files: int
     estimated_tokens: int
@@ -39,7 +39,7 @@ class CollectedFiles(Frozen):
 
 
 class TrailEntry(Frozen):
-    """One event of a run, told with its reason."""
+    """One event of a run, with its reason."""
 
     number: int
     """From 1, without gaps."""
@@ -90,7 +90,7 @@ class BudgetUse(Frozen):
     state: Literal["open", "warned", "used_up", "not_held"] = "open"
     """`not_held`: of money, and some model has no price."""
     extended: float = 0.0
-    """By so much, by people."""
+    """What people have added."""
 
     @property
     def left(self) -> float:
@@ -144,9 +144,9 @@ class CostRow(Frozen):
     unpriced: int = 0
     """Calls of models without a price; the cost leaves them out."""
     untold: int = 0
-    """Turns of agents that do not tell what they use."""
+    """Turns of agents that do not report their usage."""
     seconds: float = 0.0
-    """In which the calls worked, added up."""
+    """Time that the calls worked, in total."""
 
 
 class CostReport(Frozen):

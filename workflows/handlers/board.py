@@ -17,10 +17,10 @@ from workflows.core.usage import total_cost
 from workflows.core.views import Activity, RunStatus, Standing
 
 _MAX_LINES = 10
-"""Of a kind: a thousand ways at once would each write a thousand lines."""
+"""Of a kind: otherwise a thousand concurrent branches would each write a thousand lines."""
 
 _MAX_REASON_LENGTH = 2_000
-"""Characters of a reason; the trail has all of it."""
+"""Characters of a reason; the trail has the whole reason."""
 
 
 def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
@@ -67,7 +67,7 @@ def state_of(state: RunState, *, done: bool) -> Standing:
 
 @dataclass(slots=True)
 class LastBecause:
-    """Why the run came here, in words: every step shows it, and few change it."""
+    """Why the run came here, in words: every step shows the text, and few steps change it."""
 
     cause: RouteCause | None = None
     text: str = ""
@@ -80,9 +80,9 @@ class LastBecause:
 
 
 def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
-    """Where the run is, what it does, whom it waits for, why it came here.
+    """Render where the run is, what it does, whom it waits for, why it came here.
 
-    One text, put together at once: every step has it made anew, and hands on the same `last`.
+    Every step renders it anew, in one expression, and passes on the same `last`.
     """
     last = last or LastBecause()
     main, usage = state.main, state.usage

@@ -1,7 +1,7 @@
 """Signals that come before a run has begun: how many wait, and which did not fit.
 
-A run that compiles its document, or looks for the state that it forks, cannot judge what people
-say. Pure: the handlers of the run wait, this only counts.
+A run that compiles its document, or looks for the state that it forks, cannot judge messages yet.
+Pure: the handlers of the run wait, this module only counts.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Looking: what the queries `events` and `state` answer, out of all that a run remembers. Pure."""
+"""Query answers: the parts of a run's memory that `events`, `pending` and `state` return. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -25,7 +25,7 @@ _MIN_ENTRIES_SIZE = 200
 _MIN_SHOWN_SIZE = 500
 _REST = TypeAdapter(RunState)
 _UNSEEN = frozenset({"tracks", "frames", "progress", "trail", "seen", "executions"})
-"""Parts of the state that are told elsewhere in the view, or mean nothing to people."""
+"""Parts of the state that the view shows elsewhere, or that mean nothing to people."""
 
 
 def events(state: RunState, since: int) -> TrailPage:
@@ -57,7 +57,7 @@ def _shortened(entry: TrailEntry) -> TrailEntry:
 
 
 def pending(state: RunState) -> list[Pending]:
-    """What waits, each request with its share of an answer."""
+    """The open requests; each gets an equal share of the answer."""
     most = max(MAX_ANSWER_SIZE // max(len(state.pending), 1) - _ENTRY, _MIN_SHOWN_SIZE)
     return [_cut(request, most) for request in state.pending.values()]
 
@@ -87,10 +87,10 @@ def request(state: RunState, id: str) -> RequestView:
 
 
 def look(state: RunState, asked: StateAsked) -> StateView:
-    """What lies at the path that was asked for.
+    """Return what lies at the path of the query.
 
     Raises:
-        RunRefused: nothing does; told with what there is.
+        RunRefused: nothing does; the message lists what there is.
     """
     path = parse(asked.path) if isinstance(asked.path, str) else tuple(asked.path)
     view = _view(state)
@@ -119,7 +119,7 @@ def _nowhere(view: Json, path: tuple[str, ...]) -> str:
 
 
 def _view(state: RunState) -> Json:
-    """The state as people know it: by the names that templates have, then what is counted."""
+    """The state as people know it: the names that templates use, then the counters."""
     told: Json = _track(MAIN, state.main, state)
     others = {
         name: _track(name, track, state) for name, track in state.tracks.items() if name != MAIN
@@ -135,7 +135,7 @@ def _view(state: RunState) -> Json:
 
 
 def _track(name: str, track: Track, state: RunState) -> Json:
-    """One way through the teams: where it is, and what steps see there."""
+    """One track: where it is, and what steps see there."""
     frame = state.open_frame(name) or Frame()
     return {
         "team": track.team,

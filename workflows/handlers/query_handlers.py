@@ -1,7 +1,7 @@
-"""Questions: what a run answers while it runs and ever after. Reads, and changes nothing.
+"""Query handlers: what a run answers, during the run and after its end. They change nothing.
 
-Part of TeamWorkflow. An answer stays below what the `temporal` CLI shows whole; a question that
-is none is answered with a sentence.
+Part of TeamWorkflow. An answer stays below what the `temporal` CLI prints in full; an invalid query
+gets a sentence.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ def _answered(
     answer: Callable[[Model], T],
     allowed: str,
 ) -> T:
-    """The answer to what is asked, as an object or as its one value."""
+    """Answer a query whose argument is an object, or the value of its one key."""
     try:
         asked = argument(given, model, key)
     except RunRefused as error:
@@ -60,7 +60,7 @@ class QueryHandlers:
 
     @workflow.query(description="What the run came to, also when it was cancelled; null before")
     def result(self) -> TeamResult | None:
-        """What the run came to: a cancelled one has no other place for it."""
+        """The result of the run: for a cancelled run, the only place."""
         return self.came_to
 
     @workflow.query(description="What the run has used, and what is left of its budgets")
@@ -70,7 +70,7 @@ class QueryHandlers:
 
     @workflow.query(description="The requests that wait for a person")
     def pending(self) -> list[Pending]:
-        """What waits for a person; what is large is cut, and the query `request` tells it."""
+        """The open requests; large values are cut, and the query `request` returns them in full."""
         return looking.pending(self.state)
 
     @workflow.query(description="One request, whole, or how it was decided: {id}")
@@ -102,7 +102,7 @@ class QueryHandlers:
     )
     @takes_any_arguments
     def state_at(self, *given: RawValue) -> StateView:
-        """The part of the state at a path; what is large is told by its size and its path."""
+        """The part of the state at a path; a large value appears as its size and its path."""
         return _answered(
             given,
             StateAsked,

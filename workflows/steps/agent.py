@@ -35,7 +35,7 @@ _LEGACY_RETRIES = 2
 async def execute(
     step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Run the agent, with a person's consent before or after where the step asks for it."""
+    """Run the agent, with an approval before or after if the step requires one."""
     if step.requires_approval is False:
         if step.agent_type == ORCHESTRATING:
             return await _plan(step, place, scope, interpreter)
@@ -58,7 +58,7 @@ async def execute(
 
 
 def _sent(step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter) -> JsonValue:
-    """What the prompts name, for who is asked whether an agent without `input` may start."""
+    """What the prompts name, shown to the approver of an agent without `input`."""
     if step.agent_class is not None or step.agent_type == ORCHESTRATING:
         return None
     return slice_for(interpreter.persona(step), step, place.facts(scope)) or None
@@ -163,7 +163,7 @@ async def _asked(
 async def _notices(
     scope: Scope, place: Location, persona: str, *, boundary: bool
 ) -> tuple[str, ...]:
-    """Wait until the turn may begin; what the agent should know besides its prompt."""
+    """Wait until the turn may start; return what the agent should know besides its prompt."""
     nudges = notes(place, scope) if place.loop is not None else ()
     if not scope.plan.budgets:
         return nudges
@@ -174,7 +174,7 @@ async def _notices(
 async def _paid(
     scope: Scope, place: Location, persona: str, request: AgentRequest, call: Call, model: str
 ) -> AgentResponse:
-    """The turn, paid from the budgets of the plan."""
+    """Run the turn, and pay it from the budgets of the plan."""
     personas = (*place.personas, persona)
     try:
         response = await in_flight(scope, scope.run_agent(request, call))

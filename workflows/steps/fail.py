@@ -1,4 +1,4 @@
-"""Fail: a named failure, for a try, for routing, or for whoever started the run."""
+"""Fail: a named failure, for a `try`, for routing, or for the starter of the run."""
 
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import FailStep

@@ -1,4 +1,4 @@
-"""A skill: one activity, run as its contract says."""
+"""A skill: one activity, run by the terms of its contract."""
 
 from pydantic import JsonValue
 
@@ -13,7 +13,7 @@ from workflows.core.scope import Scope
 
 
 async def execute(step: SkillStep, place: Location, scope: Scope) -> Outcome:
-    """Call the skill with its filled input, with a person's consent where the step asks for it."""
+    """Call the skill with its filled input, with an approval if the step requires one."""
     given = fill(step.input, place.facts(scope).names())
     if step.requires_approval is False:
         return await call_skill(step.skill, given, step.terms, place, scope, step.timeout)

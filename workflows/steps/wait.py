@@ -11,7 +11,7 @@ from workflows.core.scope import Interrupted, Scope
 
 
 async def execute(step: WaitStep, place: Location, scope: Scope) -> Outcome:
-    """Wait; what was waited for does not come twice when the run is resumed in between."""
+    """Wait; on resume, the wait goes on and does not start over."""
     if step.signal is not None:
         return await _signal(step, step.signal, place, scope)
     waits, key = scope.state.progress.waits, place.key
@@ -37,7 +37,7 @@ def _until(step: WaitStep, place: Location, scope: Scope) -> float | Outcome:
         try:
             moment = datetime.fromisoformat(str(written))
             until = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-            datetime.fromtimestamp(until, UTC)  # what it is told as afterwards
+            datetime.fromtimestamp(until, UTC)  # it must be printable
         except (ValueError, OverflowError):
             return Outcome.failed("NotATime", f"{written!r} is no time like 2026-01-31T09:00")
         if until - scope.time() > MAX_DURATION:

@@ -34,7 +34,7 @@ from workflows.temporal.pacer import Pacer
 from workflows.temporal.queues import MAX_WAIT, Elsewhere, NotTaken, fairness_key
 
 _STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
-"""A skill changes the world: what comes after a cancelled one begins when it has stopped."""
+"""A skill changes the world: the next step waits until a cancelled skill has stopped."""
 
 T = TypeVar("T", AgentResponse, SkillResult)
 
@@ -134,14 +134,14 @@ class Calls:
             handle.cancel()
 
     def _turn(self, queue: OwnQueue) -> Priority:
-        """Whoever started the run may have said with whom it takes turns; that counts."""
+        """With whom the call takes turns; a key given at the start of the run has precedence."""
         if workflow.info().priority.fairness_key:
             return Priority.default
         return Priority(fairness_key=fairness_key(queue, self._run_id, self._state.main.context))
 
 
 def _given_back(error: ActivityError) -> ApplicationError | None:
-    """The last attempt was not made to its end: its worker was told to stop, nobody else."""
+    """The failure of an attempt that ended only because its worker had to stop, or None."""
     cause = error.cause
     return cause if isinstance(cause, ApplicationError) and cause.type == WORKER_STOPPED else None
 
@@ -186,7 +186,7 @@ def _expected(error: ActivityError, call: Call) -> BaseException:
 
 
 async def _with(cut: Spent, calling: Coroutine[None, None, T]) -> T:
-    """The call that is made again, with what the one used that was cut off."""
+    """Repeat a call, and add what the attempt used that was cut off."""
     try:
         answer = await calling
     except CallFailed as error:
@@ -196,13 +196,13 @@ async def _with(cut: Spent, calling: Coroutine[None, None, T]) -> T:
 
 
 def _is_cancelled() -> bool:
-    """The coroutine that waits was cancelled: with the run, or as what is not needed any more."""
+    """Whether the waiting coroutine is cancelled: with the run, or because others have ended."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def _spent(details: Sequence[object]) -> Spent | None:
-    """What the attempts of a failed call used, as its failure or its last heartbeat tells it."""
+    """What the attempts of a failed call used, from its failure or its last heartbeat."""
     if not details:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Ways that run at once in a workflow. It stays inside the workflow sandbox."""
+"""Branches that run concurrently in a workflow."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -11,7 +11,7 @@ from workflows.core.scope import Interrupted, Job
 
 
 class BranchGroup:
-    """Coroutines that run at once: which wait, which run, which have finished."""
+    """Concurrent coroutines: which wait, which run, which have finished."""
 
     def __init__(self, jobs: Mapping[str, Job], branches: Branches, pace: Pace) -> None:
         self._jobs = jobs
@@ -23,11 +23,11 @@ class BranchGroup:
         self._finished: set[str] = set()
         self.running: dict[str, asyncio.Task[None]] = {}
         self.stopped = False
-        """One has stopped for the run to continue as new: no other is begun."""
+        """One has stopped for the run to continue as new: no other starts."""
 
     @property
     def finished(self) -> Set[str]:
-        """The names of those that have come to their end."""
+        """The names of those that have finished."""
         return self._finished
 
     @property
@@ -37,7 +37,7 @@ class BranchGroup:
 
     @property
     def stirred(self) -> bool:
-        """Whether one has ended that `ended` has not taken yet."""
+        """Whether one has ended that `ended` has yet to take."""
         return bool(self._done)
 
     @property
@@ -52,7 +52,7 @@ class BranchGroup:
         return self._branches.may_start(beside)
 
     def start(self, at_once: int | None) -> None:
-        """Begin those that wait, in written order, as many as may run at once."""
+        """Start those that wait, in written order, as many as may run concurrently."""
         while (name := self._next) is not None and self.wants(at_once) and self._pace.may_step():
             self._next = next(self._names, None)
             self._pace.steps += 1
@@ -88,7 +88,7 @@ def interrupted(task: asyncio.Task[Any]) -> bool:
 
 
 async def left_of(timer: asyncio.Task[bool] | None) -> float | None:
-    """What a time limit has left when all that it limits is interrupted, as it is itself."""
+    """Seconds left of a time limit that was interrupted together with what it limits."""
     if timer is None:
         return None
     try:
@@ -99,7 +99,7 @@ async def left_of(timer: asyncio.Task[bool] | None) -> float | None:
 
 
 def failures(tasks: Sequence[asyncio.Task[Any]]) -> Iterator[BaseException]:
-    """What stopped tasks came to, other than their stop."""
+    """The failures of stopped tasks, other than their stop."""
     for task in tasks:
         failure = None if task.cancelled() else task.exception()
         if failure is not None and not isinstance(failure, Interrupted):

@@ -65,11 +65,11 @@ class DurableScope:
         return workflow.patched(patch.value)
 
     def cancelled(self) -> str | None:
-        """The reason of the request to cancel; what Temporal keeps of it."""
+        """The reason of the request to cancel, as Temporal keeps it."""
         return workflow.cancellation_reason()
 
     async def checkpoint(self) -> None:
-        """Refresh the live board; wait while paused; stop to continue as new when it is time.
+        """Refresh the live board, wait while paused, and stop when the run must continue as new.
 
         It writes no event.
         """
@@ -104,7 +104,7 @@ class DurableScope:
         )
 
     def weigh(self, steps: int) -> None:
-        """The run yields so much earlier."""
+        """Count steps, so that the run yields earlier."""
         self._pacer.pace.steps += steps
 
     async def rest(self) -> None:
@@ -116,7 +116,7 @@ class DurableScope:
         self._held = events
 
     def show(self) -> None:
-        """Bring the live board up to date, and what Temporal's lists tell."""
+        """Refresh the live board and the search attributes."""
         workflow.set_current_details(self._board())
         marks = self.state.marks
         if marks is not None and marks.search_attributes:
@@ -140,7 +140,7 @@ class DurableScope:
         return await self._calls.call_skill(request, call)
 
     def cut(self, step: str) -> None:
-        """End the call that a step waits for, if it does; its outcome is not waited for."""
+        """End the call that a step waits for, if any, without waiting for its outcome."""
         self._calls.cut(step)
 
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
@@ -149,7 +149,7 @@ class DurableScope:
             return await work
 
     def tell(self, telling: PendingNotification) -> None:
-        """One activity `notify`, beside whatever the run does."""
+        """One activity `notify`, while the run goes on."""
         self.notifier.tell(telling)
 
     async def wait_until(
@@ -179,7 +179,7 @@ class DurableScope:
             try:
                 await workflow.wait_condition(stirred, timeout=timeout, timeout_summary=summary)
             except TimeoutError:
-                return ready()  # both may come in one workflow task
+                return ready()  # one workflow task may bring both
             self._pacer.pace.woken()
             if ready():
                 return True

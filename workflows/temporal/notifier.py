@@ -1,6 +1,6 @@
-"""Notifier: what people are told is on its way beside whatever the run does. Uses Temporal.
+"""Notifier: sends notifications while the run goes on. Uses Temporal.
 
-A notice never holds up a decision, and never fails a run; that nobody was told, the trail tells.
+A notification never delays a decision and never fails a run. Failed deliveries appear in the trail.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ from workflows.temporal.pacer import Pacer
 _ATTEMPTS = 5
 _ATTEMPT = timedelta(seconds=60)
 _WITHIN = timedelta(minutes=3)
-"""For a notice with all its attempts: then it is given up."""
+"""For a notification with all its attempts; then the run gives it up."""
 
 
 class Notifier:
-    """The notices of one run."""
+    """The notifications of one run."""
 
     def __init__(self, state: RunState, pacer: Pacer) -> None:
         self._state = state
         self._pacer = pacer
         self._tasks: set[asyncio.Task[None]] = set()
-        """So that nobody clears them away."""
+        """Kept, so that Python does not collect them."""
         self._closing = False
 
     def tell(self, telling: PendingNotification) -> None:
@@ -38,12 +38,12 @@ class Notifier:
         self._tasks.add(asyncio.create_task(self._tell(telling)))
 
     def notify_again(self) -> None:
-        """What was on its way when the run continued as new: receivers know it by its id."""
+        """Send again what was in delivery when the run continued as new; receivers know its id."""
         for telling in list(self._state.notices.values()):
             self.tell(telling)
 
     async def all_reported(self) -> None:
-        """Wait at the run's end for what is on its way; what a pause held back is not sent."""
+        """Wait at the run's end for open deliveries; what a pause held back is not sent."""
         self._closing = True
         if self._state.notices:
             await workflow.wait_condition(lambda: not self._state.notices)

@@ -13,8 +13,8 @@ _MIN_PAUSE = timedelta(milliseconds=1)
 class Pacer:
     """Waits for the next workflow task where the current one has done enough.
 
-    A workflow that does not give the thread back is taken for a deadlock and tried again for
-    ever. Any event brings the next task; where none is under way, one timer does for all branches.
+    Temporal takes a workflow that keeps the thread for a deadlock, and retries it forever. Any
+    event brings the next task; if none is due, one timer serves all branches.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Pacer:
         return workflow.info().get_current_history_length() != self.pace.task
 
     def idle(self) -> bool:
-        """Whether nothing is under way that brings another workflow task."""
+        """Whether no event is due that brings another workflow task."""
         return self.pace.pending == 0 and self._timer is None
 
     async def step(self) -> None:
@@ -41,7 +41,7 @@ class Pacer:
         self.pace.steps += 1
 
     async def rest(self) -> None:
-        """Wait for the next workflow task when evaluations have had their share of this one."""
+        """Wait for the next workflow task if evaluations have used up their share of this one."""
         self.begin()
         while not self.pace.may_evaluate():
             await self.next_task()

@@ -1,9 +1,9 @@
-"""Which queue a call of a model goes through, and with whom it takes turns there.
+"""Queues: where a call of a model waits for its turn, and with whom it takes turns.
 
 Calls share the run's own queue, which starts them without a detour. A provider with a rate limit
-is called through a queue of its own, where the server holds the limit over all workers. No plan
-says so: a worker that is handed such a call refuses it and names the queue, which so lies in the
-run's history, and cannot be made up by who starts a run.
+is called through its own queue, where the server holds the limit over all workers. Plans cannot
+name queues: a worker that gets such a call refuses it and names the queue. So the name is in the
+run's history, and nobody who starts a run can invent one.
 """
 
 from datetime import timedelta
@@ -29,11 +29,11 @@ class Elsewhere(Exception):
 
 
 class NotTaken(Exception):
-    """A call that nobody took for long."""
+    """A call that no worker took in time."""
 
 
 def fairness_key(queue: OwnQueue, run_id: str, context: Json) -> str:
-    """With whom a call takes turns; the run itself where the context has nothing to say."""
+    """With whom a call takes turns; the run itself if the context names nobody."""
     key = run_id
     if queue.fair_by != "run":
         found = get(context, parse(queue.fair_by))

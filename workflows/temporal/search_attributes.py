@@ -1,4 +1,4 @@
-"""Attributes: what Temporal's lists tell of a run, small enough that no server refuses it. Pure."""
+"""Search attributes: what Temporal's lists show of a run, small enough for every server. Pure."""
 
 from collections.abc import Iterable
 

@@ -153,6 +153,36 @@ async def _run(
     )
 
 
+async def start_supervised(
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    pass_fds: Sequence[int],
+) -> asyncio.subprocess.Process:
+    """Start the supervisor, in a session of its own, with pipes to it.
+
+    Args:
+        arguments: The supervisor's own, then the command that it runs.
+        cwd: Working directory.
+        environment: The complete environment.
+        pass_fds: Descriptors that the arguments name.
+
+    Raises:
+        OSError: The system has no more processes or files.
+    """
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", str(_SUPERVISOR), *arguments),
+        cwd=cwd,
+        env=dict(environment),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        pass_fds=tuple(pass_fds),
+        start_new_session=True,
+    )
+
+
 async def _start(
     argv: Sequence[str],
     cwd: Path,
@@ -165,15 +195,11 @@ async def _start(
     reads = _as_file(given)  # may hit a full disk, so before anything else is open
     reader, writer = os.pipe()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", str(_SUPERVISOR), str(writer), str(reads), limits, *argv),
+        process = await start_supervised(
+            (str(writer), str(reads), limits, *argv),
             cwd=cwd,
-            env=dict(environment),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            environment=environment,
             pass_fds=(writer, reads, *keeping),
-            start_new_session=True,
         )
     except BaseException:
         os.close(reader)

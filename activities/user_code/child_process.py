@@ -16,6 +16,7 @@ from pathlib import Path
 
 from activities.processes import supervisor
 from activities.processes.bounded_output import BoundedOutput
+from activities.processes.process_group import start_supervised
 
 MAX_REPLY_BYTES = 8_000_000
 """Of one line; the limit for a run's history is lower and checked later."""
@@ -68,17 +69,12 @@ class ChildProcess:
         ours, theirs = socket.socketpair()
         reader, writer = os.pipe()
         try:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", str(Path(supervisor.__file__)), str(writer)),
-                *(str(theirs.fileno()), supervisor.UNLIMITED),
-                *(sys.executable, "-P", "-c", _BOOT, json.dumps(import_path)),
+            command = (sys.executable, "-P", "-c", _BOOT, json.dumps(import_path))
+            process = await start_supervised(
+                (str(writer), str(theirs.fileno()), supervisor.UNLIMITED, *command),
                 cwd=folder,
-                env=dict(environment),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
+                environment=environment,
                 pass_fds=(writer, theirs.fileno()),
-                start_new_session=True,
             )
         except BaseException:
             ours.close()

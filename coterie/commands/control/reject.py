@@ -2,12 +2,12 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_decision, login_name
+from coterie.arguments import add_decision
+from coterie.commands.decision_call import decision_call
 from coterie.display.short_commands import decide
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async
 from coterie.settings import Settings
-from workflows.core.messages import DecideInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -17,11 +17,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Send the decision, and print what was recorded."""
-    asked = DecideInput(
-        id="",
-        decision="reject",
-        by=args.by or login_name(),
-        comment=args.comment,
-        digest=args.digest,
-    )
+    asked = decision_call(args, "reject")
     return run_async(decide(settings, args.run, args.request, asked))

@@ -17,7 +17,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         "a.b=2",
     ),
     "a model without its provider": (("run", "chore", "--model", "gpt"), "provider/model"),
-    "a workspace that is not there": (("run", "chore", "--workspace", "nowhere"), "no folder"),
+    "a workspace that is not there": (("run", "chore", "--workspace", "nowhere"), "not a folder"),
     "decisions that are not there": (("run", "article", "--decisions", "no.yml"), "no.yml"),
     "nothing to run": (("run",), "name a team or a file"),
     "a run and a resumption": (
@@ -60,7 +60,7 @@ def test_one_sentence_says_what_is_wrong(quiet_desk: Project, what: str) -> None
         ("COTERIE_ADDRESS", "somewhere", "host:port"),
         ("COTERIE_TLS", "perhaps", "true and false"),
         ("COTERIE_TLS_CERT", "c.pem", "belong together"),
-        ("COTERIE_CONFIG", "no-such-folder", "no folder"),
+        ("COTERIE_CONFIG", "no-such-folder", "not a folder"),
     ],
 )
 def test_a_wrong_variable_is_named(quiet_desk: Project, name: str, value: str, told: str) -> None:

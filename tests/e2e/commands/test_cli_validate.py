@@ -57,7 +57,7 @@ def test_validate_reads_and_counts_every_document_of_a_folder(quiet_desk: Projec
     """Personas, the script of answers and the system file are no documents."""
     done = quiet_desk.coterie("validate", "config")
     assert done.returncode == 0, done.stdout
-    assert done.stderr == "config (4 documents read, 4 other files left out): no problems\n"
+    assert done.stderr == "config (4 documents read, 4 other files skipped): no problems\n"
 
 
 def test_the_documents_of_a_folder_are_found_at_any_depth(quiet_desk: Project) -> None:
@@ -81,7 +81,7 @@ def test_the_documents_of_a_folder_are_found_at_any_depth(quiet_desk: Project) -
         ("teams/one.yml", "W502"),
         ("teams/three.yaml", "W502"),
     ]
-    assert "3 documents read, 4 other files left out" in done.stderr
+    assert "3 documents read, 4 other files skipped" in done.stderr
 
 
 def test_a_file_that_breaks_off_is_told_although_nobody_knows_what_it_is(

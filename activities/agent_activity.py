@@ -93,7 +93,7 @@ class AgentActivities:
             self._refuse_elsewhere(request)
         meter = Meter.of_activity(self._pricing)
         try:
-            async with heartbeating(meter.told):
+            async with heartbeating(meter.details):
                 agent = self._agent(request, meter)
                 if request.conversation is not None and not agent.converses:
                     raise AgentRefused(
@@ -113,7 +113,7 @@ class AgentActivities:
             raise _unusable(request, error, non_retryable=isinstance(error, BlobMissing)) from None
         except AgentRefused as refusal:
             raise ApplicationError(
-                str(refusal), *meter.told(), type=FailureType.AGENT_REFUSED, non_retryable=True
+                str(refusal), *meter.details(), type=FailureType.AGENT_REFUSED, non_retryable=True
             ) from None
         except asyncio.CancelledError:
             cut = meter.cut_off()

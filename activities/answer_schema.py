@@ -53,7 +53,7 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
     except RecursionError:
         raise SchemaFault("its references form an endless loop") from None
     found.sort(key=lambda error: [str(part) for part in error.absolute_path])
-    told = list(dict.fromkeys(map(_told, found)))
+    told = list(dict.fromkeys(map(_describe, found)))
     return [*told[:MAX_ERRORS], "and others"] if len(told) > MAX_ERRORS else told
 
 
@@ -150,7 +150,7 @@ _WORDS: dict[str, _Word] = {
 _Validator: type[Draft202012Validator] = cast("Any", _extend)(Draft202012Validator, _WORDS)
 
 
-def _told(error: ValidationError) -> str:
+def _describe(error: ValidationError) -> str:
     # The branch of a failed `anyOf` that came nearest explains most.
     nearest: ValidationError = cast("Any", _best_match)([error])
     return f"{nearest.json_path}: {_short(nearest.message)}"

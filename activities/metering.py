@@ -62,17 +62,17 @@ class Meter:
             usage=self._usage, cost=self._cost, unpriced=self._unpriced, seconds=self.seconds
         )
 
-    def told(self) -> tuple[Json, ...]:
+    def details(self) -> tuple[Json, ...]:
         """Return the usage as heartbeat or failure details; empty while there is none."""
         details = self.spent.model_dump(mode="json", exclude_defaults=True)
         return (details,) if details else ()
 
     def hand_on(self) -> tuple[Json, ...]:
-        """Pass the usage to the next attempt, if there is one; return it like `told`.
+        """Pass the usage to the next attempt, if there is one; return it like `details`.
 
         The latest heartbeat survives a failure right after it: the SDK flushes it.
         """
-        details = self.told()
+        details = self.details()
         if details and activity.in_activity():
             activity.heartbeat(*details)
         return details

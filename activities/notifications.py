@@ -81,7 +81,7 @@ class NotificationActivities:
         """
         try:
             async with heartbeating():
-                await self._told(notice)
+                await self._deliver(notice)
         except NotificationFailed as error:
             wait = None if error.wait is None else min(error.wait, _MAX_WAIT)
             raise ApplicationError(
@@ -91,7 +91,7 @@ class NotificationActivities:
                 next_retry_delay=None if wait is None else timedelta(seconds=wait),
             ) from None
 
-    async def _told(self, notice: Notice) -> None:
+    async def _deliver(self, notice: Notice) -> None:
         channel = self._channels.get(notice.channel)
         body = notice.model_dump_json(exclude={"channel"}).encode()
         match channel:

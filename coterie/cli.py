@@ -46,13 +46,13 @@ def _leave(code: int) -> NoReturn:
         with suppress(BrokenPipeError):
             sys.stdout.flush()
     except OSError as error:
-        code = code or _told(f"standard output: {system_error(error) or error}")
+        code = code or _report(f"standard output: {system_error(error) or error}")
     with suppress(OSError):
         sys.stderr.flush()
     os._exit(code)
 
 
-def _told(what: str) -> ExitCode:
+def _report(what: str) -> ExitCode:
     """Report a system error, if anything can still be printed."""
     with suppress(OSError):
         note(one_entry(f"coterie: {what}"))
@@ -80,8 +80,8 @@ def _outcome(words: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except Exception as error:
-        if isinstance(error, OSError) and (told := system_error(error)) is not None:
-            return _told(told)
+        if isinstance(error, OSError) and (cause := system_error(error)) is not None:
+            return _report(cause)
         return report(error, words, settings)
 
 

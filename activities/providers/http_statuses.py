@@ -120,7 +120,7 @@ def from_status(
     retryable = _retryable(status, lower)
     said = f"{status}: {endpoint.quote(words)}" if words else str(status)
     asks = f", asking to wait {wait:g} s" if retryable and wait else ""
-    what, fix = _told(status, f"{words} {code}")
+    what, fix = _explain(status, f"{words} {code}")
     names = {"model": request.model, "key_env": endpoint.key_env, "address": endpoint.address}
     return ProviderFailure(
         _kind(status, retryable=retryable),
@@ -178,7 +178,7 @@ def _kind(status: int, *, retryable: bool) -> str:
     return FailureType.PROVIDER_UNAVAILABLE if unavailable else FailureType.PROVIDER_REFUSED
 
 
-def _told(status: int, said: str) -> tuple[str, str]:
+def _explain(status: int, said: str) -> tuple[str, str]:
     for case in _CASES:
         if case.fits(status, said):
             return case.what, case.fix

@@ -49,11 +49,11 @@ class SkillActivities:
             skill = find_skill(request.skill, self._skills)
             if skill.effect == "once" and _attempt() > 1:
                 raise _unknown(skill, "its first attempt was lost", meter)
-            async with heartbeating(meter.told):
+            async with heartbeating(meter.details):
                 data = await self._called(skill, request, meter)
         except SkillRefusal as refusal:
             raise ApplicationError(
-                str(refusal), *meter.told(), type=FailureType.SKILL_REFUSED, non_retryable=True
+                str(refusal), *meter.details(), type=FailureType.SKILL_REFUSED, non_retryable=True
             ) from None
         except SkillFailure as failure:
             raise ApplicationError(
@@ -64,7 +64,7 @@ class SkillActivities:
             ) from None
         except OSError as error:
             raise ApplicationError(
-                f"{request.skill} hit a system error: {self._told(error)}",
+                f"{request.skill} hit a system error: {self._explain(error)}",
                 *meter.hand_on(),
                 type=FailureType.SKILL_FAILED,
             ) from None
@@ -93,10 +93,10 @@ class SkillActivities:
         except OutcomeLost as lost:
             raise _unknown(skill, str(lost), meter) from None
         except OSError as error:
-            why = f"it hit a system error: {self._told(error)}"
+            why = f"it hit a system error: {self._explain(error)}"
             raise _unknown(skill, why, meter) from None
 
-    def _told(self, error: OSError) -> str:
+    def _explain(self, error: OSError) -> str:
         """Return reason and path; for a file outside the workspace, only its name."""
         reason, path = reason_of(error), error.filename
         if not isinstance(path, str):
@@ -108,7 +108,7 @@ def _unknown(skill: AnySkill, why: str, meter: Meter) -> ApplicationError:
     return ApplicationError(
         f"the outcome of {skill.name} is unknown: {why}; a call that may happen only once is "
         "not retried",
-        *meter.told(),
+        *meter.details(),
         type=FailureType.OUTCOME_UNKNOWN,
         non_retryable=True,
     )

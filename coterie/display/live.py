@@ -163,7 +163,7 @@ class LiveView:
             row.add_row(mark, Text(one_line(one.step)), Text(duration(max(0.0, passed)), "dim"))
             yield row
         for retry in self._retries:
-            for line in wrapped(retry.told(now), self._width, "  ↻ ", "    ")[:3]:
+            for line in wrapped(retry.describe(now), self._width, "  ↻ ", "    ")[:3]:
                 yield Text(line, "yellow")
 
     def _waiting(self) -> Iterator[RenderableType]:

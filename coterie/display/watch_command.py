@@ -49,7 +49,7 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     if description.status != WorkflowExecutionStatus.RUNNING:
         return await _tell(settings, run, await run.end(), told=0 if verbose else None)
     view = await _view(settings, run, description, live=live, verbose=verbose)
-    watch = Watch(run, view, _Onlooker(run, view, live=live))
+    watch = Watch(run, view, _DecisionHints(run, view, live=live))
     try:
         end = await watch.until_end()
     except asyncio.CancelledError:
@@ -103,7 +103,7 @@ async def _tell(settings: Settings, run: Run, end: RunEnd, *, told: int | None) 
     return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
 
 
-class _Onlooker:
+class _DecisionHints:
     """Prints once how to decide each request; decides nothing."""
 
     def __init__(self, run: Run, view: ProgressView, *, live: bool) -> None:

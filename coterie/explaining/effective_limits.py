@@ -52,8 +52,8 @@ _BOUNDS = {
         for key, bounds in (
             ("limit", ""),
             ("on_exceeded", "when it is used up"),
-            ("warn_at", "share of it from which people are told"),
-            ("next_team", "team that goes on then"),
+            ("warn_at", "share from which people are notified"),
+            ("next_team", "team that runs next then"),
         )
     },
 }
@@ -101,7 +101,7 @@ class Limit:
         }
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The value as text."""
         last = self.name.rpartition(".")[2]
         if self.value is None:

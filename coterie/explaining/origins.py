@@ -22,7 +22,7 @@ class Origin:
     via: str = ""
     """The rule that brought it here, if it is not obvious: a persona, a document default."""
 
-    def told(self) -> str:
+    def text(self) -> str:
         """Format the origin: `config/teams/review.yml:12`, `default`."""
         match self.kind:
             case "file":

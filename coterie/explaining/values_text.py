@@ -85,11 +85,11 @@ def _rows(values: Iterable[Effective], home: NodePath, *, inside: bool) -> Itera
         files = {value.origin.file for value in together}
         if schema and not inside and len(files) == 1 and len(together) > 1:
             shown = dotted(schema[len(home) :])
-            yield shown, counted(len(together), "value"), together[0].origin.told()
+            yield shown, counted(len(together), "value"), together[0].origin.text()
             continue
         for value in together:
             shown = dotted(value.path[len(home) :])
-            yield shown, value_text(value.value), value.origin.told()
+            yield shown, value_text(value.value), value.origin.text()
 
 
 def _schema(value: Effective) -> NodePath:
@@ -101,7 +101,7 @@ def limits_text(limits: Iterable[Limit]) -> str:
     """Format the limits of the run, then of each team and step."""
     blocks: list[str] = []
     for scope, group in groupby(limits, key=lambda limit: limit.scope):
-        rows = [(one.name, one.told, one.bounds, one.origin.told()) for one in group]
+        rows = [(one.name, one.text, one.bounds, one.origin.text()) for one in group]
         blocks.append(_block(scope, rows))
     return "\n\n".join(blocks)
 
@@ -133,7 +133,7 @@ def _agents(values: Sequence[Effective]) -> Iterator[Row]:
                 yield value.step, str(value.value), "by its plan" if _planned(value, at) else "-"
             else:
                 asked = f"{provider.value}/{model.value}"
-                yield value.step, str(value.value), asked, model.origin.told()
+                yield value.step, str(value.value), asked, model.origin.text()
 
 
 def _planned(value: Effective, at: Mapping[NodePath, Effective]) -> bool:

@@ -30,7 +30,7 @@ def run_text(trace: Trace, source: str) -> str:
     lines = [trail_line(entry) for entry in trace.trail if _decides(entry)]
     for visit in trace.visits:
         if visit.ended is None and visit.visit:
-            lines.append(f"      {visit.name} goes on")
+            lines.append(f"      {visit.name} continues")
         elif visit.status == LEFT:
             lines.append(f"      {_head(visit)}")
     if trace.visits:
@@ -69,7 +69,7 @@ def _visit(visit: Visit) -> Iterator[str]:
 def _head(visit: Visit) -> str:
     name = visit.name
     if visit.ended is None:
-        return f"{name} goes on: nothing is decided yet"
+        return f"{name} is in progress: nothing is decided yet"
     if visit.status == "success":
         return f"{name} -> {visit.next_team or 'the end'}, because {visit.because}"
     if visit.status == "failure":

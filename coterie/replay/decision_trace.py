@@ -233,20 +233,20 @@ class DecisionObserver:
 class ObservedState(RunState):
     """The state of a replayed run, with an observer for every entry."""
 
-    witness: DecisionObserver = field(default_factory=lambda: DecisionObserver("", lambda: None))
+    observer: DecisionObserver = field(default_factory=lambda: DecisionObserver("", lambda: None))
 
     @classmethod
-    def of(cls, state: RunState, witness: DecisionObserver) -> "ObservedState":
+    def of(cls, state: RunState, observer: DecisionObserver) -> "ObservedState":
         """Return the same state with an observer."""
-        witness.trail += [noted.told() for noted in state.trail]
-        witness.see(state)
+        observer.trail += [noted.told() for noted in state.trail]
+        observer.see(state)
         known = {one.name: getattr(state, one.name) for one in fields(RunState)}
-        return cls(**known, witness=witness)
+        return cls(**known, observer=observer)
 
     def note(self, entry: TrailRecord, fingerprint: str = "") -> None:
         """Add to the trail, and have it taken down."""
         RunState.note(self, entry, fingerprint)
-        self.witness.note(self, entry)
+        self.observer.note(self, entry)
 
 
 def _frame_key(track: str, entry: TrailEntry) -> StateKey:

@@ -32,7 +32,7 @@ class WorldEffect:
     """Name for people: the summary of a call or a timer."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """A description for people."""
         match self.kind:
             case "call":

@@ -42,7 +42,7 @@ _START_SECONDS, _EVENT_SECONDS = 60.0, 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ReceivedMessage:
     """A person's message to the run, and the requests that it changed."""
 
     name: str
@@ -69,7 +69,7 @@ class ReplayObserver(Interceptor):
     def before(self, act: WorkflowActivation) -> None:
         """Handle the time before an activation; `remove_from_cache` is the last one."""
 
-    def heard(self, message: Heard) -> None:
+    def received(self, message: ReceivedMessage) -> None:
         """Handle a message that the run has accepted; a refused signal changes nothing."""
 
     def after(self, completion: WorkflowActivationCompletion) -> None:
@@ -79,23 +79,23 @@ class ReplayObserver(Interceptor):
         self, input: WorkflowInterceptorClassInput
     ) -> type[WorkflowInboundInterceptor]:
         """Return a class that refers to this object, which works without a sandbox."""
-        onlooker = self
+        observer = self
 
         class Inbound(WorkflowInboundInterceptor):
             async def execute_workflow(self, input: ExecuteWorkflowInput) -> object:
-                onlooker.run = cast("TeamWorkflow", workflow.instance())
-                onlooker.met(onlooker.run)
+                observer.run = cast("TeamWorkflow", workflow.instance())
+                observer.met(observer.run)
                 return await super().execute_workflow(input)
 
             async def handle_signal(self, input: HandleSignalInput) -> None:
                 before = await _waiting()
                 await super().handle_signal(input)
-                onlooker.heard(_heard(input.signal, input.args, before))
+                observer.received(_received(input.signal, input.args, before))
 
             async def handle_update_handler(self, input: HandleUpdateInput) -> object:
                 before = await _waiting()
                 answer: object = await super().handle_update_handler(input)
-                onlooker.heard(_heard(input.update, input.args, before))
+                observer.received(_received(input.update, input.args, before))
                 return answer
 
         return Inbound
@@ -108,10 +108,10 @@ async def _waiting() -> Mapping[str, Pending]:
     return dict(run.state.pending)
 
 
-def _heard(name: str, args: Sequence[Any], before: Mapping[str, Pending]) -> Heard:
+def _received(name: str, args: Sequence[Any], before: Mapping[str, Pending]) -> ReceivedMessage:
     now = cast("TeamWorkflow", workflow.instance()).state.pending
     changed = tuple(was for id, was in before.items() if now.get(id) is not was)
-    return Heard(name, _said(args), workflow.now(), changed)
+    return ReceivedMessage(name, _said(args), workflow.now(), changed)
 
 
 def _said(args: Sequence[RawValue]) -> JsonValue:
@@ -122,13 +122,13 @@ def _said(args: Sequence[RawValue]) -> JsonValue:
         return None
 
 
-async def observed(history: WorkflowHistory, onlooker: ReplayObserver) -> Exception | None:
+async def observed(history: WorkflowHistory, observer: ReplayObserver) -> Exception | None:
     """Replay a history with an observer; return the error of Temporal's own replayer, if any."""
     replayer = Replayer(
         workflows=[TeamWorkflow],
-        workflow_runner=_WatchedRunner(onlooker),
+        workflow_runner=_WatchedRunner(observer),
         data_converter=data_converter,
-        interceptors=[onlooker],
+        interceptors=[observer],
         build_id=own_version(),
     )
     limit = _START_SECONDS + _EVENT_SECONDS * len(history.events)
@@ -143,8 +143,8 @@ async def observed(history: WorkflowHistory, onlooker: ReplayObserver) -> Except
 class _WatchedRunner(UnsandboxedWorkflowRunner):
     """Wraps each workflow for the observer."""
 
-    def __init__(self, onlooker: ReplayObserver) -> None:
-        self._onlooker = onlooker
+    def __init__(self, observer: ReplayObserver) -> None:
+        self._onlooker = observer
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
         """Create the workflow, wrapped."""
@@ -158,9 +158,9 @@ class _Watched:
     Eviction cancels it from within, after which its state is lost: so observe it before that.
     """
 
-    def __init__(self, instance: WorkflowInstance, onlooker: ReplayObserver) -> None:
+    def __init__(self, instance: WorkflowInstance, observer: ReplayObserver) -> None:
         self._instance = instance
-        self._onlooker = onlooker
+        self._onlooker = observer
 
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
         """Pass the activation on."""

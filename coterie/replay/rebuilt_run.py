@@ -16,7 +16,7 @@ from temporalio.client import WorkflowHistory
 
 from activities.contracts import CompileResult, ForkResult
 from coterie.replay.decision_trace import DecisionObserver, ObservedState, Visit
-from coterie.replay.observer import Heard, ReplayObserver, is_the_last, observed
+from coterie.replay.observer import ReceivedMessage, ReplayObserver, is_the_last, observed
 from coterie.storage.wire import data_converter
 from dsl.model.plan import Plan
 from dsl.visible import one_line
@@ -43,7 +43,7 @@ class Rebuilt:
     cost: CostReport
     requests: Mapping[str, RequestView]
     """`{id: the request, pending or decided}`."""
-    heard: tuple[Heard, ...]
+    received: tuple[ReceivedMessage, ...]
     """Messages from people within this history."""
 
 
@@ -57,11 +57,11 @@ class NotFollowed:
 
 async def rebuilt(history: WorkflowHistory) -> Rebuilt | NotFollowed:
     """Return the run behind a history, or why this code cannot follow it."""
-    onlooker = _Onlooker()
-    failure = await observed(history, onlooker)
+    observer = _StateReader()
+    failure = await observed(history, observer)
     if failure is not None:
         return NotFollowed(one_line(f"{type(failure).__name__}: {failure}")[:MAX_CAUSE])
-    return onlooker.seen or NotFollowed("it has no plan yet")
+    return observer.seen or NotFollowed("it has no plan yet")
 
 
 def recorded_plan(history: WorkflowHistory) -> Plan | None:
@@ -105,35 +105,35 @@ def _requests(state: RunState) -> dict[str, RequestView]:
     }
 
 
-class _Onlooker(ReplayObserver):
+class _StateReader(ReplayObserver):
     """Reads the state of the replayed workflow before it is evicted."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: Rebuilt | None = None
         self._witness: DecisionObserver | None = None
-        self._heard: list[Heard] = []
+        self._received: list[ReceivedMessage] = []
 
     def met(self, run: TeamWorkflow) -> None:
         """Observe every entry of the run from its start."""
         self._witness = DecisionObserver(workflow.info().workflow_id, lambda: run.plan)
         run.state = ObservedState.of(run.state, self._witness)
 
-    def heard(self, message: Heard) -> None:
+    def received(self, message: ReceivedMessage) -> None:
         """Record the message."""
-        self._heard.append(message)
+        self._received.append(message)
 
     def before(self, act: WorkflowActivation) -> None:
         """Read the state before eviction."""
-        run, witness = self.run, self._witness
-        if not is_the_last(act) or run is None or witness is None or run.plan is None:
+        run, observer = self.run, self._witness
+        if not is_the_last(act) or run is None or observer is None or run.plan is None:
             return
         self.seen = Rebuilt(
             run.plan,
-            tuple(witness.trail),
+            tuple(observer.trail),
             run.status(),
-            witness.visits,
+            observer.visits,
             run.cost(),
             _requests(run.state),
-            tuple(self._heard),
+            tuple(self._received),
         )

@@ -4,7 +4,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
-from coterie.replay import effects as deeds
+from coterie.replay import effects
 from coterie.replay.effects import WorldEffect, one, text
 
 
@@ -17,18 +17,18 @@ def recorded(history: WorkflowHistory) -> list[WorldEffect]:
         update = event.workflow_execution_update_accepted_event_attributes
         if update.protocol_instance_id:
             accepted[event.event_id] = update.protocol_instance_id
-        deed = _deed(event, own_queue, accepted)
-        if deed is not None:
-            found.append(deed)
+        effect = _effect(event, own_queue, accepted)
+        if effect is not None:
+            found.append(effect)
     return found
 
 
-def _deed(event: HistoryEvent, own_queue: str, accepted: dict[int, str]) -> WorldEffect | None:
+def _effect(event: HistoryEvent, own_queue: str, accepted: dict[int, str]) -> WorldEffect | None:
     match event.event_type:
         case EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
             it = event.activity_task_scheduled_event_attributes
             queue = it.task_queue.name
-            return deeds.call(
+            return effects.call(
                 it.activity_id,
                 it.activity_type.name,
                 None if queue == own_queue else queue,
@@ -40,14 +40,14 @@ def _deed(event: HistoryEvent, own_queue: str, accepted: dict[int, str]) -> Worl
         case EventType.EVENT_TYPE_TIMER_STARTED:
             it = event.timer_started_event_attributes
             runs = it.start_to_fire_timeout.ToTimedelta()
-            return deeds.timer(it.timer_id, runs, _summary(event))
+            return effects.timer(it.timer_id, runs, _summary(event))
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
             it = event.workflow_execution_update_completed_event_attributes
             if not it.outcome.HasField("success"):
                 return None
             said = one(it.outcome.success.payloads)
             update = accepted.get(it.accepted_event_id) or it.meta.update_id
-            return deeds.answer(update, said)
+            return effects.answer(update, said)
         case _:
             return _end(event)
 
@@ -56,16 +56,16 @@ def _end(event: HistoryEvent) -> WorldEffect | None:
     match event.event_type:
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
             result = event.workflow_execution_completed_event_attributes.result
-            return deeds.end("completed", one(result.payloads))
+            return effects.end("completed", one(result.payloads))
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
             failure = event.workflow_execution_failed_event_attributes.failure
             details = failure.application_failure_info.details.payloads
-            return deeds.end("failed", one(details), failure.message)
+            return effects.end("failed", one(details), failure.message)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
             given = event.workflow_execution_continued_as_new_event_attributes.input
-            return deeds.end("continued as new", one(given.payloads))
+            return effects.end("continued as new", one(given.payloads))
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
-            return deeds.end("cancelled", None)
+            return effects.end("cancelled", None)
         case _:
             return None
 

@@ -55,7 +55,7 @@ async def replay(history: WorkflowHistory) -> Replayed:
     watch = _Watch()
     failure = await observed(history, watch)
     found = list(differences(then, watch.done, watch.places))
-    told = [one.told for one in found if not (one.only_more or one.only_wording)]
+    told = [one.description for one in found if not (one.only_more or one.only_wording)]
     if failure is not None:
         told += [*_others(then, watch.done), _first_line(failure)]
     if len(told) > _MAX_DIFFERENCES:
@@ -63,8 +63,8 @@ async def replay(history: WorkflowHistory) -> Replayed:
     return Replayed(
         run=history.workflow_id,
         events=len(history.events),
-        calls=sum(deed.kind == "call" for deed in then),
-        end=next((deed for deed in then if deed.kind == "end"), None),
+        calls=sum(effect.kind == "call" for effect in then),
+        end=next((effect for effect in then if effect.kind == "end"), None),
         differences=tuple(told),
         more=tuple(one.field for one in found if one.only_more),
         digests=watch.digests,
@@ -94,26 +94,28 @@ class _Watch(ReplayObserver):
         if self._going:
             return
         for command in completion.successful.commands:
-            deed = asked(command, self.queue)
-            if deed is not None:
-                self.done.append(deed)
-                self.places.append(self._place(deed))
+            effect = asked(command, self.queue)
+            if effect is not None:
+                self.done.append(effect)
+                self.places.append(self._place(effect))
         if self.run is not None:
             state = self.run.state
             self.digests[state.trail_length] = state.trail_digest
 
-    def _place(self, deed: WorldEffect) -> str:
+    def _place(self, effect: WorldEffect) -> str:
         """Return the location, `review/judge#1`, with the latest visit, as for requests."""
-        team, _, step = deed.label.partition("/")
-        if deed.kind != "call" or self.run is None or not step:
-            return deed.told
-        return f"{deed.label}#{self.run.state.visits.get(team, 0)}"
+        team, _, step = effect.label.partition("/")
+        if effect.kind != "call" or self.run is None or not step:
+            return effect.description
+        return f"{effect.label}#{self.run.state.visits.get(team, 0)}"
 
 
 def _others(then: list[WorldEffect], now: list[WorldEffect]) -> list[str]:
     other = first_other(then, now)
-    ends = [deed for deed in now if deed.kind == "end"]
-    said = [f"it ends with: {deed.facts['message']}" for deed in ends if "message" in deed.facts]
+    ends = [effect for effect in now if effect.kind == "end"]
+    said = [
+        f"it ends with: {effect.facts['message']}" for effect in ends if "message" in effect.facts
+    ]
     return [*([other] if other else []), *said]
 
 

@@ -35,7 +35,7 @@ class Difference:
     now: Value
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """A description on one line."""
         recorded, now = _shown(self.recorded, self.now)
         where = f"{self.place}: " if self.place else ""
@@ -70,30 +70,32 @@ def differences(
         now: From the replay, in order.
         places: Location in the run for each of `now`.
     """
-    then = {(deed.kind, deed.key): deed for deed in recorded}
-    for deed, place in zip(now, places, strict=True):
-        before = then.get((deed.kind, deed.key))
-        if before is not None and before.facts != deed.facts:
-            yield from _in_value(place if deed.kind != "end" else "", "", before.facts, deed.facts)
+    then = {(effect.kind, effect.key): effect for effect in recorded}
+    for effect, place in zip(now, places, strict=True):
+        before = then.get((effect.kind, effect.key))
+        if before is not None and before.facts != effect.facts:
+            yield from _in_value(
+                place if effect.kind != "end" else "", "", before.facts, effect.facts
+            )
 
 
 def first_other(recorded: Sequence[WorldEffect], now: Sequence[WorldEffect]) -> str | None:
     """Describe the first call or timer that only one side has."""
     kinds = ("call", "timer")
-    then = [deed for deed in recorded if deed.kind in kinds]
-    done = {(deed.kind, deed.key) for deed in now}
-    were = {(deed.kind, deed.key) for deed in then}
-    missing = next((deed for deed in then if (deed.kind, deed.key) not in done), None)
+    then = [effect for effect in recorded if effect.kind in kinds]
+    done = {(effect.kind, effect.key) for effect in now}
+    were = {(effect.kind, effect.key) for effect in then}
+    missing = next((effect for effect in then if (effect.kind, effect.key) not in done), None)
     other = next((d for d in now if d.kind in kinds and (d.kind, d.key) not in were), None)
     match missing, other:
         case None, None:
             return None
         case WorldEffect(), None:
-            return f"recorded {missing.told}, now nothing like it"
+            return f"recorded {missing.description}, now nothing like it"
         case None, WorldEffect():
-            return f"now {other.told}, recorded nothing like it"
+            return f"now {other.description}, recorded nothing like it"
         case WorldEffect(), WorldEffect():
-            return f"recorded {missing.told}, now {other.told}"
+            return f"recorded {missing.description}, now {other.description}"
 
 
 def _in_value(place: str, field: str, before: Value, after: Value) -> Iterator[Difference]:

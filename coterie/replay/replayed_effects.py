@@ -2,7 +2,7 @@
 
 from temporalio.bridge.proto.workflow_commands import WorkflowCommand
 
-from coterie.replay import effects as deeds
+from coterie.replay import effects
 from coterie.replay.effects import WorldEffect, one, text
 
 
@@ -17,7 +17,7 @@ def asked(command: WorkflowCommand, own_queue: str) -> WorldEffect | None:
     match command.WhichOneof("variant"):
         case "schedule_activity":
             it = command.schedule_activity
-            return deeds.call(
+            return effects.call(
                 it.activity_id,
                 it.activity_type,
                 None if it.task_queue == own_queue else it.task_queue,
@@ -28,21 +28,21 @@ def asked(command: WorkflowCommand, own_queue: str) -> WorldEffect | None:
             )
         case "start_timer":
             it = command.start_timer
-            return deeds.timer(str(it.seq), it.start_to_fire_timeout.ToTimedelta(), summary)
+            return effects.timer(str(it.seq), it.start_to_fire_timeout.ToTimedelta(), summary)
         case "update_response" if command.update_response.HasField("completed"):
             it = command.update_response
-            return deeds.answer(it.protocol_instance_id, one([it.completed]))
+            return effects.answer(it.protocol_instance_id, one([it.completed]))
         case "complete_workflow_execution":
             it = command.complete_workflow_execution
-            return deeds.end("completed", one([it.result]))
+            return effects.end("completed", one([it.result]))
         case "fail_workflow_execution":
             it = command.fail_workflow_execution.failure
             details = it.application_failure_info.details.payloads
-            return deeds.end("failed", one(details), it.message)
+            return effects.end("failed", one(details), it.message)
         case "continue_as_new_workflow_execution":
             it = command.continue_as_new_workflow_execution
-            return deeds.end("continued as new", one(it.arguments))
+            return effects.end("continued as new", one(it.arguments))
         case "cancel_workflow_execution":
-            return deeds.end("cancelled", None)
+            return effects.end("cancelled", None)
         case _:
             return None

@@ -45,9 +45,9 @@ def _size(done: RunReplayed) -> str:
 def _compared(done: RunReplayed) -> str:
     if done.end is None:
         calls = f"the same {_count(done.calls, 'call')} with the same input; it is still open"
-        if done.told is None:
+        if done.compared is None:
             return f"{calls}, and no worker reported its decisions"
-        decisions = _count(done.told, "decision")
+        decisions = _count(done.compared, "decision")
         return f"{calls}, and its worker reports the same {decisions} (digest {done.digest})"
     facts = done.end.facts
     if "trail_digest" not in facts:

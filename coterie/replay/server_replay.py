@@ -36,7 +36,7 @@ class RunReplayed:
     calls: int = 0
     end: WorldEffect | None = None
     """None if the run is open."""
-    told: int | None = None
+    compared: int | None = None
     """Number of decisions compared with its own worker's; None if no worker answered."""
     digest: str = ""
     differences: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class Comparison:
         if mine != status.trail_digest and not whole.differences:
             theirs = await Run(self._client, whole.run).trail()
             whole = replace(whole, differences=(_first_decision(theirs, last.trail),))
-        return replace(whole, told=status.events, digest=mine)
+        return replace(whole, compared=status.events, digest=mine)
 
 
 def _decided(entry: TrailEntry) -> Json:
@@ -165,5 +165,5 @@ def _first_decision(theirs: Iterable[TrailEntry], ours: Iterable[TrailEntry]) ->
             place = f"{entry.team}/{entry.step}" if entry.step else entry.team
             field = next(name for name in before if before[name] != after[name])
             where = f"decision {entry.number} ({entry.kind} of {place}#{entry.visit})"
-            return Difference(where, field, before[field], after[field]).told
+            return Difference(where, field, before[field], after[field]).description
     return "the decisions: the same entries, and another value that a route sets in the context"

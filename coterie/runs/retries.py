@@ -30,7 +30,7 @@ class PendingRetry:
         """The call without its number."""
         return self.call.partition(".")[2] or self.call
 
-    def told(self, now: datetime) -> str:
+    def describe(self, now: datetime) -> str:
         """Describe the retry: which attempt, when, and why."""
         of = f" of {self.most}" if self.most else ""
         left = 0 if self.at is None else round((self.at - now).total_seconds())

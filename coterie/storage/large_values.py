@@ -47,7 +47,7 @@ class Storage:
     """For its client."""
     blobs: Blobs | None
     """For conversations; None without a storage."""
-    told: str
+    location: str
     """The location, for people."""
 
 

@@ -6,7 +6,7 @@ from difflib import unified_diff
 
 from pydantic import JsonValue
 
-from coterie.testing.files.expectations import as_seconds, holds, shown, told
+from coterie.testing.files.expectations import as_seconds, check_text, holds, shown
 from coterie.testing.files.test_document import ExpectDocument
 from coterie.testing.path_difference import path_lines
 from coterie.testing.simulation.case_outcome import CaseOutcome
@@ -69,7 +69,8 @@ def _paths(
     for path, check in checks.items():
         if found is None:
             yield UnmetExpectation(
-                f"{where}.{path}", f"expected {told(check)}, and the run ended without a result"
+                f"{where}.{path}",
+                f"expected {check_text(check)}, and the run ended without a result",
             )
             continue
         value = get(found, parse(path))
@@ -113,14 +114,16 @@ def _counts(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpecta
         as_seconds(expect.duration), found.duration
     ):
         yield UnmetExpectation(
-            "duration", f"expected {told(expect.duration)}, found {found.duration:g} s"
+            "duration", f"expected {check_text(expect.duration)}, found {found.duration:g} s"
         )
 
 
 def _cost(check: JsonValue, found: CaseOutcome) -> Iterator[UnmetExpectation]:
     if found.unpriced:
         told_models = ", ".join(found.unpriced)
-        yield UnmetExpectation("cost", f"expected {told(check)}, and {told_models} has no price")
+        yield UnmetExpectation(
+            "cost", f"expected {check_text(check)}, and {told_models} has no price"
+        )
         return
     yield from _checked("cost", check, found.cost or 0.0)
 
@@ -136,4 +139,4 @@ def _checked(
         )
         yield UnmetExpectation(place, "the text differs", tuple(lines))
         return
-    yield UnmetExpectation(place, f"expected {told(check)}, found {shown(found)}{hint}")
+    yield UnmetExpectation(place, f"expected {check_text(check)}, found {shown(found)}{hint}")

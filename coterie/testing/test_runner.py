@@ -20,7 +20,7 @@ from coterie.testing.simulation.clock import Clock, Overshot
 from coterie.testing.simulation.crashes import crashes
 from coterie.testing.simulation.driver import Driver
 from coterie.testing.simulation.gate import Gate
-from coterie.testing.simulation.scheduled_events import happenings
+from coterie.testing.simulation.scheduled_events import scheduled_events
 from coterie.testing.simulation.stage import Stage, staged
 from coterie.testing.simulation.stub_model import with_time_to_think
 from workflows.core.messages import TeamInput
@@ -129,7 +129,7 @@ class _Play:
 
     async def play(self) -> None:
         """Start the run, drive it to its end, and compare."""
-        events, ends = happenings(self.case.document), crashes(self.case.document)
+        events, ends = scheduled_events(self.case.document), crashes(self.case.document)
         self.stage.open(Gate() if ends else None)
         plan = with_time_to_think(self.file.team.compiled.plan)
         await start_run(

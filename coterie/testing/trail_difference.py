@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from coterie.rendering.run_text import trail_event
-from coterie.testing.files.expectations import as_seconds, holds, shown, told
+from coterie.testing.files.expectations import as_seconds, check_text, holds, shown
 from coterie.testing.files.test_document import TrailCheck
 from dsl.model.step_paths import without_rounds
 from workflows.core.views import TrailEntry
@@ -34,10 +34,10 @@ def trail_differences(
 
 
 def _fits(check: TrailCheck, entry: TrailEntry) -> bool:
-    return not list(_misfits(check, entry))
+    return not list(_differing(check, entry))
 
 
-def _misfits(check: TrailCheck, entry: TrailEntry) -> Iterator[tuple[str, JsonValue, JsonValue]]:
+def _differing(check: TrailCheck, entry: TrailEntry) -> Iterator[tuple[str, JsonValue, JsonValue]]:
     """Yield `(field, wanted, found)` for each field that differs."""
     for field in _asked(check):
         wanted: JsonValue = getattr(check, field)
@@ -56,7 +56,7 @@ def _asked(check: TrailCheck) -> list[str]:
 
 
 def _missed(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> MissedEntry:
-    wanted = ", ".join(f"{field} {told(getattr(check, field))}" for field in _asked(check))
+    wanted = ", ".join(f"{field} {check_text(getattr(check, field))}" for field in _asked(check))
     earlier = next((entry for entry in trail[:after] if _fits(check, entry)), None)
     if earlier is not None:
         return MissedEntry(
@@ -68,8 +68,8 @@ def _missed(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> Misse
     if near is None:
         return MissedEntry(f"no entry{where} has {wanted}")
     told_misfits = ", ".join(
-        f"{field} is {shown(found)}, not {told(value)}"
-        for field, value, found in _misfits(check, near)
+        f"{field} is {shown(found)}, not {check_text(value)}"
+        for field, value, found in _differing(check, near)
     )
     return MissedEntry(
         f"no entry{where} has {wanted}", (f"  nearest: {_line(near)}", f"  but {told_misfits}")
@@ -81,7 +81,7 @@ def _nearest(check: TrailCheck, trail: Sequence[TrailEntry]) -> TrailEntry | Non
     most = len(_asked(check))
 
     def distance(entry: TrailEntry) -> tuple[bool, int]:
-        fields = [field for field, _, _ in _misfits(check, entry)]
+        fields = [field for field, _, _ in _differing(check, entry)]
         return ("step" in fields or "team" in fields, len(fields))
 
     fitting = [(distance(entry), entry.number, entry) for entry in trail]

@@ -55,12 +55,12 @@ class CompileActivities:
             queues = self._queues_of(plan)
             return CompileResult(plan=plan, queues=queues, marks=self._marks)
         except InvalidDocument as error:
-            return CompileResult(refused=_told(error))
+            return CompileResult(refused=_problems_text(error))
 
     def _queues_of(self, plan: Plan) -> dict[str, OwnQueue]:
         """Return the queues of rate-limited providers, so that no first call is redirected."""
         used = {persona.provider for persona in plan.personas.values()}
-        return {name: queue.told for name, queue in self._queues.items() if name in used}
+        return {name: queue.own_queue for name, queue in self._queues.items() if name in used}
 
     def _plan(self, request: CompileRequest) -> Plan:
         if request.team is None:
@@ -101,7 +101,7 @@ class _UnknownTeam(InvalidDocument):
         self.message = f"{message}: {hint}" if hint else message
 
 
-def _told(error: InvalidDocument) -> str:
+def _problems_text(error: InvalidDocument) -> str:
     """Format the problems as one text for a failed run."""
     if isinstance(error, _UnknownTeam):
         return error.message

@@ -35,7 +35,7 @@ class ProviderQueue:
     policy: RateLimitPolicy
 
     @property
-    def told(self) -> OwnQueue:
+    def own_queue(self) -> OwnQueue:
         """The queue as runs know it."""
         return OwnQueue(name=self.name, fair_by=self.policy.fair_by)
 

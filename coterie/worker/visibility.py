@@ -24,7 +24,7 @@ _SOME_SECONDS = timedelta(seconds=10)
 _log = logging.getLogger("coterie")
 
 
-async def marks_of(client: Client, trusted: TrustedConfig) -> Marks | None:
+async def visibility_settings(client: Client, trusted: TrustedConfig) -> Marks | None:
     """Return the settings for runs; log a warning for each that the server lacks."""
     if not trusted.marks_runs:
         return None

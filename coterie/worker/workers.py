@@ -37,7 +37,7 @@ from coterie.worker.plan_policy import PlanPolicy
 from coterie.worker.process_privacy import keep_to_itself
 from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues, queue_worker
 from coterie.worker.surroundings import channels_of, provider_settings, user_code_of, workspace_of
-from coterie.worker.visibility import marks_of
+from coterie.worker.visibility import visibility_settings
 from coterie.worker.watchdog_process import watched
 from dsl.known_secrets import KnownSecrets, secrets_of
 from workflows.team import TeamWorkflow
@@ -87,7 +87,7 @@ async def working(
     reached = provider_settings(trusted, settings)
     providers = Providers(reached)
     queues = provider_queues(trusted, task_queue)
-    marks = await marks_of(client, trusted)
+    marks = await visibility_settings(client, trusted)
     blocked = BlockedRuns(client, worker_name())
     board = TaskBoard(blocked)
     try:
@@ -219,7 +219,7 @@ def _agents(
         call_skill=skills.call_skill,
         skills=tuple(SKILLS),
         blobs=storage_of(settings).blobs,
-        queues={name: queue.told for name, queue in queues.items()},
+        queues={name: queue.own_queue for name, queue in queues.items()},
         pricing=pricing,
         user_code=user_code,
     )

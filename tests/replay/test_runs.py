@@ -93,7 +93,7 @@ async def test_a_run_that_waits_is_compared_with_what_its_worker_decided(
 ) -> None:
     async with waiting(here, tmp_path) as (_, handle):
         [done] = await all_open(here, handle.id)
-    assert (done.same, done.end, done.told) == (True, None, 4)
+    assert (done.same, done.end, done.compared) == (True, None, 4)
     assert row(done).startswith(f"same     {handle.id}  ")
     assert "it is still open, and its worker reports the same 4 decisions" in row(done)
 
@@ -135,7 +135,7 @@ async def test_a_run_that_no_worker_serves_is_compared_by_its_calls(
     async with waiting(here, tmp_path) as (running, handle):
         running.runs.clear()  # it goes on when the worker is gone
     [done] = await all_open(here, handle.id)
-    assert (done.same, done.told) == (True, None)
+    assert (done.same, done.compared) == (True, None)
     assert "and no worker reported its decisions" in row(done)
     await handle.terminate()
 

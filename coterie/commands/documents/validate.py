@@ -45,7 +45,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         say(json.dumps([problem.as_dict() for problem in problems], indent=2, ensure_ascii=False))
     elif problems:
         say(problems_text(problems, lines_of_file(settings.cwd)))
-    note(f"{reading.told}: {summary(problems)}")
+    note(f"{reading.summary}: {summary(problems)}")
     if problems and not args.json:
         note(_page(problems))
     if any(problem.severity == "error" for problem in problems):
@@ -70,7 +70,7 @@ class _Reading:
         return tuple(self._problems)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """A summary of what was read: `teams, a.yml (3 documents read, 2 other files skipped)`."""
         names = ", ".join(self._targets)
         if self._others is None:

@@ -30,10 +30,10 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if not isinstance(storage.blobs, DirectoryBlobs):
         if args.clean is not None:
             raise CommandError(
-                f"the storage is {storage.told}, which this command does not clean; use the "
+                f"the storage is {storage.location}, which this command does not clean; use the "
                 "bucket's lifecycle rules"
             )
-        say(f"storage {storage.told}")
+        say(f"storage {storage.location}")
         return ExitCode.DONE
     if args.clean is not None:
         if args.clean < 1:
@@ -41,7 +41,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         count, size = _deleted(storage.blobs.folder, time.time() - args.clean * _DAY)
         say(f"deleted {count} values, {_megabytes(size)}")
     files = _files(storage.blobs.folder)
-    say(f"storage {storage.told}: {len(files)} values, {_megabytes(sum(files.values()))}")
+    say(f"storage {storage.location}: {len(files)} values, {_megabytes(sum(files.values()))}")
     return ExitCode.DONE
 
 

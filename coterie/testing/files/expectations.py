@@ -29,7 +29,7 @@ def holds(check: JsonValue, found: Found) -> bool:
     return all(TESTS[operator](found, value) for operator, value in asked(check))
 
 
-def told(check: JsonValue) -> str:
+def check_text(check: JsonValue) -> str:
     """Describe a check: `'PASS'`, or `contains "x" and min_length 3`."""
     if not isinstance(check, Mapping):
         return shown(check)

@@ -70,7 +70,7 @@ def check_references(tree: Node, plan: Plan, problems: Problems) -> None:
     known.played(tree, ())
     for case, path in _items(tree, "cases", ()):
         known.played(case, path)
-        known.happenings(case, path)
+        known.scheduled_events(case, path)
         expect = case.child("expect")
         if expect is not None:
             known.expected(expect, (*path, "expect"))
@@ -95,7 +95,7 @@ class _Known:
         for entry, place in _items(node, "skills", path):
             self._step(entry, "step", place)
 
-    def happenings(self, case: Node, path: NodePath) -> None:
+    def scheduled_events(self, case: Node, path: NodePath) -> None:
         """Check the names of scheduled events."""
         for entry, place in _items(case, "decisions", path):
             self._key(entry, "approval", place, "E206", "step", self.asking, _asked_of)

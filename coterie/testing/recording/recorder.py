@@ -14,7 +14,7 @@ from temporalio.client import Client, WorkflowHistory
 from activities.contracts import AgentRequest, AgentResponse, FailureType, SkillResult
 from activities.providers.script import ScriptedAnswer, ScriptedError
 from coterie.failures import CommandError
-from coterie.replay.observer import Heard
+from coterie.replay.observer import ReceivedMessage
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 from coterie.testing.files.test_document import (
     AmendmentDocument,
@@ -59,7 +59,7 @@ class RecordedRun:
     plan: Plan
     trail: Sequence[TrailEntry]
     status: RunStatus
-    heard: Sequence[Heard]
+    received: Sequence[ReceivedMessage]
 
 
 async def recorded_run(client: Client, id: str) -> RecordedRun:
@@ -70,7 +70,7 @@ async def recorded_run(client: Client, id: str) -> RecordedRun:
     """
     parts = await histories(client, id)
     trail: dict[int, TrailEntry] = {}
-    heard: list[Heard] = []
+    received: list[ReceivedMessage] = []
     seen = None
     for part in parts:
         seen = await rebuilt(part)
@@ -80,9 +80,9 @@ async def recorded_run(client: Client, id: str) -> RecordedRun:
                 "with the version that ran it"
             )
         trail |= {entry.number: entry for entry in seen.trail}
-        heard += seen.heard
+        received += seen.received
     assert seen is not None  # a run has a history
-    return RecordedRun(parts, seen.plan, [trail[n] for n in sorted(trail)], seen.status, heard)
+    return RecordedRun(parts, seen.plan, [trail[n] for n in sorted(trail)], seen.status, received)
 
 
 def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocument:
@@ -173,12 +173,12 @@ def _happened(run: RecordedRun) -> dict[str, object]:
     start = began(run.parts[0])
     came = list(messages(run.parts))
     found: dict[str, Sequence[object]] = {
-        "decisions": [*_decisions(run.heard)],
+        "decisions": [*_decisions(run.received)],
         "signals": [*_signals(came, start)],
         "pauses": [*_pauses(came, start)],
         "amendments": [*_amendments(came, start)],
         "redirects": [*_redirects(came, start)],
-        "skips": [*_skips(run.heard, start)],
+        "skips": [*_skips(run.received, start)],
     }
     happened: dict[str, object] = {key: tuple(one) for key, one in found.items() if one}
     cancelled = next((message for message in came if message.kind == "cancel"), None)
@@ -187,9 +187,9 @@ def _happened(run: RecordedRun) -> dict[str, object]:
     return happened
 
 
-def _decisions(heard: Sequence[Heard]) -> Iterator[DecisionDocument]:
+def _decisions(received: Sequence[ReceivedMessage]) -> Iterator[DecisionDocument]:
     """Yield the decisions, each with the time that its request had waited."""
-    for message in heard:
+    for message in received:
         said = message.said
         if message.name not in _DECISIONS or not isinstance(said, dict):
             continue
@@ -251,9 +251,9 @@ def _redirects(came: Sequence[RecordedMessage], start: datetime) -> Iterator[Red
             yield RedirectDocument.model_validate({**asked, "after": _whole(message.at, start)})
 
 
-def _skips(heard: Sequence[Heard], start: datetime) -> Iterator[SkipDocument]:
+def _skips(received: Sequence[ReceivedMessage], start: datetime) -> Iterator[SkipDocument]:
     """Yield skips of tasks that did not wait for a person; others are decisions."""
-    for message in heard:
+    for message in received:
         said = message.said
         if message.name == "skip" and isinstance(said, dict) and not message.changed:
             yield SkipDocument.model_validate({**said, "after": _whole(message.at, start)})

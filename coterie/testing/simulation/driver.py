@@ -24,7 +24,7 @@ class Driver:
     run: Run
     stage: Stage
     clock: Clock
-    happenings: Sequence[ScheduledEvent]
+    events: Sequence[ScheduledEvent]
     crashes: list[Crash]
     """Remaining worker crashes."""
     troubles: list[str] = field(default_factory=list[str])
@@ -56,12 +56,12 @@ class Driver:
             scene = await self._scene(self.began)
             if (await self.clock.look()).events != sight.events:
                 continue  # the run continued meanwhile, so the scene may be outdated
-            moments = [(happening.due(scene), happening) for happening in self.happenings]
-            due = [(moment, happening) for moment, happening in moments if moment is not None]
+            moments = [(event.due(scene), event) for event in self.events]
+            due = [(moment, event) for moment, event in moments if moment is not None]
             now = [one for one in due if one[0] <= sight.now]
             if now:
-                _, happening = min(now, key=lambda one: (not one[1].quiet, one[0]))
-                await happening.happen(self.run, scene)
+                _, event = min(now, key=lambda one: (not one[1].quiet, one[0]))
+                await event.happen(self.run, scene)
                 continue
             if not due and sight.wake is None:
                 self.troubles.append(self._stuck(scene))

@@ -166,7 +166,7 @@ class Timed(ScheduledEvent):
         return f"{self.what}: the run ended before{also}"
 
 
-def happenings(case: CaseDocument) -> tuple[ScheduledEvent, ...]:
+def scheduled_events(case: CaseDocument) -> tuple[ScheduledEvent, ...]:
     """Return all external events of a case."""
     return (Decisions(case.decisions), *_timed(case))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from temporalio import activity
 
 from activities.contracts import NOTIFY, Notice
-from coterie.testing.files.expectations import holds, told
+from coterie.testing.files.expectations import check_text, holds
 from coterie.testing.files.test_document import NoticeCheck
 
 
@@ -36,7 +36,7 @@ def notice_differences(
         if there is not None:
             after = there + 1
             continue
-        wanted = ", ".join(f"{key} {told(getattr(check, key))}" for key in _asked(check))
+        wanted = ", ".join(f"{key} {check_text(getattr(check, key))}" for key in _asked(check))
         came = tuple(
             f"  {one.what} {one.number} of {one.request} by {one.channel}" for one in sent[after:]
         )

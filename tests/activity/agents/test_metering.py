@@ -110,14 +110,14 @@ async def test_a_meter_goes_on_from_what_earlier_attempts_used() -> None:
 def test_a_meter_ignores_a_heartbeat_of_another_worker_version(beat: object, used: Spent) -> None:
     made = environment()
     made.info = replace(made.info, heartbeat_details=[beat, {"seconds": 9}], attempt=2)
-    assert made.run(lambda: Meter.of_activity().told()) == made.run(
-        lambda: Meter(earlier=used).told()
+    assert made.run(lambda: Meter.of_activity().details()) == made.run(
+        lambda: Meter(earlier=used).details()
     )
 
 
 async def test_call_without_usage_reports_none() -> None:
     meter = Meter(clock=lambda: 1.0)
-    assert meter.told() == ()
+    assert meter.details() == ()
     assert meter.billed(AgentResponse()) == AgentResponse()
 
 

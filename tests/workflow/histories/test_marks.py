@@ -21,7 +21,7 @@ from coterie.runtime.workflow_sandbox import sandbox
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
-from coterie.worker.visibility import marks_of
+from coterie.worker.visibility import visibility_settings
 from dsl.model.plan import Plan
 from tests.support.engine import DEFECTS, plan_of
 from tests.support.project import BIN
@@ -123,7 +123,7 @@ async def test_an_attribute_that_is_not_registered_is_left_off_with_one_clear_li
     bare_client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="coterie"):
-        marks = await marks_of(bare_client, SWITCHED_ON)
+        marks = await visibility_settings(bare_client, SWITCHED_ON)
     assert marks == Marks(search_attributes=False, event_groups=True)
     [line] = [record.getMessage() for record in caplog.records]
     assert "search attributes are left off" in line
@@ -136,7 +136,7 @@ async def test_an_attribute_that_is_not_registered_is_left_off_with_one_clear_li
 async def test_a_registered_one_tells_each_change_once_and_what_is_called_is_grouped(
     client: Client,
 ) -> None:
-    marks = await marks_of(client, SWITCHED_ON)
+    marks = await visibility_settings(client, SWITCHED_ON)
     assert marks == Marks(search_attributes=True, event_groups=True)
     handle = await ended(client, marks)
     assert await upserts(handle) == [

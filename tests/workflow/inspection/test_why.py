@@ -114,7 +114,7 @@ async def test_every_rule_is_told_with_what_it_found_and_every_change_by_its_pat
     ):
         assert line in text, f"{line}\n\n{text}"
     assert visits["review#1"].ended is None
-    assert "review#1 goes on" in run_text(trace, "run")
+    assert "review#1 continues" in run_text(trace, "run")
     told = [entry.because for entry in trace.trail]
     assert told == [entry.because for entry in await trail(handle)]
 

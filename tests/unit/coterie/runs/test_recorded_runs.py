@@ -135,7 +135,7 @@ async def test_a_run_whose_worker_does_not_tell_its_state_is_compared_by_its_cal
     known = Recorded([history("fan_out", events=10), history("steered", events=10)])
     known.failure = failure
     done = await compared(known)
-    assert [(one.run, one.same, one.told) for one in done] == [
+    assert [(one.run, one.same, one.compared) for one in done] == [
         ("fan_out", True, None),
         ("steered", True, None),
     ]

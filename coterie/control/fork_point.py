@@ -271,9 +271,9 @@ class _Passing(ReplayObserver):
 
 async def _replayed(history: WorkflowHistory, wanted: str | None) -> _Points:
     points = _Points(wanted)
-    onlooker = _Passing(points)
-    failure = await observed(history, onlooker)
-    points.plan = onlooker.run.plan if onlooker.run is not None else None
+    observer = _Passing(points)
+    failure = await observed(history, observer)
+    points.plan = observer.run.plan if observer.run is not None else None
     if failure is not None:
         raise CommandError(
             f"this code cannot follow the history of {history.workflow_id!r}: another version ran "

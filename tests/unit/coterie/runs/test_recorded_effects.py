@@ -88,7 +88,7 @@ def test_an_answer_to_an_update_is_named_as_the_update_was_accepted() -> None:
     refused = update(7, success=False)
     events = [started, accepted, refused, update(7), update(8)]
     found = recorded(WorkflowHistory("run", events))
-    assert [(deed.kind, deed.key, deed.facts) for deed in found] == [
+    assert [(effect.kind, effect.key, effect.facts) for effect in found] == [
         ("answer", "named by the engine", {"answer": {"ok": True}}),
         ("answer", "named by the client", {"answer": {"ok": True}}),
     ]

@@ -24,14 +24,14 @@ AT = "1970-01-01T00:00:05.000+00:00"
 def witnessed(team: str | None, visit: int, *, frame: bool) -> dict[tuple[str, int], Visit]:
     """What is told of a branch that was there, and is not at the next entry."""
     state, plan = RunState(), plan_of(PLAN)
-    witness = DecisionObserver("run", lambda: plan)
+    observer = DecisionObserver("run", lambda: plan)
     state.tracks["main>left"] = Track(team=team, visit=visit, branch=True)
     if frame:
         state.frames[f"main>left:{team}#{visit}"] = Frame()
-    witness.see(state)
+    observer.see(state)
     del state.tracks["main>left"]
-    witness.note(state, TrailRecord(1, 5.0, "step", "start", 1, "left", "cancelled"))
-    return {key: one for key, one in witness.visits.items() if key != ("start", 1)}
+    observer.note(state, TrailRecord(1, 5.0, "step", "start", 1, "left", "cancelled"))
+    return {key: one for key, one in observer.visits.items() if key != ("start", 1)}
 
 
 def test_a_branch_that_was_stopped_in_a_visit_is_told_with_when_it_ended() -> None:
@@ -52,16 +52,16 @@ def test_a_branch_that_had_done_nothing_when_it_was_stopped_has_no_visit_that_en
 
 def test_events_between_two_visits_belong_to_the_next_one_only() -> None:
     plan = plan_of(PLAN)
-    witness, state = DecisionObserver("run", lambda: plan), RunState()
+    observer, state = DecisionObserver("run", lambda: plan), RunState()
     entries = [
         TrailRecord(1, 5.0, "step", "start", 0, "met"),
         TrailRecord(2, 5.0, "team", "left", 1),
         TrailRecord(3, 5.0, "team", "right", 1),
     ]
     for noted in entries:
-        witness.note(state, noted)
+        observer.note(state, noted)
     told = {
         team: [one.entry.number for one in visit.happened]
-        for (team, _), visit in witness.visits.items()
+        for (team, _), visit in observer.visits.items()
     }
     assert told == {"left": [1], "right": []}

@@ -41,7 +41,7 @@ class WriteKey:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do, in words that a table holds; the words are no fact."""
+    """What to do, in words that a table holds; the words are not a fact."""
 
     text: str = field(compare=False)
     key: str | None = None
@@ -127,7 +127,7 @@ class UnknownConditionKind:
 
 @dataclass(frozen=True, slots=True)
 class FormByKeys:
-    """What is written where a mapping should be told by its keys."""
+    """What is written where a mapping should be known by its keys."""
 
     keys: tuple[str, ...]
     value: "JsonValue" = None
@@ -224,7 +224,7 @@ Details = OfKeys | OfKinds | OfValues | Statement | Remark
 
 
 def key_meant(details: Details) -> str | None:
-    """The key that a misspelt or older one stands for; None when none is known."""
+    """The key that a misspelled or older one stands for; None when none is known."""
     if not isinstance(details, UnknownKey | RefusedKey):
         return None
     match details.suggestion:

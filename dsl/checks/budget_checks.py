@@ -51,7 +51,7 @@ class BudgetCompiler:
         tasks: Mapping[str, tuple[Budgets, NodePath]],
         priced: Priced | None,
     ) -> tuple[Budget, ...]:
-        """Every budget of the plan; one that some calls escape is told.
+        """Every budget of the plan; one that some calls escape is reported.
 
         Args:
             teams: of the plan.

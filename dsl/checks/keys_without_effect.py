@@ -14,7 +14,7 @@ OF_ANSWERS = ("prompts", "prompt", "prompt_syntax", "output_schema", "max_reasks
 
 
 def check_without_effect(document: SystemDocument, tree: Node, problems: Problems) -> None:
-    """Note what questions and answers are said of where no model is asked."""
+    """Note what questions and answers are set for where no model is asked."""
     _steps(document, tree, problems)
     asked = _asked_personas(document)
     followed = {

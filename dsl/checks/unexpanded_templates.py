@@ -47,7 +47,7 @@ _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
     LlmConfig: ("agents",),
     StepBase: ("description", "output_variable"),
 }
-"""What no one fills either, and what others read: people, models, programs; or told elsewhere."""
+"""What no one fills either, and what others read: people, models, programs; or checked elsewhere."""
 
 
 def refuse_unfilled(document: SystemDocument, tree: Node, problems: Problems) -> None:
@@ -62,7 +62,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """What a terminal would obey, or a line would end at."""
 
 _FREE = ("value", "fixed", "flags", "message", "prompt", "run")
-"""Fields with texts that are no names."""
+"""Fields with texts that are not names."""
 
 
 def refuse_control_characters(document: SystemDocument, tree: Node, problems: Problems) -> None:

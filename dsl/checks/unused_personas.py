@@ -1,4 +1,4 @@
-"""Personas that no task uses: what is certain of them, whoever may use them."""
+"""Personas that no task uses: what is certain of them, for every user of them."""
 
 from collections.abc import Collection
 
@@ -17,7 +17,7 @@ def check_written_model(
     tree: Node,
     problems: Problems,
 ) -> None:
-    """Check the provider and the model that a persona names itself; defaults are no part of it.
+    """Check the provider and the model that a persona names itself; without defaults.
 
     Args:
         persona: as it is written.

@@ -44,7 +44,7 @@ from dsl.wording.replacements import OPERATORS, explained, replacement
 
 
 class ShapeProblem:
-    """One error of pydantic's, told in the reader's words."""
+    """One error of pydantic's, in the reader's words."""
 
     def __init__(self, details: ErrorDetails, root: type[BaseModel]) -> None:
         self.kind = details["type"]
@@ -74,7 +74,7 @@ class ShapeProblem:
         return path
 
     def stand_in(self, tree: Node) -> Node | None:
-        """What stands there instead, so that the checks of everything around it go on."""
+        """What stands there instead, so that the checks of everything around it continue."""
         node = tree.find(self.path)
         if self._fills():
             return Node(UNREADABLE, node.mark)

@@ -29,7 +29,7 @@ def shaped(tree: Node, problems: Problems) -> tuple[SystemDocument | None, Node]
 
 
 def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Document | None, Node]:
-    """The tree as a document of any model, every misfit told at its place; see `shaped`."""
+    """The tree as a document of any model, every misfit reported at its position; see `shaped`."""
     reported = False
     problems.step_of = naming_steps(tree)
     for _ in range(_MAX_PASSES):
@@ -60,7 +60,7 @@ def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:
 
 
 def _worth_telling(misfits: list["ShapeProblem"], tree: Node) -> Iterator["ShapeProblem"]:
-    """Each mistake once: a misspelt key is not also a missing one."""
+    """Each mistake once: a misspelled key is not also a missing one."""
     misspelt: set[NodePath] = set()
     told: set[NodePath] = set()
     for misfit in misfits:

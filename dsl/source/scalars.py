@@ -76,7 +76,7 @@ def scalar(text: str, tag: str) -> Scalar:
     """The value of a text with this tag.
 
     Raises:
-        BadScalar: the text is no such value.
+        BadScalar: the text is not such a value.
     """
     try:
         return _VALUES.get(tag, str)(text)

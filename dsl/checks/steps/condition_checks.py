@@ -1,4 +1,4 @@
-"""Conditions on the data of tasks, held against the schemas that their agents declare."""
+"""Conditions on the data of tasks, checked against the schemas that their agents declare."""
 
 from collections.abc import Iterator
 

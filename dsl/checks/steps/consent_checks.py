@@ -1,4 +1,4 @@
-"""What a change of what is sent, or of what came of it, is held against: a declared schema.
+"""What a change of what is sent, or of what came of it, is checked against: a declared schema.
 
 A plan carries it with the step, so that a run can refuse a change at once.
 """

@@ -1,4 +1,4 @@
-"""What is certainly wrong with an input, held against the contract of the skill that takes it.
+"""What is certainly wrong with an input, checked against the contract of the skill that takes it.
 
 As lenient as the skills are when they run: a text that reads as a number is taken for one, the
 words of an enum in any case. What only the run knows is left to the run.

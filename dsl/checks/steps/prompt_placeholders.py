@@ -1,4 +1,4 @@
-"""`{name}` in a prompt that is filled as a template: it reaches the model as it stands."""
+"""`{name}` in a prompt that is filled as a template: it reaches the model unchanged."""
 
 import re
 from collections.abc import Callable, Mapping

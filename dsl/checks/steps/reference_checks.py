@@ -211,7 +211,7 @@ class Checker:
         try:
             single = parse(text).single
         except BadTemplate:
-            return  # told with all templates
+            return  # reported with all templates
         if not single:
             self.problems.note("E109", self.at(path), path, text_around_condition(text))
 
@@ -238,7 +238,7 @@ class Checker:
     def _operator_value(self, leaf: TaskField | ContextField, path: NodePath) -> None:
         place = (*path, "value")
         if self._misfits(path):
-            return  # told already: what is missing may only be misspelt
+            return  # reported already: what is missing may be misspelled
         if "value" not in leaf.model_fields_set and leaf.operator not in WITHOUT_VALUE:
             self.problems.note(
                 "E102", self.tree.find(path).at, place, value_missing(leaf.operator, WITHOUT_VALUE)

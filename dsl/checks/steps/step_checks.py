@@ -205,7 +205,7 @@ def _may_be_a_list(text: str) -> bool:
     try:
         return is_template(text) and parse(text).single
     except BadTemplate:
-        return True  # told where all templates are checked
+        return True  # reported where all templates are checked
 
 
 def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:

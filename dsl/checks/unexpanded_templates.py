@@ -47,7 +47,7 @@ _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
     LlmConfig: ("agents",),
     StepBase: ("description", "output_variable"),
 }
-"""What no one fills either, and what others read: people, models, programs; or checked elsewhere."""
+"""What no one fills either, and what others read: people, models, programs; or a later check."""
 
 
 def refuse_unfilled(document: SystemDocument, tree: Node, problems: Problems) -> None:

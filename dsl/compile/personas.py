@@ -10,6 +10,7 @@ from dsl.checks.format_checks import warn_of_formats
 from dsl.checks.steps.agent_checks import check_agent_keys, check_legacy
 from dsl.checks.steps.consent_checks import checked_by, of_contract
 from dsl.checks.steps.outputs import DeclaredOutputs
+from dsl.checks.steps.plan_checks import plan_fits
 from dsl.checks.steps.prompt_checks import PromptChecks, check_syntax
 from dsl.checks.steps.reference_checks import Checker
 from dsl.checks.unused_personas import check_written_model
@@ -26,7 +27,6 @@ from dsl.model.step_base import SkillTerms
 from dsl.model.step_lists import rebuilt
 from dsl.model.steps import (
     ORCHESTRATING,
-    SINGLE_SHOT,
     AgentStep,
     LoopStep,
     PersonaDocument,
@@ -40,9 +40,6 @@ from dsl.source.yaml_reader import Node, Problems
 from dsl.values import UNREADABLE, Json, NodePath
 from dsl.wording.agent_wording import (
     no_task_of_team,
-    plan_missing,
-    plan_not_followed,
-    plan_within_itself,
     unsound_schema,
 )
 
@@ -223,13 +220,13 @@ class AgentResolver:
                 persona.prompt_syntax,
                 lambda key: self._origin(step, origin, "prompts", key),
             )
-            return self._with_plan(step, persona, path, origin, plan_key, reads)
-        if persona.execution_plan and step.agent_type == SINGLE_SHOT:
-            where = (*path, "agent_type")
-            self.problems.note(
-                "E503", self.tree.find(where).mark, where, plan_not_followed(str(step.persona_key))
-            )
+        is_open = plan_key in self._open
+        if not plan_fits(step, persona, path, is_open, self.tree, self.problems):
             return None
+        if step.agent_type == ORCHESTRATING and persona.execution_plan is not None:
+            plan = persona.execution_plan
+            steps = self._plan(step, plan, origin, plan_key, reads)
+            return persona.model_copy(update={"execution_plan": steps})
         texts = PromptChecks(self.tree, self.problems, checker, reads)
         texts.check(step, persona, path, lambda *keys: self._origin(step, origin, *keys))
         return persona
@@ -248,30 +245,15 @@ class AgentResolver:
             node = node.child(key) if node is not None else None
         return (*origin, *keys) if node is not None else (*_PERSONAS, str(step.persona_key), *keys)
 
-    def _with_plan(
+    def _plan(
         self,
         step: AgentStep,
-        persona: Persona,
-        path: NodePath,
+        plan: Sequence[Step],
         origin: NodePath,
         plan_key: str,
         reads: dict[str, None],
-    ) -> Persona | None:
-        where = (*path, "persona_key")
-        if persona.execution_plan is None:
-            spot = (*_PERSONAS, str(step.persona_key))
-            self.problems.note(
-                "E503",
-                self.tree.find(spot).at,
-                spot,
-                plan_missing(str(step.persona_key), step.name),
-            )
-            return None
-        if plan_key in self._open:
-            self.problems.note(
-                "E503", self.tree.find(where).mark, where, plan_within_itself(str(step.persona_key))
-            )
-            return None
+    ) -> tuple[Step, ...]:
+        """The steps of an execution plan, checked and resolved."""
         plan_path = self._origin(step, origin, "execution_plan")
         inputs = tuple(step.input) if isinstance(step.input, dict) else None
         checker = Checker(
@@ -279,20 +261,18 @@ class AgentResolver:
             self.problems,
             self.capabilities,
             self.teams,
-            persona.execution_plan,
+            plan,
             plan_path,
             inputs=inputs if step.input is not None else (),
             tools=self.tools,
-            outputs=self.outputs.of(persona.execution_plan),
+            outputs=self.outputs.of(plan),
         )
         checker.run()
         self._open.append(plan_key)
-        steps = self._steps(
-            persona.execution_plan, plan_path, checker, plan_key, reads, in_plan=True
-        )
+        steps = self._steps(plan, plan_path, checker, plan_key, reads, in_plan=True)
         self._open.pop()
         reads.update(checker.reads)
-        return persona.model_copy(update={"execution_plan": steps})
+        return steps
 
     def check_unused(self) -> None:
         """Check the personas that no task uses, so that no mistake stays hidden."""

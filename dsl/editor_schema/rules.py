@@ -181,8 +181,8 @@ def ruled(defs: Json) -> Json:
     for name, properties in _MORE.items():
         schema = cast("Json", defs[name])
         before = cast("Json", schema["properties"])
-        told = {key: _described(before.get(key), new) for key, new in properties.items()}
-        defs[name] = {**schema, "properties": {**before, **told}}
+        described = {key: _described(before.get(key), new) for key, new in properties.items()}
+        defs[name] = {**schema, "properties": {**before, **described}}
     return defs
 
 

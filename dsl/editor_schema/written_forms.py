@@ -63,10 +63,10 @@ def mapping(properties: Json, *required: str, **more: JsonValue) -> Json:
 def _durations() -> Json:
     texts: Json = {"type": "string", "pattern": _LENGTH, "examples": ["90s", "1h30m", "2d"]}
     numbers: Json = {"type": "number", "maximum": MAX_DURATION}
-    told = "Seconds, or a text like `90s`, `5m`, `1h30m`, `2d`."
+    described = "Seconds, or a text like `90s`, `5m`, `1h30m`, `2d`."
     return {
-        "Duration": {"description": told, "anyOf": [{**numbers, "minimum": 0}, texts]},
-        "Timeout": {"description": told, "anyOf": [{**numbers, "exclusiveMinimum": 0}, texts]},
+        "Duration": {"description": described, "anyOf": [{**numbers, "minimum": 0}, texts]},
+        "Timeout": {"description": described, "anyOf": [{**numbers, "exclusiveMinimum": 0}, texts]},
     }
 
 
@@ -91,7 +91,7 @@ def _step(kind: str, schema: Json) -> Json:
         properties.pop(key, None)
     if kind in ("agent", "skill", "team"):
         properties["params"] = {"deprecated": True, "description": "Older form: write `input`."}
-    telling = [key for key, told in KIND_BY_KEY.items() if told == kind and key in properties]
+    telling = [key for key, one in KIND_BY_KEY.items() if one == kind and key in properties]
     if kind == "parallel":
         telling.append("branches")
     required = [key for key in cast("list[JsonValue]", schema["required"]) if key != "kind"]

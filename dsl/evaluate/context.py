@@ -36,8 +36,8 @@ def lacking_context(needs: Mapping[str, str], context: Json) -> str | None:
     lacking = [path for path in needs if get(context, parse(path)) is MISSING]
     if not lacking:
         return None
-    told = ", ".join(f"{path} (read by {needs[path]})" for path in lacking)
-    return f"the context lacks what the plan needs: {told}"
+    missing = ", ".join(f"{path} (read by {needs[path]})" for path in lacking)
+    return f"the context lacks what the plan needs: {missing}"
 
 
 @dataclass(frozen=True, slots=True)

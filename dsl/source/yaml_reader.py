@@ -83,8 +83,8 @@ def _events(text: str, places: "TextPlaces", problems: Problems) -> "_Events | N
         if raw is not None and text[raw.index : raw.index + 1] == "\t":
             problems.note("E002", places.at(raw), (), tab_as_indentation())
             return None
-        told = ", ".join(part for part in (error.context, error.problem) if part)
-        problems.note("E002", places.at(raw), (), yaml_syntax(told))
+        reason = ", ".join(part for part in (error.context, error.problem) if part)
+        problems.note("E002", places.at(raw), (), yaml_syntax(reason))
     except (yaml.YAMLError, UnicodeEncodeError) as error:
         start = _unreadable(error, text)
         problems.note("E002", places.of(start), (), character_not_allowed(text[start]))

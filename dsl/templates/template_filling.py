@@ -79,9 +79,9 @@ def _evaluate(
         MemoryError,
         AssertionError,
     ) as error:
-        told = str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         where = _line(error, text)
-        raise TemplateFailed(f"{_shortened(text)} cannot be evaluated{where}: {told}") from None
+        raise TemplateFailed(f"{_shortened(text)} cannot be evaluated{where}: {reason}") from None
 
 
 def _line(error: BaseException, text: str) -> str:

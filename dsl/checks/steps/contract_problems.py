@@ -134,17 +134,17 @@ class _Checked:
             for name in unknown:
                 meant = meant_word(name, properties.keys() - there)
                 lacking = [key for key in lacking if key != meant]
-                told = no_input(name)
+                message = no_input(name)
                 fix = asked_back(meant)
                 found.append(
-                    ContractFault((*path, name), told, listed(properties), fix, unknown=True)
+                    ContractFault((*path, name), message, listed(properties), fix, unknown=True)
                 )
         for key in lacking:
             below = resolved(properties.get(str(key)), self._root)
-            told = missing_input(str(key))
+            message = missing_input(str(key))
             fix = f"add `{key}:`"
             found.append(
-                ContractFault((*path, str(key)), told, wanted_by(below), fix, missing=True)
+                ContractFault((*path, str(key)), message, wanted_by(below), fix, missing=True)
             )
         return found
 

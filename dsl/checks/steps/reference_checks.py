@@ -220,8 +220,9 @@ class Checker:
 
     def _field(self, task: str, path: Path, place: NodePath) -> None:
         """Whether a task's data can have something at the path."""
-        told = data_of_task(task)
-        self._known_field(self.outputs.tasks.get(task), told, path, place, self.at(place))
+        self._known_field(
+            self.outputs.tasks.get(task), data_of_task(task), path, place, self.at(place)
+        )
 
     def _known_field(
         self, schema: Json | None, what: str, path: Path, place: NodePath, mark: Mark

@@ -1,0 +1,42 @@
+"""An agent step and its persona agree on whether there is an execution plan."""
+
+from dsl.model.plan import Persona
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, AgentStep
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+from dsl.wording.agent_wording import plan_missing, plan_not_followed, plan_within_itself
+
+
+def plan_fits(
+    step: AgentStep,
+    persona: Persona,
+    path: NodePath,
+    is_open: bool,
+    tree: Node,
+    problems: Problems,
+) -> bool:
+    """Whether the agent follows the plan that its persona has; a problem when it does not.
+
+    Args:
+        step: the agent step.
+        persona: with the step's `config` laid over it.
+        path: where the step stands.
+        is_open: the plan is being resolved already, further out.
+        tree: the document.
+        problems: takes the problem.
+    """
+    key = str(step.persona_key)
+    if step.agent_type != ORCHESTRATING:
+        if not persona.execution_plan or step.agent_type != SINGLE_SHOT:
+            return True
+        where = (*path, "agent_type")
+        problems.note("E503", tree.find(where).mark, where, plan_not_followed(key))
+        return False
+    if persona.execution_plan is None:
+        spot: NodePath = ("llm_config", "personas", key)
+        problems.note("E503", tree.find(spot).at, spot, plan_missing(key, step.name))
+        return False
+    if is_open:
+        where = (*path, "persona_key")
+        problems.note("E503", tree.find(where).mark, where, plan_within_itself(key))
+    return not is_open

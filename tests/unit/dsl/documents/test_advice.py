@@ -76,7 +76,7 @@ def test_arguments_that_are_one_template_are_told_as_a_mapping_of_templates() ->
     )
     plan = '{name: t, tool: look, arguments: "{{ context.all }}"}'
     text += f"llm_config: {{personas: {{p: {{execution_plan: [{plan}]}}}}}}\n"
-    assert 'write each key with a template of its own: `arguments: {key: "{{ ... }}"}`' in (
+    assert 'write each key with its own template: `arguments: {key: "{{ ... }}"}`' in (
         fixes(text).values()
     )
 

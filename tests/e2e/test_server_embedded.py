@@ -101,7 +101,7 @@ def test_server_in_the_foreground_restarts_and_ends_on_ctrl_c(quiet_desk: Projec
     before = quiet_desk.server["pid"]
     quiet_desk.kill_server()
     until(lambda: quiet_desk.server["pid"] not in (None, before), "another server")
-    until(lambda: "it is back" in quiet_desk.log("server"), "the word of it")
+    until(lambda: "was restarted" in quiet_desk.log("server"), "the report")
     assert interrupt(process) == 130
     assert quiet_desk.coterie("server", "--status").returncode == 1
 

@@ -19,7 +19,7 @@ def test_a_run_that_ended_tells_why_when_no_worker_is_left(desk: Project) -> Non
     assert [visit["team"] for visit in told["visits"]] == ["only"]
     wrong = desk.coterie("why", "explained", "onyl#1")
     assert wrong.returncode == 2
-    assert wrong.stderr == "coterie: the run 'explained' has no visit 'onyl#1'; it has: only#1\n"
+    assert wrong.stderr == "coterie: run 'explained' has no visit 'onyl#1'; it has: only#1\n"
 
 
 async def test_a_step_is_shown_with_its_prompts_attempts_and_cost(desk: Project) -> None:
@@ -68,7 +68,7 @@ async def test_watch_shows_the_run_of_another_process_and_leaves_it_alone(desk: 
     assert "watched: completed" in told
     again = desk.coterie("watch", "watched", "--verbose")
     assert again.returncode == 0
-    assert "writing#1 begins, because the run began" in again.stdout
+    assert "writing#1 starts, because the run began" in again.stdout
     assert "watched: completed" in again.stdout
 
 

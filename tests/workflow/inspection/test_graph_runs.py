@@ -177,7 +177,7 @@ async def test_a_run_that_continued_as_new_is_seen_from_its_beginning(tmp_path: 
         assert "the path starts at event" in alone.walk.headline
         walk = (await seen_run(env.client, handle.id)).walk
     assert walk.taken == {("ping", 1): tuple(range(1, 40)), ("ping", None): (40,)}
-    assert "the path begins" not in walk.headline
+    assert "the path starts" not in walk.headline
 
 
 async def test_the_plan_is_found_where_the_worker_compiled_it(here: Engine) -> None:

@@ -23,7 +23,7 @@ MAX_CPU = 0.5
 MIN_CPU = 0.1
 """However busy the machine is."""
 QUEUE = "blocking"
-LAST = ("has blocked this worker before", "is terminated: it blocked a second worker")
+LAST = ("has already blocked this worker before", "was terminated: it blocked a second worker")
 """What is said when there is nothing more to see."""
 
 

@@ -57,7 +57,7 @@ def boards_left(folder: Path) -> list[str]:
 
 def said(ended: subprocess.CompletedProcess[str]) -> list[str]:
     """What it printed, without the log of Temporal's library."""
-    return [line for line in ended.stdout.splitlines() if line.startswith("the run ")]
+    return [line for line in ended.stdout.splitlines() if line.startswith("run ")]
 
 
 def test_a_worker_whose_workflow_task_only_takes_time_is_left_alone(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ async def test_a_run_that_blocks_a_second_worker_is_terminated_with_its_reason(
     address = server.service_client.config.target_host
     first = worker("blocks", tmp_path, address)
     assert first.returncode == -signal.SIGKILL
-    assert f"the run {handle.id} has taken" in first.stderr
-    assert "goes on elsewhere" in first.stderr
+    assert f"run {handle.id} took" in first.stderr
+    assert "continues elsewhere" in first.stderr
     assert "Traceback" not in first.stderr
     assert boards_left(tmp_path) == [], "a killed worker leaves no file behind"
     assert (await handle.describe()).status == WorkflowExecutionStatus.RUNNING
@@ -100,13 +100,13 @@ async def test_a_run_whose_tasks_the_sdk_interrupts_on_two_workers_is_terminated
     assert (first.returncode, said(first)[:2]) == (
         0,
         [
-            f"the run {handle.id} goes on elsewhere; the next worker that it blocks ends it",
-            f"the run {handle.id} has blocked this worker before",
+            f"run {handle.id} continues elsewhere; the next worker that it blocks terminates it",
+            f"run {handle.id} has already blocked this worker before",
         ],
     )
     assert (await handle.describe()).status == WorkflowExecutionStatus.RUNNING
     second = worker("loops", tmp_path, address)
-    assert said(second)[-1] == f"the run {handle.id} is terminated: it blocked a second worker"
+    assert said(second)[-1] == f"run {handle.id} was terminated: it blocked a second worker"
     last = (await handle.fetch_history()).events[-1]
     reason = last.workflow_execution_terminated_event_attributes.reason
     assert reason.startswith("it blocked a second worker, ")

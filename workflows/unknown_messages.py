@@ -22,9 +22,9 @@ _MAX_NAME_LENGTH = 200
 
 def _unknown(what: str, name: str, known: Sequence[str]) -> ApplicationError:
     short = name if len(name) <= _MAX_NAME_LENGTH else f"{name[:_MAX_NAME_LENGTH]}..."
-    told = f"a run knows no {what} {short!r}; known are {listed(known)}"
+    problem = f"a run knows no {what} {short!r}; known are {listed(known)}"
     hint = nearest(short, known)
-    message = f"{told}; {hint}" if hint else told
+    message = f"{problem}; {hint}" if hint else problem
     return ApplicationError(message, type=MALFORMED, non_retryable=True)
 
 

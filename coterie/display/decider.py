@@ -17,6 +17,7 @@ from dsl.person_names import is_among
 from workflows.approvals.decisions import digest_of
 from workflows.core.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
 from workflows.core.requests import Decision, Pending
+from workflows.core.state_keys import StepKey
 
 
 class _Shown(NamedTuple):
@@ -129,7 +130,7 @@ class Decider:
             case "skip":
                 task = request.id
                 if request.choices == ():  # an approval is skipped by its own name
-                    task = request.id.rpartition("#")[0]
+                    task = StepKey.of_request(request.id)
                 left = SkipInput(task=task, value=entry.value, by=by, why=comment)
                 await self._attempt(request.id, self._run.skip(left))
                 return False

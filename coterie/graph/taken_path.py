@@ -8,6 +8,7 @@ from typing import Literal
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKey
 from dsl.evaluate.because import route_because
 from dsl.model.causes import DefaultTaken, NotDecided, RuleMatched
+from workflows.core.state_keys import StepKey
 from workflows.core.views import RunStatus, TrailEntry
 
 Mark = Literal["success", "failure", "skipped", "doing", "waiting"]
@@ -193,14 +194,13 @@ class _Walker:
 
     def locate(self, status: "RunStatus") -> None:
         """Correct the position from the run's status, which is more exact than its trail."""
-        told: dict[str, Mark] = {doing.step: "doing" for doing in status.doing}
-        told |= dict.fromkeys(
-            (request.rpartition("#")[0] for request in status.waiting_for), "waiting"
-        )
+        places: dict[str, Mark] = {doing.step: "doing" for doing in status.doing}
+        places |= dict.fromkeys(map(StepKey.of_request, status.waiting_for), "waiting")
         here: dict[str, Standing] = {}
-        for place, mark in told.items():
-            team, _, path = place.partition("/")
-            self.marks[team, _ROUND.sub("", path)] = mark
+        for place, mark in places.items():
+            step = StepKey(place)
+            team = step.team
+            self.marks[team, _ROUND.sub("", step.path)] = mark
             here[team] = "waiting" if mark == "waiting" else here.get(team, "now")
         gone = [team for team, how in self.standing.items() if how == "now" and team not in here]
         for team in gone if here else ():

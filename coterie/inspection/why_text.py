@@ -86,7 +86,7 @@ def _head(visit: Visit) -> str:
 def _happened(one: TraceEvent) -> Iterator[str]:
     yield f"  {trail_line(one.entry)}"
     for way in one.ways:
-        yield from _asked(way, "way", "nothing", "            ")
+        yield from _asked(way, "branch", "nothing", "            ")
     if one.when is not None:
         yield from _condition(one.when, "            ")
     yield from (f"              {_difference(change)}" for change in one.changes)

@@ -14,6 +14,7 @@ from coterie.text.durations import duration
 from coterie.text.lines import one_entry, prompt_lines, text_of
 from coterie.text.problems import counted
 from workflows.core.requests import Decision, Pending, RequestView
+from workflows.core.state_keys import StepKey
 from workflows.core.views import RunStatus, TeamResult, TrailEntry
 
 _MAX_LINE_LENGTH = 160
@@ -176,7 +177,7 @@ def words_for(run: str, request: Pending) -> str:
     """Return the commands that answer a request."""
     if not request.choices:
         return f"coterie approve {run} '{request.id}'   or   coterie reject {run} '{request.id}'"
-    task = request.id.rpartition("/")[0]
+    task = StepKey.of_failed(request.id)
     return (
         f"coterie retry {run} {task}   or   coterie skip {run} {task}   or, to let it fail,   "
         f"coterie reject {run} '{request.id}'"

@@ -108,7 +108,7 @@ class DecisionObserver:
 
     def note(self, state: RunState, noted: TrailRecord) -> None:
         """Take down an entry, with what was looked at for it."""
-        entry = noted.told()
+        entry = noted.to_entry()
         self.trail.append(entry)
         plan = self.plan()
         if plan is not None:
@@ -238,7 +238,7 @@ class ObservedState(RunState):
     @classmethod
     def of(cls, state: RunState, observer: DecisionObserver) -> "ObservedState":
         """Return the same state with an observer."""
-        observer.trail += [noted.told() for noted in state.trail]
+        observer.trail += [noted.to_entry() for noted in state.trail]
         observer.see(state)
         known = {one.name: getattr(state, one.name) for one in fields(RunState)}
         return cls(**known, observer=observer)

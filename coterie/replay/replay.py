@@ -68,7 +68,7 @@ async def replay(history: WorkflowHistory) -> Replayed:
         differences=tuple(told),
         more=tuple(one.field for one in found if one.only_more),
         digests=watch.digests,
-        trail=tuple(entry.told() for entry in watch.trail),
+        trail=tuple(record.to_entry() for record in watch.trail),
     )
 
 

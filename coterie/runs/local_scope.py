@@ -124,9 +124,9 @@ class LocalScope:
         finally:
             self._stirred.set()
 
-    def tell(self, telling: PendingNotification) -> None:
+    def notify(self, notification: PendingNotification) -> None:
         """Record the notification without sending it."""
-        self.notices.append(telling.notice)
+        self.notices.append(notification.notice)
 
     async def wait_until(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from workflows.core.state_keys import StepKey
 from workflows.core.views import Activity, CostReport, TrailEntry
 
 RowState = Literal["running", "success", "failure", "skipped"]
@@ -66,7 +67,7 @@ class Progress:
 
     def __init__(self) -> None:
         self.visits: dict[tuple[str, int], VisitRow] = {}
-        self._told: dict[str, float] = {}
+        self._assigned: dict[str, float] = {}
         """`{team/task: money already assigned to rows}`."""
 
     def follow(self, news: Iterable[TrailEntry], doing: Sequence[Activity] = ()) -> None:
@@ -82,22 +83,22 @@ class Progress:
                 case _:
                     pass
         for one in doing:
-            team, _, path = one.step.partition("/")
-            task = path.partition("/")[0]
-            open_visits = [row for row in self.visits.values() if row.team == team]
+            step = StepKey(one.step)
+            task = step.task
+            open_visits = [row for row in self.visits.values() if row.team == step.team]
             if task and open_visits and open_visits[-1].state == "running":
                 open_visits[-1].tasks.setdefault(task, TaskRow(task))
 
     def price(self, report: CostReport) -> None:
         """Assign new costs to the latest visit of each task."""
-        spent: dict[str, float] = {}
+        spent: dict[StepKey, float] = {}
         for row in report.tasks:
-            team, _, path = row.name.partition("/")
+            step = StepKey(row.name)
             if row.cost is not None:
-                key = f"{team}/{path.partition('/')[0]}"
+                key = StepKey.of(step.team, step.task)
                 spent[key] = spent.get(key, 0.0) + row.cost
         for key, money in spent.items():
-            team, _, task = key.partition("/")
+            team, task = key.team, key.task
             found = [
                 row.tasks[task]
                 for row in self.visits.values()
@@ -105,11 +106,11 @@ class Progress:
             ]
             if not found:
                 continue
-            more = money - self._told.get(key, 0.0)
+            more = money - self._assigned.get(key, 0.0)
             if not more and found[-1].state == "running":
                 continue  # no visit is known yet
             found[-1].money = round((found[-1].money or 0.0) + more, 6)
-            self._told[key] = money
+            self._assigned[key] = money
 
     def _visit(self, team: str, visit: int) -> VisitRow:
         return self.visits.setdefault((team, visit), VisitRow(team, visit))

@@ -19,6 +19,7 @@ from coterie.runs.call_errors import NoWorker
 from coterie.runs.run_client import Run
 from coterie.runs.task_queues import is_served
 from coterie.storage.histories import WORKFLOW
+from workflows.core.state_keys import StepKey
 from workflows.core.views import RunStatus
 
 RunState = Literal[
@@ -203,7 +204,7 @@ def closed_row(
 def open_row(id: str, plan: str, began: datetime, status: RunStatus) -> RunRow:
     """Return the row of a run from its worker's status."""
     places = (*(one.step for one in status.doing), *status.waiting_for)
-    teams = dict.fromkeys(place.partition("/")[0] for place in places)
+    teams = dict.fromkeys(StepKey(place).team for place in places)
     if status.team is not None:
         teams[status.team] = None
     return RunRow(

@@ -98,7 +98,7 @@ def went(entries: Sequence[TrailEntry]) -> Went:
 
 def in_one_process(plan: Plan) -> tuple[bool, Went]:
     run = skipped_run(plan, CONTEXT, World(late=False), attended=False)
-    return run.result.end == "completed", went([entry.told() for entry in run.state.trail])
+    return run.result.end == "completed", went([record.to_entry() for record in run.state.trail])
 
 
 async def on_the_engine(env: WorkflowEnvironment, queue: str, plan: Plan) -> tuple[bool, Went]:

@@ -13,7 +13,7 @@ from dsl.model.terms import ApprovalTerms, DecisionTerms
 from dsl.person_names import each_once
 from dsl.sizes import MAX_SHOWN, check_size
 from workflows.approvals.decisions import approvable, digest_of, record
-from workflows.approvals.notification_moments import tell
+from workflows.approvals.notification_moments import notify
 from workflows.core.location import Location, Redirected, Skipped
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, Pending
@@ -74,10 +74,12 @@ async def ask(
     if boundary:
         await scope.checkpoint()
     waiting = state.pending.get(request_id)
-    if waiting is not None and not waiting.told:
-        told = tell(scope, place, waiting, terms, "request", f"{request_id} waits for a decision")
-        if told:  # else it stays as it is, as nearly all requests do
-            state.pending[request_id] = waiting.model_copy(update={"told": True})
+    if waiting is not None and not waiting.notified:
+        text = f"{request_id} waits for a decision"
+        if notify(
+            scope, place, waiting, terms, "request", text
+        ):  # else it stays as it is, as nearly all requests do
+            state.pending[request_id] = waiting.model_copy(update={"notified": True})
     began = scope.time() if waiting is None else _seconds(waiting.since)
     async with on_abort(partial(_withdraw, state, request_id)):
         await _decided(scope, place, request_id, terms, boundary=boundary)
@@ -120,14 +122,14 @@ async def _decided(
         due = _next(terms, request)
         passed = scope.time() - _seconds(request.since) - request.stood_still
         left = None if due is None else max(due.seconds - passed, 0)
-        told = "decision" if due is None else due.what
+        awaited = "decision" if due is None else due.what
         if await scope.wait_until(
-            lambda: request_id not in pending, left, f"{told} of {request_id}", boundary=boundary
+            lambda: request_id not in pending, left, f"{awaited} of {request_id}", boundary=boundary
         ):
             return
         if due is None or due.what == "deadline":
-            told = f"nobody decided {request_id} in time: {terms.on_timeout}"
-            tell(scope, place, pending[request_id], terms, "timeout", told)
+            text = f"nobody decided {request_id} in time: {terms.on_timeout}"
+            notify(scope, place, pending[request_id], terms, "timeout", text)
             _by_deadline(scope, request_id, terms.on_timeout)
             return
         _while_nobody_decides(scope, place, pending[request_id], terms, due)
@@ -162,7 +164,7 @@ def _while_nobody_decides(
     note_request(scope, place, cause.code, cause)
     what = "reminder" if due.what == "remind" else "escalation"
     number = changed.reminders if due.what == "remind" else changed.escalations
-    tell(scope, place, changed, terms, what, trail_because(cause), number)
+    notify(scope, place, changed, terms, what, trail_because(cause), number)
 
 
 def _request(

@@ -21,7 +21,7 @@ _MAX_SHOW_SIZE = 4000
 _MAX_PROMPT_LENGTH = 2000
 
 
-def tell(
+def notify(
     scope: Scope,
     place: Location,
     request: Pending,
@@ -57,7 +57,7 @@ def tell(
             on_timeout=request.on_timeout,
         )
         id = f"{state.calls:04}.{place.team}.{place.name}.{name}"
-        scope.tell(PendingNotification(notice, id, place.team, place.visit, place.path or None))
+        scope.notify(PendingNotification(notice, id, place.team, place.visit, place.path or None))
     return bool(named)
 
 

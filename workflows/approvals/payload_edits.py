@@ -73,5 +73,5 @@ def _changes(before: JsonValue, after: JsonValue, where: str) -> Iterator[str]:
                 yield from _changes(old, new, f"{where}[{index}]")
         case _:
             if before != after or describe_kind(before) != describe_kind(after):
-                told = f"{brief(before)} -> {brief(after)}"
-                yield f"{where}: {told}" if where else told
+                change = f"{brief(before)} -> {brief(after)}"
+                yield f"{where}: {change}" if where else change

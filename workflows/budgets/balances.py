@@ -92,8 +92,8 @@ def notices(state: RunState, paying: list[Budget]) -> Iterator[str]:
     for budget in paying:
         balance = balance_of(state, budget)
         if balance.warned:
-            told = route_because(so_far(budget, balance))
-            yield f"[Note: {told}. Come to an end with what is left.]"
+            because = route_because(so_far(budget, balance))
+            yield f"[Note: {because}. Come to an end with what is left.]"
 
 
 def so_far(budget: Budget, balance: BudgetBalance) -> BudgetReached:

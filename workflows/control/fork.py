@@ -24,7 +24,7 @@ def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
     state.progress.requests.clear()  # this run asks anew
     state.pending, state.amendments, state.skips = {}, [], {}
     state.doing, state.talking, state.remembered = {}, [], {}
-    state.notices = {}  # sent for requests of the other run
+    state.notifications = {}  # sent for requests of the other run
     state.paused = state.redirect = state.stop_by = None
     state.decisions = {
         id: taken if taken.run is not None else taken.model_copy(update={"run": asked.run})

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from dsl.paths import parse
+
 MAX_ANSWER_SIZE = 24_000
 """Bytes of JSON: well below what a payload store would take out of sight."""
 
@@ -18,7 +20,7 @@ _MIN_PART_SIZE = 200
 _SMALL = 20
 """Parts of a page that are smaller than one in so many stand in it whole."""
 _TOLD = 120
-"""Bytes that telling the size of a part takes, without its path."""
+"""Bytes that the size of a part takes, without its path."""
 
 Path = tuple[str, ...]
 
@@ -119,9 +121,9 @@ def _kind(value: JsonValue) -> str:
 
 
 def written(path: Path) -> JsonValue:
-    """The path as it is asked for: dotted, or as a list where a name has a dot itself."""
+    """The path as people query it: dotted, or a list where the dotted text means another path."""
     dotted = ".".join(path)
-    return dotted if tuple(dotted.split(".")) == path else list(path)
+    return dotted if dotted and parse(dotted) == path else list(path)
 
 
 def _size(value: JsonValue) -> int:

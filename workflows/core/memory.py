@@ -35,7 +35,7 @@ def _values() -> dict[str, JsonValue]:
 
 @dataclass(slots=True)
 class TrailRecord:
-    """One event of a run, as the state keeps it; `told` makes the TrailEntry that people get."""
+    """One event of a run, as the state keeps it; people get its TrailEntry."""
 
     number: int
     at: float
@@ -57,7 +57,7 @@ class TrailRecord:
         """The cause as people read it."""
         return trail_because(self.cause)
 
-    def told(self) -> TrailEntry:
+    def to_entry(self) -> TrailEntry:
         """The entry with its time as people read it."""
         at = datetime.fromtimestamp(self.at, UTC).isoformat(timespec="milliseconds")
         return TrailEntry(
@@ -161,10 +161,10 @@ class Routed:
     def seen(self) -> Json:
         """What templates see as `routing`."""
         error = self.error
-        told: JsonValue = None
+        failure: JsonValue = None
         if error is not None:
-            told = {"task": self.failed_task, "type": error.type, "message": error.message}
-        return {"reason": self.reason, "from": self.from_team, "error": told}
+            failure = {"task": self.failed_task, "type": error.type, "message": error.message}
+        return {"reason": self.reason, "from": self.from_team, "error": failure}
 
 
 @dataclass(slots=True)

@@ -117,9 +117,9 @@ class Answer(Frozen):
         return "payload" in self.model_fields_set
 
     @model_serializer(mode="wrap")
-    def _with_null(self, told: SerializerFunctionWrapHandler) -> Json:
+    def _with_null(self, serialize: SerializerFunctionWrapHandler) -> Json:
         """A payload that is given travels also when it is null, which is the default."""
-        return {**told(self), "payload": self.payload} if self.given else told(self)
+        return {**serialize(self), "payload": self.payload} if self.given else serialize(self)
 
 
 class DecideInput(Answer):

@@ -43,7 +43,7 @@ class Pending(Frozen):
     on_timeout: str | None = None
     reminders: int = 0
     escalations: int = 0
-    told: bool = False
+    notified: bool = False
     """Whether the run has sent the first notification, if the plan names a channel."""
     stood_still: float = 0.0
     """Seconds for which the run was paused meanwhile; they do not count."""

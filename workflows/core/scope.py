@@ -155,7 +155,7 @@ class Scope(Protocol):
         """One skill. Raises CallFailed."""
         ...
 
-    def tell(self, telling: PendingNotification) -> None:
+    def notify(self, notification: PendingNotification) -> None:
         """Send a notification without waiting; a failed delivery appears in the trail."""
         ...
 

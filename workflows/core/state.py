@@ -78,7 +78,9 @@ class RunState:
     """`{team/path}` of the tasks that people skip, until they would begin or are cut."""
     stop_by: float | None = None
     """Unix time at which a cancelled run ends, whatever it still does; None while it is not."""
-    notices: dict[str, PendingNotification] = field(default_factory=dict[str, PendingNotification])
+    notifications: dict[str, PendingNotification] = field(
+        default_factory=dict[str, PendingNotification]
+    )
     """`{id: a notification in delivery}`."""
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals that nobody has waited for yet."""

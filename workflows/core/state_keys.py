@@ -150,6 +150,11 @@ class StepKey(str):
         return self.partition("/")[2]
 
     @property
+    def task(self) -> str:
+        """The step of the team's own list that this step is, or is in."""
+        return self.path.partition("/")[0]
+
+    @property
     def counter(self) -> str:
         """Under which the state counts the requests at this place."""
         return f"?{self}"

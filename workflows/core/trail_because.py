@@ -89,7 +89,7 @@ _STATED = {
     "run_cancelled": "the run is cancelled",
     "plan_returned": "the plan ends here",
     "otherwise_chosen": "otherwise: no condition holds",
-    "not_needed": "enough other ways have ended",
+    "not_needed": "enough other branches have ended",
 }
 
 
@@ -100,14 +100,14 @@ def _step(cause: StepStated | WhenAsked | BranchChosen | CallRepeated | TimeOver
         case WhenAsked(code=code, condition=condition):
             return f"{'' if code == 'when_held' else 'when: '}{_condition(condition)}"
         case BranchChosen(number=number, condition=condition):
-            return f"way {number}: {_condition(condition)}"
+            return f"branch {number}: {_condition(condition)}"
         case CallRepeated(call=call, times=times):
             return (
                 f"{call} was called {times} times with the same arguments and gave the same "
                 "result each time"
             )
         case TimeOver(seconds=seconds):
-            return f"cancel_timeout: {seconds:g} s are over"
+            return f"cancel_timeout: {seconds:g} s have passed"
 
 
 def _condition(found: ConditionFound | None) -> str:
@@ -127,7 +127,7 @@ def _failed(cause: Failed | RunEnded | MessageRefused | SignalsDropped | NoticeF
         case SignalsDropped():
             return _dropped(cause)
         case NoticeFailed(channel=channel, what=what, request=request, message=message):
-            return f"nobody was told by {channel!r} of the {what} of {request}: {message}"
+            return f"channel {channel!r} did not deliver the {what} of {request}: {message}"
 
 
 def _request(cause: RequestDecided | RequestReminded | RequestEscalated) -> str:
@@ -137,9 +137,9 @@ def _request(cause: RequestDecided | RequestReminded | RequestEscalated) -> str:
             changed = f"; changed {', '.join(cause.changes)}" if cause.changes else ""
             return f"{cause.request} {cause.verdict} by {cause.by}{comment}{changed}"
         case RequestReminded():
-            return f"{cause.request} waits still: reminder {cause.number}"
+            return f"{cause.request} still waits: reminder {cause.number}"
         case RequestEscalated():
-            return f"{cause.request} goes to {', '.join(cause.to)} too"
+            return f"{cause.request} also goes to {', '.join(cause.to)}"
 
 
 def _steered(
@@ -162,11 +162,11 @@ def _steered(
         case TooLate(asked=asked):
             return f"the run ended before it was {_worded(asked)}"
         case NotBegun(team=team, sent=sent):
-            return f"{team} is not begun: {route_because(sent)}"
+            return f"{team} does not start: {route_because(sent)}"
         case SkipAsked(task=task, by=by, why=why):
-            return f"{task} is to be skipped, says {by}{f': {why}' if why else ''}"
+            return act_because(f"skip of {task} requested", by, why)
         case WorkerBlocked(worker=worker, why=why):
-            return f"it blocked the worker {worker}: {why}"
+            return f"the run blocked worker {worker}: {why}"
         case Forked(run=run, at=at, by=by, why=why):
             return act_because(f"forked from {run} at {at}", by, why)
 

@@ -128,7 +128,7 @@ def _cut(text: str) -> str:
 def _between(main: Track) -> str:
     """Where a run is that is at no team."""
     if main.fork is not None:
-        return f"ways {', '.join(f'**{plain(name)}**' for name in main.fork.branches)}"
+        return f"branches {', '.join(f'**{plain(name)}**' for name in main.fork.branches)}"
     return "at its end" if main.team is None else f"team **{plain(main.team)}** is next"
 
 

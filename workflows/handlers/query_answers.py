@@ -34,8 +34,8 @@ def events(state: RunState, since: int) -> TrailPage:
     first = state.trail[0].number if state.trail else 0
     later = state.trail[max(since - first + 1, 0) :]
     size = 0
-    for noted in later:
-        entry = _shortened(noted.told())
+    for record in later:
+        entry = _shortened(record.to_entry())
         size += _ENTRY + sum(len(text.encode("utf-8", "replace")) for text in _texts(entry))
         size += len(cause_facts(entry.cause))
         if size > MAX_ANSWER_SIZE and entries:
@@ -120,18 +120,18 @@ def _nowhere(view: Json, path: tuple[str, ...]) -> str:
 
 def _view(state: RunState) -> Json:
     """The state as people know it: the names that templates use, then the counters."""
-    told: Json = _track(MAIN, state.main, state)
+    view: Json = _track(MAIN, state.main, state)
     others = {
         name: _track(name, track, state) for name, track in state.tracks.items() if name != MAIN
     }
     if others:
-        told["ways"] = cast("JsonValue", others)
+        view["branches"] = cast("JsonValue", others)
     own = {StateKey.visit(name, one.team, one.visit) for name, one in state.tracks.items()}
     inner = {key: _frame(frame) for key, frame in state.frames.items() if key not in own}
     if inner:
-        told["blocks"] = cast("JsonValue", inner)
+        view["frames"] = cast("JsonValue", inner)
     rest = _REST.dump_python(state, mode="json", exclude=set(_UNSEEN))
-    return {**told, **cast("Json", rest)}
+    return {**view, **cast("Json", rest)}
 
 
 def _track(name: str, track: Track, state: RunState) -> Json:
@@ -148,8 +148,8 @@ def _track(name: str, track: Track, state: RunState) -> Json:
 
 
 def _frame(frame: Frame) -> Json:
-    told: Json = {"tasks": _outcomes(frame.tasks), "variables": dict(frame.variables)}
-    return told if frame.input is None else {**told, "input": frame.input}
+    view: Json = {"tasks": _outcomes(frame.tasks), "variables": dict(frame.variables)}
+    return view if frame.input is None else {**view, "input": frame.input}
 
 
 def _outcomes(tasks: Mapping[str, Outcome]) -> Json:
@@ -158,7 +158,7 @@ def _outcomes(tasks: Mapping[str, Outcome]) -> Json:
 
 def _outcome(outcome: Outcome) -> Json:
     error = outcome.error
-    told: Json = {"status": outcome.status, "data": outcome.data}
+    view: Json = {"status": outcome.status, "data": outcome.data}
     return (
-        told if error is None else {**told, "error": {"type": error.type, "message": error.message}}
+        view if error is None else {**view, "error": {"type": error.type, "message": error.message}}
     )

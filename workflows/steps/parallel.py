@@ -110,7 +110,7 @@ def _verdict(
     good = len(outcomes) - len(failures)
     if (step.join == "all" and not failures) or (step.join != "all" and good >= wanted):
         return Outcome.succeeded(data)
-    told = "; ".join(f"{n}: {o.error.message}" for n, o in failures.items() if o.error)
+    messages = "; ".join(f"{n}: {o.error.message}" for n, o in failures.items() if o.error)
     first = next((o.error.type for o in failures.values() if o.error), "Failed")
     need = "" if step.join == "all" else f"{good} of {wanted} needed branches succeeded; "
-    return Outcome.failed(first, f"{need}{told}", data)
+    return Outcome.failed(first, f"{need}{messages}", data)

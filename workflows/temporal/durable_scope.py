@@ -148,9 +148,9 @@ class DurableScope:
         with workflow.create_event_group(name).scope():
             return await work
 
-    def tell(self, telling: PendingNotification) -> None:
+    def notify(self, notification: PendingNotification) -> None:
         """One activity `notify`, while the run goes on."""
-        self.notifier.tell(telling)
+        self.notifier.notify(notification)
 
     async def wait_until(
         self,

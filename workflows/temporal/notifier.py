@@ -32,41 +32,41 @@ class Notifier:
         """Kept, so that Python does not collect them."""
         self._closing = False
 
-    def tell(self, telling: PendingNotification) -> None:
+    def notify(self, notification: PendingNotification) -> None:
         """Send it, without waiting for it."""
-        self._state.notices[telling.notice.id] = telling
-        self._tasks.add(asyncio.create_task(self._tell(telling)))
+        self._state.notifications[notification.notice.id] = notification
+        self._tasks.add(asyncio.create_task(self._deliver(notification)))
 
     def notify_again(self) -> None:
         """Send again what was in delivery when the run continued as new; receivers know its id."""
-        for telling in list(self._state.notices.values()):
-            self.tell(telling)
+        for notification in list(self._state.notifications.values()):
+            self.notify(notification)
 
     async def all_reported(self) -> None:
         """Wait at the run's end for open deliveries; what a pause held back is not sent."""
         self._closing = True
-        if self._state.notices:
-            await workflow.wait_condition(lambda: not self._state.notices)
+        if self._state.notifications:
+            await workflow.wait_condition(lambda: not self._state.notifications)
 
-    async def _tell(self, telling: PendingNotification) -> None:
+    async def _deliver(self, notification: PendingNotification) -> None:
         state = self._state
         if state.paused is not None:
             await workflow.wait_condition(lambda: state.paused is None or self._closing)
         if state.paused is None:
-            problem = await self._sent(telling)
+            problem = await self._sent(notification)
             if problem is not None:
-                note_undelivered(state, workflow.time(), telling, problem)
-        state.notices.pop(telling.notice.id, None)
+                note_undelivered(state, workflow.time(), notification, problem)
+        state.notifications.pop(notification.notice.id, None)
 
-    async def _sent(self, telling: PendingNotification) -> str | None:
+    async def _sent(self, notification: PendingNotification) -> str | None:
         """Why it could not be sent, or None."""
-        notice = telling.notice
+        notice = notification.notice
         await self._pacer.call(len(notice.model_dump_json()))
         try:
             await workflow.execute_activity(
                 NOTIFY,
                 notice,
-                activity_id=telling.id,
+                activity_id=notification.id,
                 summary=f"{notice.channel}: {notice.what} of {notice.request}",
                 start_to_close_timeout=_ATTEMPT,
                 schedule_to_close_timeout=_WITHIN,

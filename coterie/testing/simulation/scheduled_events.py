@@ -22,7 +22,7 @@ from workflows.core.messages import (
     SkipInput,
 )
 from workflows.core.requests import Pending
-from workflows.core.state_keys import FAILED
+from workflows.core.state_keys import StepKey
 
 _ROUNDED = timedelta(milliseconds=1)
 """Precision of the moments that a run reports; they may be too early by this much."""
@@ -66,8 +66,7 @@ async def _decide(run: Run, request: str, digest: str, entry: DecisionDocument) 
         case "retry":
             await run.retry(RetryInput(task=request, by=entry.by, why=entry.comment))
         case "skip":
-            place = request.rpartition("#")[0]
-            task = request if place.endswith(f"/{FAILED}") else place
+            task = request if StepKey.of_failed(request) else StepKey.of_request(request)
             await run.skip(SkipInput(task=task, value=entry.value, by=entry.by, why=entry.comment))
         case decision:
             asked = DecideInput(

@@ -129,5 +129,5 @@ orchestration:
         await handle.result()
         told = [entry for entry in await trail(handle) if entry.kind == "control"]
         assert [(entry.status, entry.because) for entry in told] == [
-            ("blocked", "it blocked the worker 7@host: it took 12 s of CPU")
+            ("blocked", "the run blocked worker 7@host: it took 12 s of CPU")
         ]

@@ -57,7 +57,7 @@ class StoppingScope:
         self.work = EvaluationWork()
         self.world = world
         self.left = stop_at
-        self.told: list[PendingNotification] = []
+        self.notifications: list[PendingNotification] = []
 
     def now(self) -> datetime:
         return BEGAN + timedelta(seconds=self.world.seconds)
@@ -71,8 +71,8 @@ class StoppingScope:
     def cancelled(self) -> str | None:
         return None
 
-    def tell(self, telling: PendingNotification) -> None:
-        self.told.append(telling)
+    def notify(self, notification: PendingNotification) -> None:
+        self.notifications.append(notification)
 
     def weigh(self, steps: int) -> None:
         """Nobody waits for it."""

@@ -79,3 +79,8 @@ def test_step_key_names_a_step_its_requests_and_its_failure() -> None:
     assert StepKey.of_failed(step.failed.request(1)) == step
     assert StepKey.of_failed(step.request(1)) == ""
     assert StepKey("plan/each/7/ask").without_rounds() == "plan/each/ask"
+
+
+def test_step_key_names_the_task_of_the_team_that_a_step_is_in() -> None:
+    assert StepKey("plan/code/0/apply").task == StepKey("plan/code").task == "code"
+    assert StepKey("plan").task == ""

@@ -95,7 +95,7 @@ async def test_silence_reminds_escalates_twice_and_decides_over_nine_days(
             "reminded",
             "approved",
         ]
-        assert "goes to cleo, dan too" in told[2].because
+        assert "also goes to cleo, dan" in told[2].because
         days = [_days(began.isoformat(), entry.at) for entry in told]
         assert days == [2, 4, 5, 8, 9]
 

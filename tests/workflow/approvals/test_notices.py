@@ -86,9 +86,9 @@ async def test_a_channel_that_cannot_be_reached_holds_up_nothing_and_is_told_in_
         assert [one["verdict"] for one in result["decisions"]] == ["approved", "approved"]
         assert len({one.told["id"] for one in there.deliveries}) == 1
         assert failed == [
-            "nobody was told by 'none' of the request of review/sign#1: this worker has no channel "
-            "'none'; it has: ops",
-            "nobody was told by 'ops' of the request of review/sign#1: the webhook of channel "
+            "channel 'none' did not deliver the request of review/sign#1: this worker has "
+            "no channel 'none'; it has: ops",
+            "channel 'ops' did not deliver the request of review/sign#1: the webhook of channel "
             "'ops' answered 500",
         ]
 

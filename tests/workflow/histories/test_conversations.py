@@ -182,7 +182,7 @@ async def test_a_turn_that_is_gone_is_told_in_one_sentence_and_not_tried_again()
     assert error.value.type == FailureType.STORAGE_UNUSABLE
     assert error.value.non_retryable
     assert error.value.message.startswith(
-        "the conversation of task 'talk' cannot go on: the value 000000000000 is not kept"
+        "task 'talk' cannot continue its conversation: the value 000000000000 is not stored"
     )
 
 
@@ -215,7 +215,7 @@ class Away(MemoryBlobs):
 
 async def test_a_worker_without_a_storage_refuses_a_conversation() -> None:
     agents = AgentActivities(Model())
-    with pytest.raises(ApplicationError, match="this worker has no storage to keep it in"):
+    with pytest.raises(ApplicationError, match="this worker has no storage for it"):
         await agents.run_agent(request(None))
 
 

@@ -106,9 +106,9 @@ async def test_every_rule_is_told_with_what_it_found_and_every_change_by_its_pat
         "yes context.tries is 1 (less_than 2)",
         "yes {{ routing.reason == 'entry' }} (routing.reason is \"entry\")",
         "rule 3 -> the end: not evaluated",
-        "way 1 -> five: does not hold",
+        "branch 1 -> five: does not hold",
         "no  note.n is 1 (equals 5)",
-        "way 2 -> other: holds",
+        "branch 2 -> other: holds",
         "no  context.tries is 1 (greater_than 7)",
         "tries: 1 -> 2",
     ):

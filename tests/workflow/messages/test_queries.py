@@ -128,8 +128,8 @@ def test_the_ways_and_blocks_of_a_run_are_seen_too() -> None:
     view: Any = looking.look(state, StateAsked()).value
     error = {"type": "Odd", "message": "so"}
     assert view["tasks"]["note"] == {"status": "failure", "data": None, "error": error}
-    assert view["ways"][f"{MAIN}>left"]["context"] == {"a": 1}
-    assert view["blocks"][f"{MAIN}:draft#2/plan"] == {
+    assert view["branches"][f"{MAIN}>left"]["context"] == {"a": 1}
+    assert view["frames"][f"{MAIN}:draft#2/plan"] == {
         "tasks": {},
         "variables": {"n": 1},
         "input": "given",

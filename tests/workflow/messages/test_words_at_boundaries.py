@@ -184,7 +184,7 @@ async def test_a_run_that_is_sent_elsewhere_between_two_teams_begins_no_other_fi
     assert (result["visits"], result["model_calls"]) == ({"a": 1, "c": 1}, 0)
     assert result["context"]["why"] == {"reason": "redirected", "after": "a"}
     assert path_of(await trail(handle)) == ["a", "c"]
-    assert "b is not begun: redirected to c by ann: too dear" in await told(handle, "control")
+    assert "b does not start: redirected to c by ann: too dear" in await told(handle, "control")
 
 
 CLEANING = """

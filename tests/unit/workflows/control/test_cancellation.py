@@ -31,4 +31,4 @@ async def test_cleanup_without_time_left_is_noted_without_a_visit() -> None:
     await at_last(scope, "a/s", work)
     noted = scope.state.trail[-1]
     assert (noted.team, noted.visit, noted.step, noted.status) == ("", 0, "a/s", "cancelled")
-    assert noted.because == "cancel_timeout: 60 s are over"
+    assert noted.because == "cancel_timeout: 60 s have passed"

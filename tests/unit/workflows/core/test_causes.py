@@ -97,4 +97,4 @@ def test_codes_tell_causes_apart() -> None:
 
 def test_because_of_a_team_that_is_not_begun_names_the_team_and_who_led_elsewhere() -> None:
     cause = NotBegun("not_begun", "b", SentOn("redirected", "c", "ann", "too dear"))
-    assert trail_because(cause) == "b is not begun: redirected to c by ann: too dear"
+    assert trail_because(cause) == "b does not start: redirected to c by ann: too dear"

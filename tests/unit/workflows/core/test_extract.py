@@ -3,12 +3,13 @@
 import json
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from dsl.paths import get, parse
-from workflows.core.extract import Extract, extract
+from workflows.core.extract import Extract, extract, written
 
 KEYS = st.text(st.characters(codec="utf-8"), max_size=8)
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8"))
@@ -106,3 +107,9 @@ def test_a_large_text_comes_in_pages_that_join() -> None:
     found = pages(text, ("t",), 24_000)
     assert "".join(str(page.value) for page in found) == text
     assert all(size(page.value) <= 24_000 for page in found)
+
+
+@pytest.mark.parametrize("path", [("",), ("", ""), ("a[0]",), (".a",), ("a.b", "c"), ("a", "b")])
+def test_path_as_written_is_read_back_as_the_same_path(path: tuple[str, ...]) -> None:
+    shown = written(path)
+    assert (parse(shown) if isinstance(shown, str) else tuple(cast("Any", shown))) == path

@@ -21,7 +21,7 @@ orchestration:
     [
         (Track(team="draft", visit=2), "**test**: team **draft**, visit 2 (0 of 30 team visits)"),
         (Track(team="draft"), "**test**: team **draft** is next (0 of 30 team visits)"),
-        (Track(fork=Fork(("left", "right"))), "**test**: ways **left**, **right** (0 of 30"),
+        (Track(fork=Fork(("left", "right"))), "**test**: branches **left**, **right** (0 of 30"),
         (Track(), "**test**: at its end (0 of 30 team visits)"),
     ],
 )
@@ -30,7 +30,7 @@ def test_the_board_begins_with_where_the_run_is(main: Track, told: str) -> None:
 
 
 def test_board_shows_a_few_of_very_many_steps_and_requests() -> None:
-    """It is written anew at every step, so a thousand ways may not write a thousand lines each."""
+    """Every step writes it anew, so a thousand branches must not write a thousand lines each."""
     state = RunState()
     for number in range(1000):
         id = f"draft/many/{number}/ok#1"

@@ -1,4 +1,4 @@
-"""Bodies: the lists of steps that share one memory, each with the place where it is written."""
+"""Bodies: lists of steps that share variables, each with its location in the document."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -29,25 +29,25 @@ class Body(NamedTuple):
     """The variables that are there from the beginning."""
 
     def walked(self) -> Iterator[tuple[Step, NodePath]]:
-        """Each step with its place, nested ones too."""
+        """Yield each step with its location, including nested steps."""
         return walk(self.steps, self.path)
 
 
 class Bodies(NamedTuple):
-    """Every body of a document."""
+    """All bodies of a document."""
 
     teams: Mapping[str, Body]
     plans: Mapping[str, Body]
     """`{persona key: its execution plan}`, each once, however many tasks follow it."""
 
     def plan(self, step: Step) -> Body | None:
-        """The execution plan that an agent follows; None for every other step."""
+        """Return the execution plan that an agent follows, or None for any other step."""
         if not isinstance(step, AgentStep) or step.agent_type != ORCHESTRATING:
             return None
         return self.plans.get(step.persona_key or "")
 
     def within(self, body: Body) -> Iterator[Body]:
-        """A body and the plans that its agents follow, at any depth, each once."""
+        """Return a body and the plans that its agents follow, at any depth, each once."""
         seen = {body.key}
         ahead = [body]
         while ahead:
@@ -61,7 +61,7 @@ class Bodies(NamedTuple):
 
 
 def bodies(compiled: Compiled) -> Bodies:
-    """The bodies of a compiled document."""
+    """Collect the bodies of a compiled document."""
     plan, tree = compiled.plan, compiled.tree
     teams = {team.id: _of_team(team) for team in plan.teams.values()}
     plans: dict[str, Body] = {}
@@ -78,7 +78,7 @@ def _of_team(team: Team) -> Body:
 
 
 def _written(team: Team) -> tuple[Step, ...]:
-    """A concentrator's own tasks, without the skill that aggregates before them."""
+    """Return a concentrator's own tasks, without the skill that aggregates before them."""
     by_skill = team.collects and team.collects.aggregate not in ("list", "merge_dict")
     return team.steps[1:] if by_skill else team.steps
 
@@ -97,7 +97,7 @@ def _collect(body: Body, plan: Plan, tree: Node, plans: dict[str, Body]) -> None
 
 
 def written_at(tree: Node, step: NodePath, *field: str) -> NodePath:
-    """Where a field of an agent's persona is written: in the task's config, or the persona."""
+    """Locate a field of an agent's persona: in the task's config, or in the persona."""
     own = (*step, "config", *field)
     if is_there(tree, own):
         return own
@@ -105,5 +105,5 @@ def written_at(tree: Node, step: NodePath, *field: str) -> NodePath:
 
 
 def is_there(tree: Node, path: Sequence[str | int]) -> bool:
-    """Whether the document says anything at the path."""
+    """Return whether the document has a node at the path."""
     return tree.find(path) is not tree.find(path[:-1])

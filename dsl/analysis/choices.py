@@ -1,4 +1,4 @@
-"""Conditions that can never hold, and ways that are never chosen because of earlier ones."""
+"""Conditions that can never hold, and alternatives that earlier ones always preempt."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ Worlds = Sequence[Statuses]
 
 
 class Alternative:
-    """One of several ways: the first whose condition holds is taken."""
+    """One of several alternatives; a run takes the first whose condition holds."""
 
     def __init__(self, condition: Condition | None, path: NodePath) -> None:
         self.condition = condition
@@ -40,13 +40,13 @@ class Alternative:
 
     @property
     def at(self) -> NodePath:
-        """Where a reader is shown that it is never taken."""
+        """Return the location to report when the alternative is never taken."""
         return self.path if self.condition is None else (*self.path, "condition")
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Looks at the choices of one document."""
+    """The check of the choices in one document."""
 
     graph: Teams
     tree: Node
@@ -54,7 +54,7 @@ class Choices:
     effort: Effort
 
     def check(self, bodies: Bodies) -> None:
-        """Note every condition that never holds and every way that is never taken."""
+        """Report every condition that never holds and every alternative that is never taken."""
         for body in (*bodies.teams.values(), *bodies.plans.values()):
             self._steps(body)
             if body.team is not None and body.team.routing is not None:
@@ -78,7 +78,7 @@ class Choices:
                 return
 
     def _steps(self, body: Body) -> None:
-        """Branches, catch clauses, and `when`, `while`, `until`, `break_when`."""
+        """Check branches, catch clauses, and `when`, `while`, `until`, `break_when`."""
         worlds = during(body.steps)
         for step, path in body.walked():
             if isinstance(step, BranchStep):
@@ -131,7 +131,7 @@ class Choices:
     def _taken_before(
         self, ways: Sequence[Alternative], number: int, worlds: Worlds
     ) -> tuple[int, ...]:
-        """The earlier ways that are always taken where this one would be."""
+        """Return the earlier alternatives that together always preempt this one."""
         own = ways[number].taken
         if can_hold((own, *(way.passed for way in ways[:number])), worlds, self.effort):
             return ()
@@ -157,7 +157,7 @@ class Choices:
         )
 
     def _reason(self, condition: Condition, worlds: Worlds) -> tuple[str, ...]:
-        """The fewest parts of it that exclude one another."""
+        """Return the fewest parts that exclude one another."""
         for part in _parts(condition):
             if not self._possible(part, worlds):
                 return (condition_text(part),)

@@ -1,7 +1,8 @@
-"""Context fields over the graph of teams: what may have been set before a team begins.
+"""Dataflow of context fields: what a run may have set before each team begins.
 
-Forward, over every way that can be taken: a field that no way sets before a read is either given
-with the start, or not there. What no team ever sets is an input of the document.
+The analysis runs forward over every path that a run can take. A field that no path sets before a
+read must come with the start, or is missing. A field that no team sets is an input of the
+document.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ from dsl.wording.finding_wording import field_read_too_early, team_read_too_earl
 
 
 class Input(NamedTuple):
-    """A field of the context that the document expects to be given with the start."""
+    """A context field that the document expects with the start."""
 
     path: str
     """Dotted, within the context."""
@@ -32,7 +33,7 @@ class Input(NamedTuple):
 
 
 class Flow:
-    """What may have been set when a team begins; sets of paths are bits of a number."""
+    """The fields that may be set when a team begins; sets of paths are bit masks."""
 
     def __init__(self, graph: Teams, bodies: Bodies) -> None:
         self._bits: dict[Path, int] = {}
@@ -54,7 +55,7 @@ class Flow:
                     ahead |= dict.fromkeys(other for other in nodes[team] if other in leads)
 
     def _leads(self, graph: Teams, bodies: Bodies, node: TeamNode) -> Iterator[tuple[str, int]]:
-        """What a visit adds for which team; a branch that ends hands all to every concentrator."""
+        """Yield what a visit adds per next team; a branch that ends feeds every concentrator."""
         for exit in graph.usable(node):
             new = self._bit(("teams", node.team))
             for path in (("context", *parse(update)) for update in exit.updates):
@@ -76,14 +77,14 @@ class Flow:
         return self._bits.setdefault(path, 1 << len(self._bits))
 
     def may_be_set(self, path: Path, team: str) -> bool:
-        """Whether something at, above or below a path of the facts may be there."""
+        """Return whether a value at, above or below a path of the facts may exist."""
         if path not in self._masks:
             near = (bit for other, bit in self._bits.items() if overlap(path, other))
             self._masks[path] = sum(near)
         return self._before[team] & self._masks[path] != 0
 
     def setters(self, path: Path) -> list[str]:
-        """The teams whose routing sets something at, above or below a context path."""
+        """List the teams whose routing sets a value at, above or below a context path."""
         if path not in self._near:
             near = (teams for other, teams in self._setters.items() if overlap(path, other))
             self._near[path] = list(dict.fromkeys(team for teams in near for team in teams))
@@ -93,7 +94,7 @@ class Flow:
 def check_context(
     graph: Teams, bodies: Bodies, reader: Reader, flow: Flow, tree: Written, problems: Problems
 ) -> tuple[Input, ...]:
-    """Note what is read before it can have been set.
+    """Report reads of context fields that no path can have set before.
 
     Returns:
         The inputs of the document, in the order of their first reads.
@@ -155,7 +156,7 @@ def _expect(inputs: dict[str, Input], read: Read, team: str, tree: Written) -> N
 
 
 def _topmost(inputs: Mapping[str, Input]) -> tuple[Input, ...]:
-    """The inputs without those that lie within another one, unless only they are needed."""
+    """Drop inputs that lie within another one, unless only they are needed."""
     return tuple(
         one
         for one in inputs.values()
@@ -166,7 +167,7 @@ def _topmost(inputs: Mapping[str, Input]) -> tuple[Input, ...]:
 
 
 def _above(path: str) -> Iterator[str]:
-    """`a` and `a.b`, for `a.b.c`."""
+    """Return the prefixes of a path: `a` and `a.b` for `a.b.c`."""
     while "." in path:
         path = path.rpartition(".")[0]
         yield path

@@ -26,7 +26,7 @@ from dsl.source.nodes import Problems
 
 
 class Analysis(NamedTuple):
-    """What was found out about one document."""
+    """The results of analysing one document."""
 
     findings: tuple[Problem, ...]
     """Warnings, in reading order; the compiler's own are not among them."""
@@ -60,7 +60,7 @@ def analysed(compiled: Compiled) -> Analysis:
 
 
 def with_needs(compiled: Compiled) -> Compiled:
-    """The document, its plan saying what a start has to give."""
+    """Return the document with its plan stating what a start must give."""
     needs = analysed(compiled).needs
     if not needs:
         return compiled
@@ -69,12 +69,12 @@ def with_needs(compiled: Compiled) -> Compiled:
 
 
 def findings(compiled: Compiled) -> list[Problem]:
-    """The warnings of the analysis, for `validate`; the compiler's own are not among them."""
+    """Return the warnings of the analysis for `validate`, without the compiler's own."""
     return list(analysed(compiled).findings)
 
 
 def warnings(compiled: Compiled, analysis: Analysis) -> list[Problem]:
-    """The compiler's warnings and those of the analysis, each once, in reading order."""
+    """Return the warnings of the compiler and the analysis, each once, in reading order."""
     found = dict.fromkeys((*compiled.warnings, *analysis.findings))
     return sorted(found, key=_reading_order)
 
@@ -84,7 +84,7 @@ def _reading_order(problem: Problem) -> tuple[str, int, int, str]:
 
 
 def calls(parts: Bodies) -> dict[str, tuple[str, ...]]:
-    """`{team: the teams that its steps, and the plans that its agents follow, run}`."""
+    """Map each team to the teams that its steps, and the plans of its agents, run."""
     return {
         team: tuple(
             dict.fromkeys(

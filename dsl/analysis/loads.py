@@ -1,4 +1,4 @@
-"""Loads: what one visit of a team can cost at most, before any limit of the run."""
+"""Loads: the maximum cost of one visit of a team, before any limit of the run applies."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ LEGACY = "legacy agents"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the costs are reckoned with."""
+    """The assumptions that the costs depend on."""
 
     prices: Mapping[str, Price]
     """`{"provider/model": price}`; a model without an entry is unpriced."""
@@ -49,7 +49,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """A loop over a list whose length no document says."""
+    """A loop over a list whose length the document does not limit."""
 
     step: str
     length_of: str
@@ -58,7 +58,7 @@ class Unbounded:
 
 @dataclass(slots=True)
 class Loads:
-    """Adds up what steps can cost."""
+    """The sum of what steps can cost."""
 
     plan: Plan
     bodies: Bodies
@@ -68,7 +68,7 @@ class Loads:
     _plans: dict[str, Load] = field(default_factory=dict[str, Load])
 
     def team(self, body: Body) -> Load:
-        """One visit of a team: its own steps, without the visits of teams that these run."""
+        """Return the load of one visit of a team, without the teams that its steps run."""
         assert body.team is not None
         aggregating: list[Load] = [{SKILL_CALLS: 1}] if body.team.steps != body.steps else []
         asking: list[Load] = [{APPROVALS: 1}] if self.plan.limits.no_progress == "ask" else []
@@ -78,7 +78,7 @@ class Loads:
         return added(self._attempts(step, (*path, index)) for index, step in enumerate(steps))
 
     def _attempts(self, step: Step, path: NodePath) -> Load:
-        """A step with its `retry`; a rejection is never retried."""
+        """Count the attempts of a step with its `retry`; a rejection is never retried."""
         once = self._once(step, path)
         if step.retry is None or isinstance(step, ApprovalStep):
             return once
@@ -113,7 +113,7 @@ class Loads:
                 return {}
 
     def _agent(self, step: AgentStep) -> Load:
-        """One turn and its re-asks, or everything that the agent's plan does."""
+        """Return the load of one turn with its re-asks, or of the agent's whole plan."""
         plan = self.bodies.plan(step)
         if plan is not None:
             if plan.key not in self._plans:
@@ -153,7 +153,7 @@ class Loads:
 
 
 def added(loads: Iterable[Load]) -> Load:
-    """One after the other."""
+    """Add the loads of a sequence."""
     total: dict[Key, float] = {}
     for load in loads:
         for key, value in load.items():
@@ -162,7 +162,7 @@ def added(loads: Iterable[Load]) -> Load:
 
 
 def most(loads: Iterable[Load]) -> Load:
-    """One of them: of each count the largest."""
+    """Take the largest of each count, for alternatives."""
     largest: dict[Key, float] = {}
     for load in loads:
         for key, value in load.items():
@@ -171,7 +171,7 @@ def most(loads: Iterable[Load]) -> Load:
 
 
 def times(load: Load, number: float) -> Load:
-    """Again and again."""
+    """Multiply a load by a number of repetitions."""
     if number == 0:
         return {}
     return {key: value * number for key, value in load.items() if value}

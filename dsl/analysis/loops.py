@@ -1,4 +1,4 @@
-"""Teams that no route leads to, and loops of teams that no route leads out of."""
+"""Teams that no route reaches, and loops of teams that no route leaves."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -13,7 +13,7 @@ from dsl.wording.finding_wording import loop_without_exit, team_unreached
 
 
 def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:
-    """Note the teams that no run can come to."""
+    """Report the teams that no run can reach."""
     entry = graph.plan.entry_team
     cleaning = graph.cleaning()
     for team in graph.plan.teams:
@@ -29,7 +29,7 @@ def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:
 
 
 def check_loops(graph: Teams, bodies: Bodies, tree: Written, problems: Problems) -> None:
-    """Note the loops that only a failure or the limits end."""
+    """Report the loops that only a failure or a limit ends."""
     ends = _ending(graph, called_always(bodies))
     stuck = [node for node in graph.nodes if node not in ends]
 
@@ -59,7 +59,7 @@ def _note(graph: Teams, members: frozenset[str], tree: Written, problems: Proble
 
 
 def _round(graph: Teams, teams: Sequence[str]) -> tuple[str, ...]:
-    """The shortest way round through all the teams; empty when there is none."""
+    """Return the shortest cycle through all the teams, or nothing when there is none."""
     first = teams[0]
     ways: list[tuple[str, ...]] = [(first,)]
     for way in ways:
@@ -79,7 +79,7 @@ def _next(graph: Teams, team: str) -> Iterator[str]:
 
 
 def _ending(graph: Teams, always: Mapping[str, Iterable[str]]) -> set[TeamNode]:
-    """The nodes from where a way can come to its end by routes alone."""
+    """Return the nodes from which a path can reach its end by routes alone."""
     ends: set[TeamNode] = set()
     grown = True
     while grown:
@@ -108,7 +108,7 @@ def _leads_out(graph: Teams, node: TeamNode, exit: Exit, ends: set[TeamNode]) ->
 
 
 def _meet(graph: Teams, exit: Exit, ends: set[TeamNode]) -> bool:
-    """Whether enough branches of a fan-out can come to their end."""
+    """Return whether enough branches of a fan-out can reach their end."""
     open_ = sum(branch not in ends for branch in graph.branches(exit))
     meeting = graph.plan.teams.get(exit.concentrator or "")
     collects = meeting.collects if meeting is not None else None
@@ -120,7 +120,7 @@ def _meet(graph: Teams, exit: Exit, ends: set[TeamNode]) -> bool:
 
 
 def called_always(bodies: Bodies) -> dict[str, list[str]]:
-    """`{team: the teams that each visit of it runs as steps, unless it fails before}`."""
+    """Map each team to the teams that every visit runs as steps, unless the visit fails before."""
     found: dict[str, list[str]] = {}
     for team, body in bodies.teams.items():
         found[team] = []

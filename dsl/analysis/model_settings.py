@@ -1,4 +1,4 @@
-"""Settings of model calls on personas that only ever follow a plan: no call is made with them."""
+"""Model settings without effect: on personas that only follow a plan and never call a model."""
 
 from dsl.analysis.bodies import Bodies, is_there
 from dsl.model.model_defaults import read_defaults
@@ -13,10 +13,10 @@ _OF_MODELS = ("provider", "model")
 
 
 def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
-    """Note each setting that no call has.
+    """Report each setting that no model call uses.
 
-    A provider and a model are settings like others only where the defaults name both: else every
-    persona has to.
+    Personas need their own provider and model unless the defaults name both, so these two count as
+    unused only when the defaults do.
     """
     names = (*_OF_CALLS, *(_OF_MODELS if _has_defaults(tree) else ()))
     used: dict[str, bool] = {}
@@ -46,7 +46,7 @@ def _note(
 
 
 def _has_defaults(tree: Node) -> bool:
-    """Whether a persona that names no provider and no model has both."""
+    """Return whether a persona without a provider and a model gets both from the defaults."""
     section = tree.child("llm_config")
     defaults = read_defaults({} if section is None else {"llm_config": section.plain()})
     return defaults.choose(None, None).is_complete

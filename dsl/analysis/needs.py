@@ -1,7 +1,7 @@
-"""What a start has to give: context fields that every run reads, if nothing in it fails before.
+"""Required start fields: context fields that every run without a failure reads.
 
-Less than what `coterie check` calls needed: a step that only some runs come to, by a condition, a
-route or a loop over a list that may be empty, refuses no start.
+This is less than what `coterie check` calls needed. A step that only some runs reach, because of
+a condition, a route or a loop over a possibly empty list, never makes a start fail.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ from dsl.values import NodePath
 
 
 class Certain(NamedTuple):
-    """What a list of steps certainly does when nothing in it fails."""
+    """The certain effects of a list of steps when none of them fails."""
 
     reads: tuple[tuple[Read, NodePath], ...] = ()
     """Each with the place of the step that reads it."""
@@ -41,7 +41,7 @@ class Certain(NamedTuple):
     """It certainly comes to its end."""
 
     def then(self, other: "Certain") -> "Certain":
-        """One after the other."""
+        """Combine the effects of two sequences, one after the other."""
         reads, teams = self.reads + other.reads, self.teams + other.teams
         return Certain(reads, teams, self.goes_on and other.goes_on)
 
@@ -62,7 +62,7 @@ class Needs:
         }
 
     def found(self) -> dict[str, str]:
-        """`{path within the context: the step that reads it first}`."""
+        """Map each path within the context to the step that reads it first."""
         needs: dict[str, str] = {}
         sure = self._sure_teams()
         for team in self._graph.plan.teams.values():
@@ -80,14 +80,14 @@ class Needs:
         return team.id if found is None else found.step
 
     def _routing(self, team: Team) -> Iterator[tuple[Read, NodePath]]:
-        """The context fields that every route of the team reads."""
+        """Return the context fields that every route of the team reads."""
         path = (*TEAMS, team.id, "routing")
         if team.routing is not None:
             for read in value_reads(team.routing.context_updates, (*path, "context_updates")):
                 yield read, path
 
     def _sure_teams(self) -> frozenset[str]:
-        """The teams that every run visits in which nothing fails."""
+        """List the teams that every run without a failure visits."""
         exits = {team: self._graph.success_exits(team) for team in self._graph.reached}
         after = {team: [frozenset(exit.visited) for exit in ways] for team, ways in exits.items()}
         called = {team: self._certain[team].teams for team in self._graph.reached}
@@ -134,7 +134,7 @@ class Needs:
         return Certain(_at(path, self._reader.before(step, path))).then(inside)
 
     def _inside(self, step: Step, path: NodePath, depth: int) -> Certain:
-        """What is certain of the steps within a step."""
+        """Return the certain effects of the steps within a step."""
         lists = list(step_lists(step, path))
         match step:
             case AgentStep():
@@ -167,7 +167,7 @@ def _at(path: NodePath, reads: Iterable[Read]) -> tuple[tuple[Read, NodePath], .
 
 
 def sum_of(parts: Iterator[Certain]) -> Certain:
-    """All of them, whichever comes first."""
+    """Combine the effects of all of them, in any order."""
     found = _NOTHING
     for part in parts:
         found = found.then(part)
@@ -175,12 +175,12 @@ def sum_of(parts: Iterator[Certain]) -> Certain:
 
 
 def _ends(step: Step) -> bool:
-    """Whether something within the step may end the whole list of steps."""
+    """Return whether something within the step may end the whole list of steps."""
     return any(isinstance(one, ReturnStep | FailStep) for one, _ in walk([step], ()))
 
 
 def _covered(path: str, needs: dict[str, str]) -> bool:
-    """Whether a path above it is needed as well."""
+    """Return whether a path above this one is needed as well."""
     while "." in path:
         path = path.rpartition(".")[0]
         if path in needs:

@@ -1,4 +1,4 @@
-"""What steps read: their conditions, their values, and the prompts that their agents ask."""
+"""Reads of steps: their conditions, their values, and the prompts of their agents."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ _ROUNDS = ("while", "until", "break_when")
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the steps of one document."""
+    """The reader of the steps of one document."""
 
     plan: Plan
     tree: Node
     _known: dict[NodePath, list[Read]] = field(default_factory=dict[NodePath, list[Read]])
 
     def before(self, step: Step, path: NodePath) -> list[Read]:
-        """What a step reads before it does anything; guarded by its own `when`."""
+        """Return what a step reads before it acts; its own `when` guards these reads."""
         if path not in self._known:
             self._known[path] = self._before(step, path)
         return self._known[path]
@@ -53,14 +53,14 @@ class Reader:
         return [*when, *guarded(found, when)]
 
     def between(self, step: Step, path: NodePath) -> list[Read]:
-        """What a loop asks from round to round."""
+        """Return what a loop reads between rounds."""
         if not isinstance(step, LoopStep):
             return []
         asked = (pair for pair in conditions(step, path) if pair[1][-1] in _ROUNDS)
         return [read for condition, place in asked for read in condition_reads(condition, place)]
 
     def _prompts(self, step: AgentStep, path: NodePath) -> Iterator[Read]:
-        """The prompts that the model is sent; a plan's are read by the plan's own steps."""
+        """Yield the reads of the prompts sent to the model; a plan's steps read its own prompts."""
         persona = self.plan.personas.get(step.persona_key or "")
         if persona is None or persona.execution_plan is not None:
             return
@@ -79,7 +79,7 @@ class Reader:
         return place if is_there(self.tree, place) else path
 
     def all_of(self, steps: Sequence[Step], path: NodePath) -> Iterator[Read]:
-        """Everything that steps and those in them read, with the guards around them."""
+        """Return all reads of steps and nested steps, with the guards around them."""
         for index, step in enumerate(steps):
             here = (*path, index)
             own = self.before(step, here)
@@ -90,15 +90,15 @@ class Reader:
                 yield from guarded(self.all_of(inner.steps, inner.path), (*own, *rounds))
 
     def body(self, body: Body) -> Iterator[Read]:
-        """Everything that a body reads, without the plans that its agents follow."""
+        """Return all reads of a body, without the plans that its agents follow."""
         yield from self.all_of(body.steps, body.path)
 
     def routing(self, team: Team, path: NodePath) -> Iterator[Read]:
-        """What the routing of a team reads.
+        """Return the reads of a team's routing.
 
         Args:
-            team: the team.
-            path: where its routing is written.
+            team: The team.
+            path: The location of its routing.
         """
         routing = team.routing
         if routing is None:
@@ -115,14 +115,14 @@ class Reader:
             yield from guarded(updates, asked)
 
     def team(self, bodies: Bodies, team: Team, path: NodePath) -> Iterator[Read]:
-        """Everything that a visit of a team reads, its agents' plans and prompts too."""
+        """Return all reads of a visit of a team, including its agents' plans and prompts."""
         for body in bodies.within(bodies.teams[team.id]):
             yield from self.body(body)
         yield from self.routing(team, (*path, "routing"))
 
 
 def guarded(reads: Iterable[Read], guards: Iterable[Read]) -> Iterator[Read]:
-    """The reads; what a condition before them has asked for is not needed any more."""
+    """Mark reads as not needed where a condition before them tests for the value."""
     asked = [_root(read.path) for read in guards if read.asks]
     for read in reads:
         spared = read.needed and any(overlap(read.path, path) for path in asked)
@@ -130,11 +130,11 @@ def guarded(reads: Iterable[Read], guards: Iterable[Read]) -> Iterator[Read]:
 
 
 def _root(path: Path) -> Path:
-    """What of a path a condition must have asked for: a task, a team, a variable, a field."""
+    """Return the part of a path that a guard must test: a task, team, variable or field."""
     return path if path[0] == "context" else path[:2] if path[0] in ("tasks", "teams") else path[:1]
 
 
 def overlap(one: Path, other: Path) -> bool:
-    """Whether one path leads to, or into, what the other leads to."""
+    """Return whether one path contains the other."""
     shorter = min(len(one), len(other))
     return one[:shorter] == other[:shorter]

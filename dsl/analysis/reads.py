@@ -1,4 +1,4 @@
-"""What templates and conditions read, and whether the text counts on its being there."""
+"""Reads of templates and conditions, and whether each one needs its value to exist."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ _ASKS = ("defined", "undefined")
 
 
 class Read(NamedTuple):
-    """One look at a path of the facts."""
+    """One read of a path of the facts."""
 
     path: Path
     """`("context", "order", "id")`, `("tasks", "review", "data")`, or a variable's name."""
@@ -46,7 +46,7 @@ class Read(NamedTuple):
 
 
 def value_reads(value: object, place: NodePath, *, statements: bool = False) -> Iterator[Read]:
-    """What the templates in a value read."""
+    """Return the reads of the templates in a value."""
     if isinstance(value, str):
         if is_template(value):
             needed = _needed(value, statements)
@@ -61,7 +61,7 @@ def value_reads(value: object, place: NodePath, *, statements: bool = False) -> 
 
 
 def condition_reads(condition: Condition, place: NodePath) -> Iterator[Read]:
-    """What a condition reads; where absence decides as well as any value, it is not needed."""
+    """Return the reads of a condition; it needs no value whose absence decides it just as well."""
     found = list(_condition(condition, place, True))
     spared = [read.path for read in found if not read.needed]
     for read in found:
@@ -95,7 +95,7 @@ def _condition(condition: Condition, place: NodePath, holds: bool) -> Iterator[R
 
 
 def _needs(condition: ContextField | TaskField, holds: bool) -> bool:
-    """Whether absence decides against the condition, which does not itself ask for presence."""
+    """Return whether absence fails the condition and the condition does not test for presence."""
     if condition.operator in ("exists", "is_empty", "is_null"):
         return False
     return TESTS[condition.operator](MISSING, condition.value) is not holds
@@ -103,7 +103,7 @@ def _needs(condition: ContextField | TaskField, holds: bool) -> bool:
 
 @lru_cache(maxsize=4096)
 def _needed(text: str, statements: bool) -> frozenset[Path]:
-    """The paths without which the template certainly fails."""
+    """Return the paths without which the template certainly fails."""
     if not _TAKES_CARE.search(text):
         return frozenset(parse(text, statements=statements).paths)
     needed: set[Path] = set()
@@ -116,7 +116,7 @@ def _needed(text: str, statements: bool) -> frozenset[Path]:
 
 
 def _looks(node: nodes.Node, certain: bool) -> Iterator[tuple[Path, bool]]:
-    """Each path that is looked at, and whether it is always, and must be there."""
+    """Yield each path that is read, whether always, and whether it must exist."""
     path = path_of(node) if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem) else None
     if path is not None:
         yield path, certain
@@ -132,7 +132,7 @@ Nodes = Iterable[nodes.Node]
 
 
 def _parts(node: nodes.Node) -> tuple[Nodes, Nodes]:
-    """What of a node is evaluated whenever it is, and what is not, or need not be there."""
+    """Split a node's children into those always evaluated and those optional."""
     children = list(node.iter_child_nodes())
     match node:
         case nodes.Filter(node=nodes.Node() as inner, name=name) if name in _DEFAULTS:

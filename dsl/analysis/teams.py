@@ -1,4 +1,4 @@
-"""The teams as a graph: which ways lead from each of them, and which of these can be taken."""
+"""The graph of teams: the exits of each team, and which of them a run can take."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -14,7 +14,7 @@ from dsl.model.plan import Plan, Routing, Rule, Team
 
 
 class Exit(NamedTuple):
-    """One way out of a team."""
+    """One exit of a team."""
 
     targets: tuple[str, ...]
     """The next team, or the branches of a fan-out; none is the end."""
@@ -32,19 +32,19 @@ class Exit(NamedTuple):
 
     @property
     def visited(self) -> tuple[str, ...]:
-        """The teams that this way certainly comes to next."""
+        """Return the teams that this exit certainly visits next."""
         return self.targets if self.concentrator is None else (*self.targets, self.concentrator)
 
 
 class TeamNode(NamedTuple):
-    """A team, on the run's own way or on a branch of a fan-out, which ends at a concentrator."""
+    """A team on the run's main path, or on a fan-out branch that ends at a concentrator."""
 
     team: str
     branch: bool = False
 
 
 class Teams:
-    """The graph of a plan's teams, as far as a run can come."""
+    """The graph of a plan's teams, as far as a run can reach."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Teams:
 
     @cached_property
     def own_way(self) -> frozenset[str]:
-        """The teams that the run itself comes to, not on a branch and not as a step."""
+        """Return the teams that the run itself visits, outside branches and steps."""
         found = {TeamNode(self.plan.entry_team): None}
         ahead = list(found)
         for node in ahead:
@@ -85,7 +85,7 @@ class Teams:
         return frozenset(node.team for node in found)
 
     def cleaning(self) -> frozenset[str]:
-        """The teams that only a cancelled run comes to."""
+        """Return the teams that only a cancelled run visits."""
         here = (self.plan.teams[team].on_cancel for team in self.reached)
         first = [team for team in (self.plan.on_cancel, *here) if team is not None]
         return frozenset(node.team for node in self._reachable(first)) - self.reached
@@ -101,26 +101,26 @@ class Teams:
         return tuple(found)
 
     def arrives(self, node: TeamNode) -> bool:
-        """Whether a branch ends where this node is: it waits there for the others."""
+        """Return whether a branch ends at this node, where it waits for the others."""
         return node.branch and self.plan.teams[node.team].collects is not None
 
     def success_exits(self, team: str) -> tuple[Exit, ...]:
-        """The ways that can be taken from a team when no task failed."""
+        """Return the exits that a run can take from a team when no task failed."""
         return tuple(exit for exit in self._usable[team] if exit.after_success)
 
     def usable(self, node: TeamNode) -> tuple[Exit, ...]:
-        """The ways that can be taken from a node."""
+        """Return the exits that a run can take from a node."""
         return self._usable[node.team]
 
     def branches(self, exit: Exit) -> Iterator[TeamNode]:
-        """The branches that a fan-out begins with a visit."""
+        """Return the branches that a fan-out starts with a visit."""
         for name in exit.targets if exit.fans_out else ():
             node = TeamNode(name, branch=True)
             if not self.arrives(node):
                 yield node
 
     def following(self, node: TeamNode, exit: Exit) -> TeamNode | None:
-        """What this same way visits next; None when it ends, or waits at a concentrator."""
+        """Return what this branch visits next; None when it ends or waits at a concentrator."""
         if exit.fans_out:
             return None if exit.concentrator is None else TeamNode(exit.concentrator, node.branch)
         if not exit.targets:
@@ -129,7 +129,7 @@ class Teams:
         return None if self.arrives(after) else after
 
     def beside(self, node: TeamNode) -> Iterator[TeamNode]:
-        """Every node that a visit of this one can bring about next."""
+        """Return every node that a visit of this one can start next."""
         for exit in self.usable(node):
             yield from self.branches(exit)
             after = self.following(node, exit)
@@ -140,12 +140,12 @@ class Teams:
 
 
 def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -> Teams:
-    """The graph of a plan.
+    """Build the graph of a plan.
 
     Args:
-        plan: the plan.
+        plan: The plan.
         calls: `{team: the teams that it runs as steps}`.
-        effort: what may be spent on finding out which ways can be taken.
+        effort: The effort left for deciding which exits a run can take.
     """
     teams = plan.teams.values()
     worlds = {team.id: after_all(team.steps, team.stop_on_failure) for team in teams}
@@ -161,7 +161,7 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
 
 
 def _spent(team: Team, plan: Plan) -> Iterator[Exit]:
-    """Where the team is left for when a budget is used up."""
+    """Return where the run goes from the team when a budget is used up."""
     for budget in plan.budgets:
         elsewhere = budget.scope == "team" and budget.name != team.id
         if budget.next_team not in (None, team.id) and not elsewhere:

@@ -1,4 +1,4 @@
-"""Silence: where a team is left for when nobody decides in time."""
+"""Timeout routes: where a run goes from a team when nobody decides in time."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from dsl.templates.template import is_template
 
 
 class TimeoutRoute(NamedTuple):
-    """A way out of a team that no rule leads."""
+    """An exit of a team that no rule takes."""
 
     step: str
     """The step that asks."""
@@ -23,7 +23,7 @@ class TimeoutRoute(NamedTuple):
 
 
 def silences(team: Team, plan: Plan) -> Iterator[TimeoutRoute]:
-    """Every such way of a team, those of its agents' plans too."""
+    """List every timeout route of a team, including those of its agents' plans."""
     seen: set[str] = set()
     yield from _of(team.steps, plan, seen)
 

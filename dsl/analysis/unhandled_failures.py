@@ -1,4 +1,4 @@
-"""Failures that no route takes over."""
+"""Failures that no route handles."""
 
 from dsl.analysis.bodies import TEAMS
 from dsl.analysis.teams import TeamNode, Teams
@@ -15,10 +15,11 @@ _QUIET = ("set", "return", "loop", "branch", "parallel", "try")
 
 
 def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort) -> None:
-    """Note the teams that lead on after every success, and after a failure nowhere.
+    """Report the teams that route every success but no failure.
 
-    A written default, null too, is the author's word; the failure of a last team is the run's;
-    W501 tells of both holes at once. What the failure of a branch means, its concentrator decides.
+    A written default, even null, states the author's intent. The failure of a last team is the
+    failure of the run. W501 covers a team that lacks routes for both. The concentrator decides
+    what the failure of a branch means.
     """
     for team in graph.plan.teams.values():
         routing = team.routing

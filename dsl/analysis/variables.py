@@ -1,4 +1,4 @@
-"""Variables, and outcomes of tasks, that are read before any step can have set them."""
+"""Reads of variables and task outcomes that come before any step can have set them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
@@ -20,7 +20,7 @@ Names = frozenset[Path]
 
 
 def check_variables(bodies: Bodies, reader: Reader, tree: Node, problems: Problems) -> None:
-    """Note every read that certainly comes too early, within each body."""
+    """Report every read that certainly comes too early, within each body."""
     for body in (*bodies.teams.values(), *bodies.plans.values()):
         check = _Check(body, reader, tree, problems)
         given: Names = frozenset((name,) for name in body.given)
@@ -33,7 +33,7 @@ def check_variables(bodies: Bodies, reader: Reader, tree: Node, problems: Proble
 
 
 class _Check:
-    """One body; follows its steps with what may have been set so far."""
+    """The check of one body, which tracks what the steps so far may have set."""
 
     def __init__(self, body: Body, reader: Reader, tree: Node, problems: Problems) -> None:
         self.reader = reader
@@ -46,7 +46,7 @@ class _Check:
         """How far down the present step stands."""
 
     def reads(self, reads: Iterable[Read], known: Names) -> None:
-        """Note what is read and not known."""
+        """Report reads of values that no step can have set."""
         for read in reads:
             key = _key(read.path)
             if read.needed and key in self.setters and key not in known and key not in self.told:
@@ -56,10 +56,10 @@ class _Check:
     def steps(
         self, steps: Sequence[Step], path: NodePath, known: Names, guards: Sequence[Read]
     ) -> Names:
-        """Check steps one after the other.
+        """Check steps in order.
 
         Returns:
-            What may have been set after them.
+            What may be set after them.
         """
         for index, step in enumerate(steps):
             here = (*path, index)
@@ -122,14 +122,14 @@ class _Check:
 
 
 def _key(path: Path) -> Path:
-    """What has to be set for a path to be there; nothing of ours for what the run itself knows."""
+    """Return what must be set for a path to exist; nothing for what the run itself provides."""
     if path[0] == "tasks":
         return path[:2]
     return () if path[0] in ROOTS else path[:1]
 
 
 def _sets(step: Step) -> Names:
-    """The variables that a step leaves behind."""
+    """Return the variables that a step sets."""
     names = [step.output_variable] if step.output_variable is not None else []
     if isinstance(step, SetStep):
         names += step.values
@@ -137,7 +137,7 @@ def _sets(step: Step) -> Names:
 
 
 def _set_before(step: Step, path: NodePath, read: Read) -> Names:
-    """The values that a `set` has filled before the one that reads: it fills them in order."""
+    """Return the values that a `set` fills before the one that reads: it fills them in order."""
     place = read.place[len(path) :]
     if not isinstance(step, SetStep) or place[:1] != ("values",):
         return frozenset()
@@ -145,7 +145,7 @@ def _set_before(step: Step, path: NodePath, read: Read) -> Names:
 
 
 def _gains(steps: Sequence[Step]) -> Names:
-    """Everything that steps and those in them may set."""
+    """Return everything that steps and nested steps may set."""
     return frozenset(key for step, _ in walk(steps, ()) for key in _all_sets(step))
 
 
@@ -162,7 +162,7 @@ def _all_sets(step: Step) -> Iterator[Path]:
 
 
 def _setters(body: Body) -> dict[Path, tuple[str, int]]:
-    """`{what is set: the first step that sets it, and how far down that stands}`."""
+    """Map each value to the first step that sets it, and the depth of that step."""
     found: dict[Path, tuple[str, int]] = {}
     for order, (step, _) in enumerate(body.walked()):
         for key in _all_sets(step):

@@ -1,8 +1,7 @@
-"""How much the visits of teams can add up to, over every way through the graph of teams.
+"""Upper bounds for the visits of teams, over every path through the graph of teams.
 
-An upper bound: each loop of teams is bounded by its teams' own limits, and by how often a way
-can come back to the teams that every round passes; ways that exclude each other are not added;
-the branches of a fan-out are.
+Each loop of teams is bounded by its teams' own limits, and by how often a path can return to the
+teams that every round passes. Exclusive paths do not add up; the branches of a fan-out do.
 """
 
 import math
@@ -25,7 +24,7 @@ _MAX_PASSES = 50
 
 @dataclass(frozen=True, slots=True)
 class _Hitting:
-    """Teams that every round of a loop passes, and the rest of the loop in its order."""
+    """Teams that every round of a loop passes, and the rest of the loop in order."""
 
     teams: frozenset[TeamNode]
     rest: tuple[TeamNode, ...]
@@ -34,7 +33,7 @@ class _Hitting:
 
 @dataclass(frozen=True)
 class _Part:
-    """A component of the graph: one node, or a loop of them."""
+    """A component of the graph: one node, or a loop of nodes."""
 
     nodes: tuple[TeamNode, ...]
     loops: bool
@@ -72,11 +71,11 @@ class RoutesBound:
         """The most visits of all teams in one run."""
 
     def bound(self, weight: Weight) -> float:
-        """The most that the visits of one run can count together; infinite when unbounded."""
+        """Return the maximum total of the visits of one run; infinite when unbounded."""
         return min(self._along(weight), self._heaviest(weight))
 
     def _heaviest(self, weight: Weight) -> float:
-        """As many visits as there can be, of the heaviest teams."""
+        """Fill the maximum number of visits with the heaviest teams."""
         left, total = self.total, 0.0
         for team in sorted(self.visits, key=weight, reverse=True):
             number = min(left, self.visits[team])
@@ -86,7 +85,7 @@ class RoutesBound:
         return total
 
     def _most_visits(self) -> dict[str, int]:
-        """Each visit follows one of another team, or is the first, or is called."""
+        """Return the visit limit: each visit follows another team's, is the first, or is called."""
         graph = self.graph
         before: dict[str, set[str]] = {team: set() for team in graph.reached}
         after: dict[str, set[str]] = {team: set() for team in graph.reached}
@@ -124,7 +123,7 @@ class RoutesBound:
             yield tuple(self.graph.branches(exit)), self.graph.following(node, exit)
 
     def _forks(self, node: TeamNode) -> bool:
-        """Whether a visit can bring about more than one other."""
+        """Return whether a visit can start more than one other."""
         return bool(self.calls[node.team]) or any(e.fans_out for e in self.graph.usable(node))
 
     def _part(self, nodes: tuple[TeamNode, ...]) -> _Part:
@@ -151,7 +150,7 @@ class RoutesBound:
         return _Part(nodes, loops, tangled, entered, hitting)
 
     def _along(self, weight: Weight) -> float:
-        """The heaviest way from the entry, with everything that it begins beside itself."""
+        """Return the heaviest path from the entry, with everything that it starts in parallel."""
         best: dict[TeamNode, float] = {}
         for part in self.parts:
             value = self._of(part, weight, best)
@@ -181,7 +180,7 @@ class RoutesBound:
         return own + leaving
 
     def _round(self, part: _Part, heavy: Mapping[TeamNode, float]) -> float:
-        """A loop: each team as often as it may, or the rounds between the teams that all pass."""
+        """Bound a loop by its teams' limits, or by the rounds between teams in all rounds."""
         bound = sum(_product(self.most[node.team], heavy[node]) for node in part.nodes)
         for hitting in part.hitting:
             passes = sum(self.most[node.team] for node in hitting.teams)
@@ -201,7 +200,7 @@ def _only(team: str) -> Weight:
 
 
 def _longest(graph: Teams, rest: Sequence[TeamNode], heavy: Mapping[TeamNode, float]) -> float:
-    """The heaviest way through nodes that no loop is in."""
+    """Return the heaviest path through nodes outside any loop."""
     best: dict[TeamNode, float] = {}
     for node in rest:
         ways = (best[other] for other in graph.beside(node) if other in best)
@@ -212,7 +211,7 @@ def _longest(graph: Teams, rest: Sequence[TeamNode], heavy: Mapping[TeamNode, fl
 def _hitting(
     nodes: Sequence[TeamNode], beside: Callable[[TeamNode], list[TeamNode]]
 ) -> Iterator[_Hitting]:
-    """Some sets of nodes without which nothing goes round."""
+    """Return some sets of nodes whose removal breaks every cycle."""
     busiest = sorted(nodes, key=lambda node: -len(set(beside(node))))
     for node in busiest[:_MAX_TRIED]:
         rest = _order(nodes, {node}, beside)
@@ -231,7 +230,7 @@ def _hitting(
 def _order(
     nodes: Sequence[TeamNode], without: set[TeamNode], beside: Callable[[TeamNode], list[TeamNode]]
 ) -> tuple[TeamNode, ...] | None:
-    """The other nodes, each after those that it leads to; None when they still go round."""
+    """Sort the other nodes topologically; None when they still form a cycle."""
 
     def left(node: TeamNode) -> list[TeamNode]:
         return [other for other in beside(node) if other not in without]

@@ -1,9 +1,9 @@
 """The worst case of a run under its limits: visits, calls, approvals, tokens and cost.
 
-An upper bound, never an estimate: of every choice the larger, of every limit all of it, of a
-fan-out every branch, of an answer all its re-asks, each as long as `max_tokens` allows. How
-long a prompt is nobody knows before the run: that is an assumption, and reported as one. Attempts
-that a provider refused or never answered are not counted: they give no answer.
+An upper bound, never an estimate: the larger of each choice, the whole of each limit, every
+branch of a fan-out, and every re-ask of an answer, each as long as `max_tokens` allows. The
+length of a prompt is unknown before the run, so it is an assumption and reported as one. Attempts
+that a provider refused or never answered do not count: they give no answer.
 """
 
 import math
@@ -30,7 +30,7 @@ from dsl.compile.compiler import Compiled
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The most of everything; infinite where the document sets no bound."""
+    """The maximum of each count; infinite where the document sets no bound."""
 
     visits: int
     model_calls: float
@@ -58,12 +58,12 @@ class WorstCase:
 
 
 def worst_case(compiled: Compiled, analysis: Analysis, terms: Terms) -> WorstCase:
-    """The worst case of a compiled document.
+    """Compute the worst case of a compiled document.
 
     Args:
-        compiled: the document.
-        analysis: what was found out about it.
-        terms: prices, and how long a prompt is taken to be.
+        compiled: The document.
+        analysis: The results of its analysis.
+        terms: Prices, and the assumed length of a prompt.
     """
     loads = Loads(compiled.plan, analysis.bodies, compiled.tree, terms)
     graph = analysis.graph
@@ -119,5 +119,5 @@ def _figures(visits: int, load: Load, terms: Terms) -> Figures:
 
 
 def bounded(value: float) -> bool:
-    """Whether the document sets a bound at all."""
+    """Return whether the document sets any bound."""
     return math.isfinite(value)

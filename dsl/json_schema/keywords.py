@@ -33,28 +33,32 @@ _KINDS = {
 
 
 class UnusableSchema(Exception):
-    """The schema cannot be used: it is malformed, without end, or too much work."""
+    """The schema is unusable: malformed, endlessly recursive, or too expensive."""
 
 
 class Check(Protocol):
-    """One check, and what it may still cost."""
+    """One check and its remaining work allowance."""
 
     root: Json
 
     def charge(self, work: int) -> None:
-        """Count work; raises UnusableSchema when it is too much."""
+        """Charge for work.
+
+        Raises:
+            UnusableSchema: The check takes too much work.
+        """
         ...
 
     def errors(self, value: JsonValue, schema: JsonValue, where: str, depth: int) -> Iterator[str]:
-        """What the schema finds wrong with the value."""
+        """Yield the errors of the value against the schema."""
         ...
 
     def fits(self, value: JsonValue, schema: JsonValue, depth: int) -> bool:
-        """Whether the value meets the schema."""
+        """Return whether the value meets the schema."""
         ...
 
     def equal(self, value: JsonValue, other: JsonValue) -> bool:
-        """Whether two values are the same for JSON."""
+        """Return whether two values are equal as JSON."""
         ...
 
 
@@ -63,13 +67,13 @@ Word = Callable[[Check, Json, JsonValue, str, int], Iterator[str]]
 
 
 def brief(value: JsonValue, most: int = 60) -> str:
-    """A value in a line, cut where it is long."""
+    """Render a value on one line, shortened where it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= most else f"{text[:most]}..."
 
 
 def weight(value: JsonValue) -> int:
-    """About the work of looking at the whole value."""
+    """Estimate the work of traversing the whole value."""
     match value:
         case dict():
             return 1 + sum(map(weight, value.values()))
@@ -135,7 +139,7 @@ def _bound(word: str, told: str, holds: Callable[[float, float], bool]) -> Word:
 
 
 def is_multiple(number: float, of: float) -> bool:
-    """Whether it is one, of the numbers as they are written: 19.99 is 1,999 times 0.01."""
+    """Return whether one number divides the other, in decimal: 19.99 is 1,999 times 0.01."""
     if isinstance(number, int) and isinstance(of, int):
         return number % of == 0
     return Fraction(repr(number)) % Fraction(repr(of)) == 0
@@ -252,7 +256,7 @@ def _unique(check: Check, schema: Json, value: JsonValue, where: str, depth: int
 
 
 def canonical(value: JsonValue) -> str:
-    """Equal texts for values that are the same for JSON: 1 is 1.0."""
+    """Return the same text for values that are equal as JSON: 1 is 1.0."""
 
     def plain(value: JsonValue) -> JsonValue:
         match value:

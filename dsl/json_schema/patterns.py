@@ -1,4 +1,4 @@
-"""Patterns of JSON Schema: spaces and `.` as ECMA 262 means them, in the words of RE2."""
+"""Patterns of JSON Schema in RE2 syntax, with whitespace and `.` as in ECMA 262."""
 
 from functools import lru_cache
 from typing import Final
@@ -13,19 +13,19 @@ _NO_LINE_END: Final = r"[^\n\r\x{2028}\x{2029}]"
 
 @lru_cache(maxsize=512)
 def schema_pattern(text: str) -> Pattern:
-    """The compiled pattern.
+    """Compile a pattern.
 
     Raises:
-        ValueError: RE2 does not take it.
+        ValueError: RE2 rejects the pattern.
     """
     return pattern(translated(text))
 
 
 def translated(text: str) -> str:
-    """The same pattern for RE2.
+    """Translate a pattern to RE2.
 
     Raises:
-        ValueError: a class holds a character that is not a space.
+        ValueError: A class holds a character that is not whitespace.
     """
     pieces: list[str] = []
     inside = False

@@ -13,11 +13,11 @@ _ANCHOR: Final = re.compile(r"#[A-Za-z_][\w.-]*")
 
 
 def is_own(reference: str, *, anchors: bool = False) -> bool:
-    """Whether a reference stays in its schema.
+    """Return whether a reference stays within its schema.
 
     Args:
-        reference: As the schema has it.
-        anchors: Whether it may name an anchor; checks inside a run do not follow those.
+        reference: The reference as written.
+        anchors: Whether anchors count; checks inside a run do not follow them.
     """
     if _DEFINITION.fullmatch(reference):
         return True
@@ -25,11 +25,11 @@ def is_own(reference: str, *, anchors: bool = False) -> bool:
 
 
 def target_of(schema: Json, reference: str, anchors: Mapping[str, Json]) -> JsonValue:
-    """Return what a reference of the schema's own leads to; None when it leads nowhere.
+    """Return the target of a reference within the schema, or None when it has none.
 
     Args:
         schema: The whole schema.
-        reference: Begins with `#`.
+        reference: A reference that begins with `#`.
         anchors: `{anchor: its schema}`.
     """
     if reference == "#":

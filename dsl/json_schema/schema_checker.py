@@ -32,10 +32,10 @@ _BEYOND = (
 
 
 def misfits(value: JsonValue, schema: Json, where: str = "the value") -> list[str]:
-    """What is wrong with the value, each as `where.key is ...`; empty when it meets the schema.
+    """List the errors of the value as `where.key is ...`; empty when it meets the schema.
 
     Raises:
-        UnusableSchema: nothing can be said, for the schema is none that can be used.
+        UnusableSchema: The schema cannot give a verdict.
     """
     check = _Check(schema)
     try:
@@ -45,7 +45,7 @@ def misfits(value: JsonValue, schema: Json, where: str = "the value") -> list[st
 
 
 def beyond(schema: JsonValue) -> str | None:
-    """Return why a schema that is valid is not checked inside a run, or None when it is."""
+    """Return why a run cannot check a valid schema, or None when it can."""
     if not isinstance(schema, dict):
         return None
     fault = static_fault(schema)
@@ -62,20 +62,20 @@ def beyond(schema: JsonValue) -> str | None:
 
 
 class _Check:
-    """One check, and what it may still cost."""
+    """One check and its remaining work allowance."""
 
     def __init__(self, root: Json) -> None:
         self.root = root
         self._left = _MAX_WORK
 
     def charge(self, work: int) -> None:
-        """Count work: a schema may multiply it by references."""
+        """Charge for work: a schema may multiply it by references."""
         self._left -= work
         if self._left < 0:
             raise UnusableSchema("it takes too long to check")
 
     def errors(self, value: JsonValue, schema: JsonValue, where: str, depth: int) -> Iterator[str]:
-        """What the schema finds wrong with the value."""
+        """Yield the errors of the value against the schema."""
         self.charge(1)
         if depth > _MAX_DEPTH:
             raise UnusableSchema("it refers to itself without end")
@@ -90,10 +90,10 @@ class _Check:
             raise TypeError("neither true, false nor a mapping")
 
     def fits(self, value: JsonValue, schema: JsonValue, depth: int) -> bool:
-        """Whether the value meets the schema."""
+        """Return whether the value meets the schema."""
         return next(self.errors(value, schema, "", depth), None) is None
 
     def equal(self, value: JsonValue, other: JsonValue) -> bool:
-        """Whether two values are the same for JSON."""
+        """Return whether two values are equal as JSON."""
         self.charge(weight(other))
         return json_equal(value, other)

@@ -1,7 +1,7 @@
-"""What each keyword of JSON Schema (draft 2020-12) takes: which mappings are schemas. Pure.
+"""The grammar of JSON Schema (draft 2020-12): the values that each keyword takes. Pure.
 
-The standard says it as a schema of schemas. Checking by that takes a library that loads longer than
-a thousand lines take to validate. Tests compare each verdict with the verdict of that library.
+The standard states it as a meta-schema. The library that checks meta-schemas takes longer to load
+than validating a thousand lines. Tests compare each verdict with that library's verdict.
 """
 
 import re
@@ -17,7 +17,7 @@ _MAX_LENGTH: Final = 60
 
 
 def grammar_fault(schema: JsonValue, place: str = "$") -> str | None:
-    """Return the first thing that makes the value no schema, with its place; None for a schema."""
+    """Return the first grammar error with its location, or None for a valid schema."""
     if isinstance(schema, bool):
         return None
     if not isinstance(schema, dict):

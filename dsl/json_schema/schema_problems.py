@@ -1,7 +1,7 @@
-"""What makes a JSON Schema unusable, found without any value: drafts, words and references. Pure.
+"""Problems of a JSON Schema, found without a value: drafts, keywords, references. Pure.
 
-A schema is read as draft 2020-12. Another draft is taken where it means the same; what means
-something else there is refused by name, so that no verdict is wrong.
+A schema is read as draft 2020-12. Another draft is accepted where it means the same. A keyword that
+means something else there is refused by name, so that no verdict is wrong.
 """
 
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def schema_fault(schema: Json) -> str | None:
 
 
 def _power_fault(node: Json) -> str | None:
-    """Return what reaches outside the schema, or may take more than linear time."""
+    """Return what reaches outside the schema or may exceed linear time."""
     if "patternProperties" in node:
         return "`patternProperties` is not supported; use `additionalProperties`"
     for key in ("$ref", "$dynamicRef"):
@@ -82,7 +82,7 @@ def _power_fault(node: Json) -> str | None:
 
 
 def static_fault(schema: Json) -> str | None:
-    """Why the schema cannot be used whatever the value, or None."""
+    """Return why the schema is unusable for every value, or None."""
     draft = schema.get("$schema")
     try:
         for node in subschemas(schema):
@@ -95,7 +95,7 @@ def static_fault(schema: Json) -> str | None:
 
 
 def subschemas(node: JsonValue, depth: int = 0) -> Iterator[Json]:
-    """Every schema within a schema, itself first; never what is data."""
+    """Yield every schema within a schema, itself first; never plain data."""
     if depth > _MAX_DEPTH:
         raise RecursionError
     if isinstance(node, list):
@@ -155,7 +155,7 @@ def _word_fault(node: Json, root: bool, draft: JsonValue) -> str | None:
 
 
 def _reference_fault(schema: Json) -> str | None:
-    """A reference that leads nowhere, or back to itself without looking deeper into the value."""
+    """Find a reference without a target, or one that returns to itself at the same value."""
     anchors = {
         name: node
         for node in subschemas(schema)
@@ -176,12 +176,12 @@ def _reference_fault(schema: Json) -> str | None:
 
 
 def _endless(schema: Json, start: Json, anchors: dict[str, Json], done: set[int]) -> bool:
-    """Whether the schema comes back to itself at the same value, walked without recursion."""
+    """Return whether the schema returns to itself at the same value, without recursion."""
     path: set[int] = set()
     stack: list[tuple[Json, Iterator[Json]]] = []
 
     def enter(node: Json) -> bool:
-        """Whether the node is on the way already."""
+        """Return whether the node is already on the path."""
         if id(node) in path:
             return True
         if id(node) not in done:
@@ -203,7 +203,7 @@ def _endless(schema: Json, start: Json, anchors: dict[str, Json], done: set[int]
 
 
 def _same_value(schema: Json, node: Json, anchors: dict[str, Json]) -> Iterator[Json]:
-    """The schemas that a schema applies to the very value that it is applied to."""
+    """List the schemas that a schema applies to its own value."""
     for word in _IN_PLACE:
         below = node.get(word)
         for one in below if isinstance(below, list) else [below]:
@@ -221,6 +221,6 @@ def _same_value(schema: Json, node: Json, anchors: dict[str, Json]) -> Iterator[
 
 
 def formats(schema: Json) -> list[str]:
-    """The formats that the schema names, which nothing checks."""
+    """List the formats that the schema names, which nothing checks."""
     named = (node.get("format") for node in subschemas(schema))
     return sorted({name for name in named if isinstance(name, str)})

@@ -1,4 +1,4 @@
-"""Strongly connected components: the parts of a graph that can be left and not entered again."""
+"""Strongly connected components of a graph."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
@@ -9,11 +9,11 @@ Point = TypeVar("Point")
 def components(
     points: Iterable[Point], beside: Callable[[Point], Iterable[Point]]
 ) -> list[tuple[Point, ...]]:
-    """The components, each after every one that it leads to.
+    """Return the components, each after every component that it leads to.
 
     Args:
-        points: all points of the graph, hashable.
-        beside: where each leads; all of it in `points`.
+        points: All points of the graph, hashable.
+        beside: The successors of each point; all of them in `points`.
     """
     return _Search(beside).all(points)
 
@@ -65,5 +65,5 @@ class _Search(Generic[Point]):
 
 
 def is_cycle(members: Sequence[Point], beside: Callable[[Point], Iterable[Point]]) -> bool:
-    """Whether a component can be gone round: it has several points, or one that leads to itself."""
+    """Return whether a component is a cycle: several points, or one that leads to itself."""
     return len(members) > 1 or members[0] in set(beside(members[0]))

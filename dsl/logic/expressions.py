@@ -1,4 +1,4 @@
-"""Template expressions as formulas, where they say what a condition can say; else opaque."""
+"""Template expressions as formulas, where formulas can state them; otherwise opaque."""
 
 from functools import lru_cache
 from typing import Literal as OneOf
@@ -33,14 +33,14 @@ _ORDERS: dict[str, Operator] = {
 
 
 def expression(text: str, holds: bool) -> Formula:
-    """What has to be so for the expression to be true, or false; where it fails, nothing is."""
+    """Return the formula under which the expression is true, or false; a failure is neither."""
     body = _single(text)
     return Opaque(text, holds) if body is None else _formula(body, holds)
 
 
 @lru_cache(maxsize=1024)
 def _single(text: str) -> nodes.Expr | None:
-    """The one expression of a condition's text; None also for one that does not parse."""
+    """Return the one expression of a condition's text; None also for one that does not parse."""
     try:
         body = ENVIRONMENT.parse(text).body
     except TemplateError:
@@ -53,7 +53,7 @@ def _single(text: str) -> nodes.Expr | None:
 
 
 def path_of(node: nodes.Node) -> Path | None:
-    """The path that a chain of plain lookups follows; None for anything else."""
+    """Return the path that a chain of plain lookups follows; None for anything else."""
     segments: list[str] = []
     while not isinstance(node, nodes.Name):
         match node:
@@ -87,7 +87,7 @@ def _formula(node: nodes.Node, holds: bool) -> Formula:
 
 
 def _fact(node: nodes.Node) -> Path | None:
-    """The path, when it leads to JSON of the facts, where no method can stand in for a field."""
+    """Return the path when it leads to JSON of the facts, where no method can shadow a field."""
     path = path_of(node)
     match path:
         case ("context", _, *rest) | ("tasks", _, "data", *rest):
@@ -152,13 +152,13 @@ def _ended(task: str, value: JsonValue, holds: bool) -> Formula:
 
 
 def _equal(path: Path, value: JsonValue, holds: bool) -> Formula:
-    """Equality of Python, where true is 1 and false is 0."""
+    """Test equality as Python does, where true is 1 and false is 0."""
     values: list[JsonValue] = [bool(value), int(value)] if value in (0, 1) else [value]
     return joined((tested(path, "equals", one, holds) for one in values), every=not holds)
 
 
 def _ordered(path: Path, op: Comparison, value: JsonValue, holds: bool) -> Formula | None:
-    """An order of Python: between others than texts, or numbers and booleans, it fails."""
+    """Test order as Python does: it fails for anything but texts, or numbers and booleans."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     operator = _ORDERS[op]

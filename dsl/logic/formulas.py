@@ -1,4 +1,4 @@
-"""Formulas: what conditions ask, joined by and and or, with every "not" carried inwards."""
+"""Formulas of conditions in negation normal form: and, or, and tests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from dsl.paths import Path
 
 @dataclass(frozen=True, slots=True)
 class TaskEnded:
-    """A task ended so."""
+    """One task ended with a certain status."""
 
     task: str
     status: Status
@@ -21,7 +21,7 @@ class TaskEnded:
 
 @dataclass(frozen=True, slots=True)
 class SomeTask:
-    """At least one task of the team ended so."""
+    """At least one task of the team ended with a certain status."""
 
     status: Status
     holds: bool = True
@@ -29,7 +29,7 @@ class SomeTask:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What lies at a path of the facts meets a test."""
+    """A test of the value at a path of the facts."""
 
     path: Path
     """`("context", "order", "id")`, or `("tasks", "review", "data", "status")`."""
@@ -38,7 +38,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """An expression that is not looked into: the same text is as true as it is elsewhere."""
+    """An expression that the solver does not inspect: equal texts have equal truth."""
 
     text: str
     holds: bool = True
@@ -63,7 +63,7 @@ Formula = bool | Literal | All | Any
 
 
 def joined(parts: Iterable[Formula], *, every: bool) -> Formula:
-    """All of the parts or any of them, simplified."""
+    """Join the parts with and, or with or, and simplify the result."""
     kept: list[Formula] = []
     for part in parts:
         if part is (not every):
@@ -76,5 +76,5 @@ def joined(parts: Iterable[Formula], *, every: bool) -> Formula:
 
 
 def tested(path: Path, operator: Operator, value: JsonValue, holds: bool) -> Formula:
-    """A test of what lies at the path."""
+    """Test the value at the path."""
     return Value(path, Claim(operator, value, holds))

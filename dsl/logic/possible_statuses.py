@@ -1,4 +1,4 @@
-"""How tasks can end, as far as their text tells: what cannot fail, what is never skipped."""
+"""Possible statuses of tasks, from their text alone: which cannot fail, which never skip."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
@@ -24,10 +24,10 @@ _MAX_CASES = 12
 
 
 def after_all(steps: Sequence[Step], stop_on_failure: bool) -> tuple[Statuses, ...]:
-    """How the steps of a team may have ended when its routing is asked, in one of these ways.
+    """List the ways in which a team's steps may have ended when its routing is evaluated.
 
-    Where a failure stops the team, each task that can be the one is a way of its own: what was
-    skipped is then known. Of very many tasks there is only one way, which says less.
+    Where a failure stops the team, each task that can fail first gives one case: the skipped tasks
+    are then known. A team with very many tasks gets a single, weaker case.
     """
     ends = _ends(steps)
     if not stop_on_failure:
@@ -44,13 +44,13 @@ def after_all(steps: Sequence[Step], stop_on_failure: bool) -> tuple[Statuses, .
 
 
 def during(steps: Sequence[Step]) -> tuple[Statuses, ...]:
-    """How each step may have ended while others still run."""
+    """Return how each step may have ended while others still run."""
     statuses = {step.name: ANY_STATUS for step, _ in walk(steps, ())}
     return (Statuses(statuses, tuple(statuses)),)
 
 
 def after_failures(steps: Sequence[Step], stop_on_failure: bool) -> Iterator[tuple[Step, Statuses]]:
-    """For each step that can fail the team as the first: how the others may have ended then."""
+    """List, for each step that can fail the team first, how the others may have ended."""
     ends = _ends(steps)
     for step in steps:
         if _may_stop(step, ends):
@@ -58,12 +58,12 @@ def after_failures(steps: Sequence[Step], stop_on_failure: bool) -> Iterator[tup
 
 
 def after_success(steps: Sequence[Step]) -> Statuses:
-    """How each step may have ended when the team did not fail."""
+    """Return how each step may have ended when the team succeeded."""
     return _counting(steps, _without_failure(steps, _ends(steps)))
 
 
 def _counting(steps: Sequence[Step], statuses: Mapping[str, int]) -> Statuses:
-    """A team's own tasks count, the steps within them do not."""
+    """Build statuses in which only the team's own tasks count, not nested steps."""
     return Statuses(statuses, tuple(step.name for step in steps))
 
 
@@ -75,7 +75,7 @@ def _without_failure(steps: Sequence[Step], ends: Mapping[str, int]) -> dict[str
 def _failed(
     steps: Sequence[Step], ends: Mapping[str, int], stop_on_failure: bool, failed: Step
 ) -> dict[str, int]:
-    """The ends, with this step the first that failed the team."""
+    """Return the statuses when this step is the first that failed the team."""
     statuses = dict(ends)
     passed = False
     for step in steps:
@@ -91,7 +91,7 @@ def _failed(
 
 
 def _ends(steps: Sequence[Step]) -> dict[str, int]:
-    """How each step may end, as long as no failure of another one skips it."""
+    """Return how each step may end, as long as no other failure skips it."""
     statuses: dict[str, int] = {}
     returned = False
     for step in steps:
@@ -106,17 +106,17 @@ def _ends(steps: Sequence[Step]) -> dict[str, int]:
 
 
 def _may_stop(step: Step, ends: Mapping[str, int]) -> bool:
-    """As `stops`, where it is known already how the step may end."""
+    """Apply `stops` when the possible statuses of the step are already known."""
     return step.on_failure != "continue" and ends[step.name] & FAILURE != 0
 
 
 def stops(step: Step) -> bool:
-    """Whether the step can fail its team."""
+    """Return whether the step can fail its team."""
     return step.on_failure != "continue" and can_fail(step)
 
 
 def _ran(step: Step) -> int:
-    """What the step can come to when it runs; a try is skipped when its last step is."""
+    """Return the possible statuses of a step that runs; a try is skipped when its last step is."""
     mask = FAILURE if can_fail(step) else 0
     match step:
         case FailStep():
@@ -128,7 +128,7 @@ def _ran(step: Step) -> int:
 
 
 def can_fail(step: Step) -> bool:
-    """Whether the step may end as a failure; only what certainly does not is left out."""
+    """Return whether the step may fail; false only when it certainly does not."""
     if step.timeout is not None or _asks_expressions(step):
         return True
     match step:

@@ -1,4 +1,4 @@
-"""Ranges of numbers and of texts that comparisons leave."""
+"""Ranges of numbers and texts that comparisons allow."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ Bound = float | str
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What lies between two bounds, each of them in or out; None means unbounded."""
+    """An interval with two bounds, each inclusive or exclusive; None means unbounded."""
 
     low: Bound | None = None
     high: Bound | None = None
@@ -23,7 +23,7 @@ class Range:
 
     @property
     def empty(self) -> bool:
-        """Whether certainly nothing lies in it."""
+        """Return whether the range is certainly empty."""
         if self.low is None or self.high is None:
             return False
         if self.low == self.high:
@@ -32,31 +32,31 @@ class Range:
 
     @property
     def point(self) -> Bound | None:
-        """The one value that it has."""
+        """Return the only value of the range, if there is just one."""
         return self.low if self.low is not None and self.low == self.high else None
 
     def above(self, bound: Bound, *, included: bool) -> "Range":
-        """What of it is greater than the bound."""
+        """Return the part of the range above the bound."""
         if self.low is None or _above(bound, self.low):
             return replace(self, low=bound, low_in=included)
         return replace(self, low_in=self.low_in and included) if bound == self.low else self
 
     def below(self, bound: Bound, *, included: bool) -> "Range":
-        """What of it is less than the bound."""
+        """Return the part of the range below the bound."""
         if self.high is None or _above(self.high, bound):
             return replace(self, high=bound, high_in=included)
         return replace(self, high_in=self.high_in and included) if bound == self.high else self
 
 
 def _above(one: Bound, other: Bound) -> bool:
-    """Bounds of one range are of one type."""
+    """Compare two bounds; the bounds of one range have one type."""
     if isinstance(one, str) or isinstance(other, str):
         return str(one) > str(other)
     return one > other
 
 
 def number_range(tests: Iterable[Wanted]) -> Range:
-    """The numbers that the comparisons leave."""
+    """Return the numbers that the comparisons allow."""
     left = Range()
     outside: list[tuple[float | None, float | None]] = []
     for operator, value, holds in tests:
@@ -79,7 +79,7 @@ def number_range(tests: Iterable[Wanted]) -> Range:
 
 
 def text_range(tests: Iterable[Wanted]) -> Range:
-    """The texts that the comparisons leave, in the order of their characters."""
+    """Return the texts that the comparisons allow, in code point order."""
     left = Range()
     for operator, value, holds in tests:
         if isinstance(value, str):

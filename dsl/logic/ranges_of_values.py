@@ -1,7 +1,7 @@
-"""Whether any value at all can meet several claims at once. Sound: "no" is certain, "yes" is not.
+"""Satisfiability of several claims about one value. Sound: "no" is certain, "yes" is not.
 
-A value of the facts is JSON, or missing. Where a claim leaves only a few values these are tried;
-else each type of value is asked whether its range, its lengths and its parts leave anything.
+A value of the facts is JSON, or missing. Where a claim allows only a few values, the check tries
+each one. Otherwise it tests each type of value for its range, its lengths and its parts.
 """
 
 import json
@@ -22,19 +22,19 @@ _EMPTY: tuple[JsonValue, ...] = ("", [], {})
 
 
 class Claim(NamedTuple):
-    """One operator with its value, and whether it is to hold."""
+    """One operator with its value, and whether it must hold."""
 
     operator: Operator
     value: JsonValue
     holds: bool = True
 
     def fits(self, found: Found) -> bool:
-        """Whether this value meets the claim; the run's own operators decide."""
+        """Return whether this value meets the claim; the run's own operators decide."""
         return TESTS[self.operator](found, self.value) is self.holds
 
 
 def possible(claims: Sequence[Claim]) -> bool:
-    """False only when no value, and not the missing one, meets every claim."""
+    """Return False only when no value, not even a missing one, meets every claim."""
     if _opposed(claims):
         return False
     for claim in claims:
@@ -52,7 +52,7 @@ def _any_fits(values: Iterable[Found], claims: Sequence[Claim]) -> bool:
 
 
 def _opposed(claims: Sequence[Claim]) -> bool:
-    """Whether the same claim is to hold and not to hold."""
+    """Return whether the same claim must both hold and not hold."""
     if len(claims) < 2 or len({claim.holds for claim in claims}) < 2:
         return False
     seen = {
@@ -62,12 +62,12 @@ def _opposed(claims: Sequence[Claim]) -> bool:
 
 
 def _flag(claim: Claim) -> bool:
-    """What `exists`, `is_null` or `is_empty` comes to, with its value and its negation."""
+    """Return the result of `exists`, `is_null` or `is_empty` with its value and negation."""
     return (claim.value is not False) is claim.holds
 
 
 def _few(claim: Claim) -> list[Found] | None:
-    """All values that meet the claim, when these are few; None when they are not."""
+    """Return all values that meet the claim when they are few; otherwise None."""
     value = claim.value
     match claim.operator:
         case "equals" if claim.holds:
@@ -93,7 +93,7 @@ def _few(claim: Claim) -> list[Found] | None:
 
 
 def _types(claim: Claim) -> frozenset[str]:
-    """The types that a value may have, as far as the claim alone tells."""
+    """Return the types that a value may have, as far as this claim alone determines."""
     match claim.operator:
         case "exists":
             return _ALL - {"missing"}
@@ -173,14 +173,14 @@ def _wanted(claims: Sequence[Claim]) -> list[Wanted]:
 
 
 def _in_range(left: Range, claims: Sequence[Claim]) -> bool:
-    """Whether the range has a value; one that has a single value left is asked exactly."""
+    """Return whether the range has a value; a single remaining value gets an exact test."""
     if left.empty:
         return False
     return left.point is None or _any_fits([left.point], claims)
 
 
 def _lengths(claims: Sequence[Claim]) -> bool:
-    """Whether some length is left."""
+    """Return whether the claims allow any length."""
     low, high = 0, float("inf")
     for claim in claims:
         bound = claim.value
@@ -243,7 +243,7 @@ def _among(item: JsonValue, items: Sequence[JsonValue]) -> bool:
 
 
 def _ends(claims: Sequence[Claim]) -> bool:
-    """Whether the beginnings and ends that a text is to have, and not to have, go together."""
+    """Return whether the required and the forbidden prefixes and suffixes are compatible."""
     starts = [str(t.value) for t in claims if t.operator == "starts_with" and t.holds]
     ends = [str(t.value) for t in claims if t.operator == "ends_with" and t.holds]
     longest = max(starts, key=len, default="")

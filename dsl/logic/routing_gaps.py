@@ -1,4 +1,4 @@
-"""Holes: what the rules of a team without a default leave open."""
+"""Routing gaps: the outcomes that no rule of a team without a default covers."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from dsl.model.steps import Step
 
 
 class RoutingGaps(NamedTuple):
-    """What the rules of a team without a default leave open."""
+    """The outcomes that no rule of a team without a default covers."""
 
     after_success: bool
     """The team may succeed and no rule match."""
@@ -26,13 +26,13 @@ def holes(
     rules: Sequence[Condition | None],
     effort: Effort,
 ) -> RoutingGaps:
-    """What the rules of a team leave open.
+    """Find the outcomes that no rule of a team covers.
 
     Args:
-        steps: the team's tasks.
-        stop_on_failure: as the team says.
-        rules: the condition of each rule; None always holds.
-        effort: what may be spent on the question.
+        steps: The team's tasks.
+        stop_on_failure: The setting of the team.
+        rules: The condition of each rule; None always holds.
+        effort: The effort left for the question.
     """
     some = [_asked(rule, True) for rule in rules]
     none = [_asked(rule, False) for rule in rules]

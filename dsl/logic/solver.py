@@ -1,7 +1,7 @@
-"""Whether several conditions can hold at once. Sound: "no" is certain.
+"""Joint satisfiability of conditions. Sound: "no" is certain.
 
-A search over the ways that the "or"s leave. It gives up when it has asked too much, and then
-says "yes": no document makes it slow.
+The solver searches the cases that the disjunctions allow. It gives up after too many questions and
+then answers "yes", so no document can make it slow.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ _RAN = SUCCESS | FAILURE
 
 
 class Statuses(NamedTuple):
-    """How the tasks that the facts know may have ended."""
+    """The statuses that the tasks in the facts may have ended with."""
 
     of: Mapping[str, int]
     """`{task: its statuses, as bits}`; every task that the facts can have."""
@@ -34,7 +34,7 @@ class Statuses(NamedTuple):
 
 @dataclass(slots=True)
 class _Case:
-    """What is taken to be so on one way of the search."""
+    """The assumptions of one case of the search."""
 
     counted: Collection[str]
     statuses: dict[str, int]
@@ -48,7 +48,7 @@ class _Case:
         )
 
     def admits(self, literal: Literal) -> bool:
-        """Whether one more thing may be so, as far as it alone tells."""
+        """Return whether one more assumption may hold, judged on its own."""
         match literal:
             case TaskEnded(task=task, status=status, holds=holds):
                 bit = BITS[status]
@@ -61,7 +61,7 @@ class _Case:
                 return possible((*self.claims.get(path, ()), claim))
 
     def add(self, literal: Literal) -> None:
-        """Take one more thing to be so."""
+        """Add one more assumption."""
         match literal:
             case TaskEnded(task=task, status=status, holds=holds):
                 bit = BITS[status]
@@ -74,7 +74,7 @@ class _Case:
                 self.claims[path] = (*self.claims.get(path, ()), claim)
 
     def consistent(self) -> bool:
-        """Whether what is so of tasks goes together: their data, and how all of them ended."""
+        """Return whether the assumptions about tasks agree, in data and in statuses."""
         for path, claims in self.claims.items():
             match path:
                 case ("tasks", task, "data", *below) if not self._data(task, tuple(below), claims):
@@ -96,7 +96,7 @@ class _Case:
         return [task for task in self.counted if self.statuses[task] & BITS[status]]
 
     def _data(self, task: str, below: Path, claims: Sequence[Claim]) -> bool:
-        """A task that did not run has no data; one that did may have any."""
+        """Check task data: a task that did not run has none; one that did may have any."""
         nothing = (MISSING,) if below else (MISSING, None)
         if any(all(claim.fits(found) for claim in claims) for found in nothing):
             return True
@@ -106,27 +106,27 @@ class _Case:
 
 @dataclass(slots=True)
 class Effort:
-    """What all questions about one document may cost together."""
+    """The effort that all questions about one document share."""
 
     left: int = 100_000
 
 
 class _TooHard(Exception):
-    """A question that is left open."""
+    """The search gave up without an answer."""
 
 
 class _Search:
-    """One question."""
+    """The search for one question."""
 
     def __init__(self, effort: Effort) -> None:
         self.effort = effort
         self.last = max(0, effort.left - _MAX_COST)
 
     def admits(self, case: _Case, literal: Literal) -> bool:
-        """Whether one more thing may be so.
+        """Return whether one more assumption may hold.
 
         Raises:
-            _TooHard: too much was asked.
+            _TooHard: The question took too much effort.
         """
         earlier = case.claims.get(literal.path, ()) if isinstance(literal, Value) else ()
         self.effort.left -= 1 + len(earlier)
@@ -156,7 +156,7 @@ class _Search:
         return case.consistent() and self._choose(choices, case, depth + 1)
 
     def _choose(self, choices: list[Any], case: _Case, depth: int) -> bool:
-        """Take what is forced; else try the parts of the choice that leaves fewest."""
+        """Apply forced choices; otherwise try the parts of the choice with the fewest."""
         if not choices:
             return True
         left = [[part for part in choice.parts if self._open(part, case)] for choice in choices]
@@ -169,7 +169,7 @@ class _Search:
         return any(self.any_way((part, *rest), case.copy(), depth) for part in left[number])
 
     def _open(self, part: Formula, case: _Case) -> bool:
-        """Whether a part of a choice does not contradict at once."""
+        """Return whether a part of a choice has no immediate contradiction."""
         match part:
             case bool():
                 return part
@@ -180,12 +180,12 @@ class _Search:
 
 
 def can_hold(formulas: Iterable[Formula], worlds: Sequence[Statuses], effort: Effort) -> bool:
-    """False only when the formulas certainly do not hold together.
+    """Return False only when the formulas certainly cannot hold together.
 
     Args:
-        formulas: all of them at once.
-        worlds: how the tasks may have ended, in one of these ways.
-        effort: what is left for this document; it grows less.
+        formulas: All of the formulas.
+        worlds: The possible statuses of the tasks, one case each.
+        effort: The effort left for this document; the search uses it up.
     """
     asked = tuple(formulas)
     return any(_can_hold(asked, world, effort) for world in worlds)

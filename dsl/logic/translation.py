@@ -1,4 +1,4 @@
-"""Conditions as formulas, which the solver can hold against each other."""
+"""Conditions as formulas that the solver can compare."""
 
 from typing import assert_never
 
@@ -19,10 +19,10 @@ from dsl.paths import parse
 
 
 def formula(condition: Condition, holds: bool = True) -> Formula:
-    """What has to be so for the condition to hold, or not to hold.
+    """Return the formula under which the condition holds, or does not hold.
 
-    It may ask for less than the condition does, never for more: what is impossible here is
-    impossible in a run. Where an expression fails instead of deciding, nothing is said.
+    The formula may require less than the condition does, never more: an impossible formula means an
+    impossible condition. A failing expression yields no claim.
     """
     match condition:
         case AllOf(all_of=parts):
@@ -46,7 +46,7 @@ def formula(condition: Condition, holds: bool = True) -> Formula:
 
 
 def _outcome(condition: TeamOutcome, holds: bool) -> Formula:
-    """A team's outcome in terms of its tasks; skipped ones count as neither."""
+    """Express a team's outcome through its tasks; skipped tasks count as neither."""
     failed, succeeded = SomeTask("failure"), SomeTask("success")
     match condition.outcome:
         case "any_failure":

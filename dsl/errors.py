@@ -112,7 +112,7 @@ class Problem:
     """What it is about, typed; None where only one thing can be meant by the code."""
 
     def as_dict(self) -> dict[str, str | int]:
-        """The flat form that `coterie validate --json` prints."""
+        """Return the flat form that `coterie validate --json` prints."""
         return {name: getattr(self, name) for name in _PRINTED}
 
 
@@ -131,7 +131,7 @@ _PRINTED = (
 
 
 class TeamError(Exception):
-    """Something about a team, a plan or a run that a person can mend."""
+    """An error in a team, a plan or a run that a person can fix."""
 
 
 class InvalidDocument(TeamError):
@@ -186,7 +186,7 @@ class NoRoute(TeamError):
 
 
 class TeamFailed(TeamError):
-    """A team failed and its routing takes no care of it."""
+    """A team failed and its routing does not handle the failure."""
 
 
 class StateTooLarge(TeamError):
@@ -202,7 +202,7 @@ class RunRefused(TeamError):
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known name whose spelling is nearest; None when none is near."""
+    """Return the known name with the nearest spelling, or None."""
     return next(iter(get_close_matches(word, sorted(known), n=1, cutoff=0.6)), None)
 
 

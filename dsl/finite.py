@@ -6,7 +6,7 @@ from dsl.values import JsonValue
 
 
 def non_finite(value: JsonValue, path: str = "") -> str | None:
-    """Where such a number stands, as a dotted path; None where there is none."""
+    """Return the dotted path of the first non-finite number, or None."""
     match value:
         case float() if not math.isfinite(value):
             return path

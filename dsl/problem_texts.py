@@ -56,8 +56,8 @@ def _of_keys(details: OfKeys) -> ProblemText:
         case UnknownKey(key=key, known=known):
             return _with_fix(f"unknown key {key!r}", listed(known), details.suggestion)
         case RefusedKey(key=key, known=known):
-            told = f"{key!r} is not a form of this language"
-            return _with_fix(told, listed(known), details.suggestion)
+            message = f"{key!r} is not a form of this language"
+            return _with_fix(message, listed(known), details.suggestion)
         case UnknownName(what=what, name=name, known=known):
             return _with_fix(f"unknown {what} {name!r}", listed(known), details.suggestion)
         case _:
@@ -76,8 +76,8 @@ def _of_kinds(details: OfKinds) -> ProblemText:
                 "(`context_field`)",
             )
         case UnknownOperator(operator=operator, known=known):
-            told = f"unknown operator {operator!r}"
-            return _with_fix(told, ", ".join(known), details.suggestion)
+            message = f"unknown operator {operator!r}"
+            return _with_fix(message, ", ".join(known), details.suggestion)
         case _:
             assert_never(details)
 
@@ -86,11 +86,11 @@ def _of_values(details: OfValues) -> ProblemText:
     subject = _subject(details.subject)
     match details:
         case UnlistedValue(value=value, known=known):
-            told = f"{subject} is {value!r}"
-            return _with_fix(told, ", ".join(known), details.suggestion)
+            message = f"{subject} is {value!r}"
+            return _with_fix(message, ", ".join(known), details.suggestion)
         case OutOfBounds(found=found, bound=bound, limit=limit):
-            told = f"{subject} is {_found(found)}"
-            return ProblemText(told, f"{bound} {int(limit) if limit == int(limit) else limit}")
+            message = f"{subject} is {_found(found)}"
+            return ProblemText(message, f"{bound} {int(limit) if limit == int(limit) else limit}")
         case EmptyCollection():
             fix = f"add one under `{_key(details.subject)}:`"
             return ProblemText(f"{subject} is empty", "at least one entry", fix)

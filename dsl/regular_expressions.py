@@ -31,8 +31,8 @@ def pattern(text: str) -> Pattern:
         return cast("Pattern", re2.compile(text, options))  # pyright: ignore
     except re2.error as error:  # pyright: ignore
         reason: object = error.args[0] if error.args else error  # pyright: ignore
-        told = reason.decode() if isinstance(reason, bytes) else str(reason)  # pyright: ignore
-        raise ValueError(told) from None
+        message = reason.decode() if isinstance(reason, bytes) else str(reason)  # pyright: ignore
+        raise ValueError(message) from None
 
 
 _COMPILED = 200

@@ -53,10 +53,10 @@ class MeteredCode(NodeTransformer):
     def visit_Compare(self, node: nodes.Compare) -> nodes.Node:
         """Compare through a filter."""
         self.generic_visit(node)
-        told: list[nodes.Expr] = []
+        operands: list[nodes.Expr] = []
         for operand in node.ops:
-            told += [nodes.Const(operand.op, lineno=node.lineno), operand.expr]
-        return _filter(node.expr, COMPARE, *told)
+            operands += [nodes.Const(operand.op, lineno=node.lineno), operand.expr]
+        return _filter(node.expr, COMPARE, *operands)
 
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:
         """Slice through a filter."""

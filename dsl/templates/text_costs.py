@@ -15,7 +15,7 @@ _MAX_NEEDLE_SIZE = 100
 
 
 def charge_scan(meter: EvaluationMeter, text: str, growth: int = 0) -> None:
-    """For one pass over the text that makes at most `growth` times as much."""
+    """Charge for one pass over the text that makes at most `growth` times as much."""
     size = len(text)
     if growth and not text.isascii():
         growth *= 3  # of a capital letter there may be three
@@ -23,19 +23,19 @@ def charge_scan(meter: EvaluationMeter, text: str, growth: int = 0) -> None:
 
 
 def charge_search(meter: EvaluationMeter, text: str, needle: str) -> None:
-    """For finding every place of the needle."""
+    """Charge for finding every occurrence of the needle."""
     meter.charge((len(text) * min(len(needle) + 1, _MAX_NEEDLE_SIZE)) >> 9)
 
 
 def charge_strip(meter: EvaluationMeter, text: str, characters: str | None = None) -> None:
-    """For taking characters off the ends."""
+    """Charge for stripping characters from both ends."""
     meter.charge((len(text) * (1 + len(characters or ""))) >> 8, text_bytes(text))
 
 
 def charge_split(
     meter: EvaluationMeter, text: str, separator: str | None = None, most: int = -1
 ) -> None:
-    """For the pieces between separators, or between whitespace."""
+    """Charge for splitting at separators or whitespace."""
     if separator is None:
         gaps = sum(map(text.count, _WHITESPACE)) if text.isascii() else len(text) // 2
         meter.charge(len(text) >> 5)
@@ -47,7 +47,7 @@ def charge_split(
 
 
 def charge_lines(meter: EvaluationMeter, text: str) -> None:
-    """For the lines of the text."""
+    """Charge for splitting the text into lines."""
     meter.charge(len(text) >> 5)
     lines = 1 + sum(map(text.count, _LINE_ENDS))
     meter.charge(lines // 4, text_bytes(text) + _PIECE * lines)
@@ -56,7 +56,7 @@ def charge_lines(meter: EvaluationMeter, text: str) -> None:
 def charge_replace(
     meter: EvaluationMeter, text: str, before: str, after: str, count: int | None
 ) -> None:
-    """For replacing so many places, or all of them where the count is negative."""
+    """Charge for `count` replacements, or for all if the count is negative."""
     charge_search(meter, text, before)
     places = text.count(before)
     times = places if count is None or count < 0 else min(count, places)
@@ -64,7 +64,7 @@ def charge_replace(
 
 
 def charge_indent(meter: EvaluationMeter, text: str, width: int | str) -> None:
-    """For the text with so much in front of each line."""
+    """Charge for indenting each line of the text."""
     charge_lines(meter, text)
     meter.charge(5)
     size = max(0, width) if isinstance(width, int) else text_bytes(width)
@@ -73,7 +73,7 @@ def charge_indent(meter: EvaluationMeter, text: str, width: int | str) -> None:
 
 
 def charge_wrap(meter: EvaluationMeter, text: str, width: int, end: str) -> None:
-    """For the text in lines of that width.
+    """Charge for wrapping the text to that width.
 
     Raises:
         TypeError: the width is not a whole number; with NaN, the lines would never end.
@@ -86,19 +86,19 @@ def charge_wrap(meter: EvaluationMeter, text: str, width: int, end: str) -> None
 
 
 def charge_words(meter: EvaluationMeter, text: str, per_word: int = 1) -> None:
-    """For looking at every word of the text."""
+    """Charge for reading every word of the text."""
     meter.charge(len(text) // 2 * per_word, 3 * text_bytes(text))
 
 
 def charge_tags(meter: EvaluationMeter, text: str) -> None:
-    """For taking out each tag and entity; a tag copies what comes after it."""
+    """Charge for removing each tag and entity; a tag copies what comes after it."""
     meter.charge((len(text) * (1 + text.count("<"))) >> 11, 2 * text_bytes(text))
     meter.charge(8 + text.count("<") + 16 * text.count("&"))
     charge_split(meter, text)
 
 
 def charge_url(meter: EvaluationMeter, text: str) -> None:
-    """For the text as a part of a URL."""
+    """Charge for encoding the text as part of a URL."""
     meter.charge(1 + len(text) // (4 if text.isascii() else 1), 12 * len(text))
 
 

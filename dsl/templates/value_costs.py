@@ -22,7 +22,7 @@ COMPARISONS: Final[dict[str, Callable[[Any, Any], object]]] = {
 
 
 def materialised(meter: EvaluationMeter, value: object) -> object:
-    """Iterators as lists, charged item by item; anything else as it is."""
+    """Turn an iterator into a list, charging each item; return other values unchanged."""
     if not isinstance(value, Iterator):
         return value
     items: list[object] = []
@@ -33,7 +33,7 @@ def materialised(meter: EvaluationMeter, value: object) -> object:
 
 
 def charge_items(meter: EvaluationMeter, value: object, steps: int = 1) -> None:
-    """For looking at every item, `steps` each."""
+    """Charge for reading every item, `steps` each."""
     if isinstance(value, Collection):
         size = len(cast("Collection[object]", value))
         made = size * 64 if isinstance(value, str) else size * 8
@@ -41,7 +41,7 @@ def charge_items(meter: EvaluationMeter, value: object, steps: int = 1) -> None:
 
 
 def compare(meter: EvaluationMeter, name: str, left: object, right: object) -> object:
-    """One comparison of the expression, charged first."""
+    """Charge for one comparison, then make it."""
     if name in ("in", "notin"):
         charge_membership(meter, left, right)
         found = left in cast("Collection[object]", right)
@@ -62,7 +62,7 @@ def charge_comparison(meter: EvaluationMeter, left: object, right: object) -> No
 
 
 def charge_membership(meter: EvaluationMeter, value: object, within: object) -> None:
-    """For looking for the value."""
+    """Charge for finding the value."""
     if isinstance(within, str):
         charge_search(meter, within, value if isinstance(value, str) else "")
     elif isinstance(within, dict):
@@ -73,13 +73,13 @@ def charge_membership(meter: EvaluationMeter, value: object, within: object) -> 
 
 
 def charge_sorting(meter: EvaluationMeter, keys: list[object]) -> None:
-    """For sorting by the keys."""
+    """Charge for sorting by the keys."""
     weight = sum(meter.walk(key) for key in keys)
     meter.charge(weight * len(keys).bit_length(), 40 * len(keys))
 
 
 def charge_repeated(meter: EvaluationMeter, value: object, times: object) -> None:
-    """For `value * times`, where one of both is a text or a list."""
+    """Charge for `value * times`, where one of both is a text or a list."""
     if not isinstance(times, int) or not isinstance(value, str | list | tuple):
         return
     count = max(0, times)
@@ -91,7 +91,7 @@ def charge_repeated(meter: EvaluationMeter, value: object, times: object) -> Non
 
 
 def charge_joined(meter: EvaluationMeter, left: object, right: object) -> None:
-    """For `left + right` of texts or lists."""
+    """Charge for `left + right` of texts or lists."""
     if isinstance(left, str) and isinstance(right, str):
         meter.charge(0, text_bytes(left) + text_bytes(right))
     elif isinstance(left, list | tuple) and isinstance(right, list | tuple):
@@ -107,7 +107,7 @@ def charge_arithmetic(meter: EvaluationMeter, name: str, left: object, right: ob
 
 
 def charge_number(meter: EvaluationMeter, value: object) -> None:
-    """For reading a number."""
+    """Charge for reading a number."""
     size = len(value) if isinstance(value, str) else 0
     if size > MAX_NUMBER_LENGTH:
         raise EvaluationLimitExceeded(

@@ -190,7 +190,7 @@ def test_a_worker_goes_on_where_the_server_came_back_on_another_port(quiet_desk:
         other.bind(("127.0.0.1", port))
         other.listen()
         worker.send_signal(signal.SIGCONT)
-        until(lambda: "this worker goes on there" in quiet_desk.log("worker"), "its word")
+        until(lambda: "this worker continues there" in quiet_desk.log("worker"), "its word")
         assert f"took its port {port}" in quiet_desk.log("worker")
         assert quiet_desk.coterie("start", "chore", "--id", "after-move").returncode == 0
         assert quiet_desk.coterie("result", "after-move").returncode == 0

@@ -75,8 +75,8 @@ def test_an_unknown_team_names_the_known_ones(quiet_desk: Project) -> None:
 def test_a_plan_shows_teams_personas_and_routes(quiet_desk: Project) -> None:
     done = quiet_desk.coterie("plan", "article")
     assert done.returncode == 0
-    assert "- judge: agent judge (scripted/demo)" in done.stdout
-    assert "- sign_off: approval by anyone within 1 d, else reject" in done.stdout
+    assert "- judge: agent judge, scripted/demo" in done.stdout
+    assert "- sign_off: approval by anyone, within 1 d, else reject" in done.stdout
     assert "1. -> review  when all_success; sets text" in done.stdout
     assert "else -> writing" in done.stdout
 

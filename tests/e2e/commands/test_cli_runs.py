@@ -193,7 +193,7 @@ def test_an_id_names_one_run_for_ever(desk: Project) -> None:
     assert desk.coterie("run", "chore", "--id", "once").returncode == 0
     again = desk.coterie("run", "chore", "--id", "once")
     assert again.returncode == 2
-    assert "'once' was begun here already" in sentence(again)
+    assert "'once' was already started here" in sentence(again)
     started = desk.coterie("start", "chore", "--id", "once")
     assert started.returncode == 2
     assert "run 'once' already exists" in sentence(started)

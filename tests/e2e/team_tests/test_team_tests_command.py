@@ -145,5 +145,5 @@ def test_a_run_that_goes_on_cannot_be_recorded_yet(tmp_path: Path) -> None:
         assert begun.returncode == 0, begun.stderr
         done = shop.coterie("record", "slow", "-o", "slow.test.yml")
         assert done.returncode == 2
-        assert "the run 'slow' is still open; record it when it has ended" in done.stderr
+        assert "run 'slow' is still open; record it when it has ended" in done.stderr
         assert not (shop.folder / "slow.test.yml").exists()

@@ -112,7 +112,7 @@ async def test_value_that_cannot_travel_is_a_failure_that_names_it(here: Engine,
 
 async def test_a_run_is_not_begun_with_more_than_it_can_carry(here: Engine) -> None:
     given = TeamInput(plan=plan_of(TEAM), context={"all": "x" * MAX_VALUE_SIZE})
-    with pytest.raises(CommandError, match="larger than the 2 MB that a run may begin with"):
+    with pytest.raises(CommandError, match="exceed the 2 MB limit of a run's input"):
         await start_run(here.client, "large", given, task_queue=here.queue, summary="large")
 
 

@@ -132,9 +132,9 @@ async def test_a_history_replays_with_its_values_and_tells_in_a_sentence_when_th
     assert replayed.differences == ()
     assert replayed.end is not None
     shutil.rmtree(here.folder / "blobs")
-    with pytest.raises(CommandError, match=r"cannot be read: the value \w+ is not in the storage"):
+    with pytest.raises(CommandError, match=r"could not read event .*: the value \w+ is not in the"):
         await whole(read(), converter)
-    with pytest.raises(CommandError, match="no storage is set here; set COTERIE_STORAGE"):
+    with pytest.raises(CommandError, match="no storage is configured here; set COTERIE_STORAGE"):
         await whole(read(), DataConverter())
 
 

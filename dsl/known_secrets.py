@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from dsl.redaction import HIDDEN, names_secret, without_shapes
 
 _MIN_LENGTH = 8
-"""Characters of a value that is one; what is shorter stands in too many texts."""
+"""Minimum length of a masked secret; shorter values match ordinary text too often."""
 _WINDOW = 12
 """So many characters in a row of a longer value give it away."""
 

@@ -18,7 +18,7 @@ Calls = Mapping[str, Mapping[str, float]]
 """`{team: {called team: how often one visit calls it}}`."""
 _MAX_TRIED = 4
 _MAX_TEAMS = 200
-"""Of more teams than this the visits of each are bounded less closely, but in no time."""
+"""Above this many teams, a looser but fast bound applies."""
 _MAX_PASSES = 50
 
 
@@ -51,7 +51,7 @@ class RoutesBound:
         self.calls = calls
         self.limits = graph.plan.limits
         self.ways = {node: list(self._ways(node)) for node in graph.nodes}
-        """`{node: the branches that each way out begins, and what itself visits next}`."""
+        """`{node: for each route, the branches it starts and the next node}`."""
         self.before: dict[TeamNode, set[TeamNode]] = {node: set() for node in graph.nodes}
         for node in graph.nodes:
             for other in graph.beside(node):

@@ -127,14 +127,14 @@ class _Checks:
         self._channels = known_channels
 
     def ambiguous(self, team_id: str) -> None:
-        """Refuse a team that is called like a meaning of silence."""
+        """Refuse a team with the name of an `on_timeout` outcome."""
         path: NodePath = ("orchestration", "teams", team_id)
         self._problems.note(
             "E105", self._tree.find(path).at, path, team_named_as_outcome(team_id, SILENCE)
         )
 
     def silence(self, asked: _Asked) -> None:
-        """Silence is one of three words, or leads to a team that there is; a limit has no team."""
+        """Check that `on_timeout` is an outcome or, except for a limit, a known team."""
         said, path = asked.terms.on_timeout, (*asked.path, "on_timeout")
         limit = isinstance(asked.terms, AskTerms)
         teams = () if limit else tuple(self._teams)
@@ -148,7 +148,7 @@ class _Checks:
             )
 
     def channels(self, said: str | tuple[str, ...] | None, path: NodePath) -> None:
-        """Whoever is named to tell people is there, where it is known who is."""
+        """Check that each named channel exists, where the worker's channels are known."""
         for index, name in enumerate(channels(said)):
             place = (*path, "notify", *(() if isinstance(said, str) else (index,)))
             if self._channels is not None and name not in self._channels:

@@ -1,4 +1,4 @@
-"""Templates where none is filled: they would stay the text that they are, so they are refused."""
+"""Refuse templates in fields that are never rendered: they would stay literal text."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
     LlmConfig: ("agents",),
     StepBase: ("description", "output_variable"),
 }
-"""What no one fills either, and what others read: people, models, programs; or a later check."""
+"""Fields that are never rendered and may contain braces, or that a later check covers."""
 
 
 def refuse_unfilled(document: SystemDocument, tree: Node, problems: Problems) -> None:
@@ -59,14 +59,14 @@ def refuse_unfilled(document: SystemDocument, tree: Node, problems: Problems) ->
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""What a terminal would obey, or a line would end at."""
+"""Characters that a terminal obeys, or that end a line."""
 
 _FREE = ("value", "fixed", "flags", "message", "prompt", "run")
 """Fields with texts that are not names."""
 
 
 def refuse_control_characters(document: SystemDocument, tree: Node, problems: Problems) -> None:
-    """Note every name, of whatever it is, that holds a control character."""
+    """Note every name with a control character."""
     for path, field, text in _texts(document, (), ""):
         found = _CONTROL.search(text)
         if found is None or field in _FREE or text == UNREADABLE:

@@ -1,7 +1,7 @@
-"""Documents -> Plan, in this order: read, normalise, parse, check, compile.
+"""Compile documents into a Plan: read and merge, normalise, shape, check, compile.
 
-Outside of any run: what this refuses never starts, and what it made never changes. Every problem
-of every file is noted before anything is refused.
+This happens before a run, and a run never changes its plan. Each phase collects every problem of
+every file; a phase begins only where the phases before it left something to work on.
 """
 
 from collections.abc import Callable, Mapping, Sequence

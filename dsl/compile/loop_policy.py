@@ -9,10 +9,10 @@ from dsl.model.steps import (
 
 
 def repeated_calls_of(step: LoopStep) -> Literal["stop", "allow"] | None:
-    """What the loop says of calls that repeat; unless it does, what it is tells.
+    """Return what a loop does about repeated calls: its own setting, or a default by its shape.
 
-    One that waits between its rounds looks whether something has changed. One over a list ends
-    by itself: its calls count for the loop around it, if there is one.
+    A loop that waits between its rounds polls, so its calls may repeat. A loop over a list ends by
+    itself, so its calls count for the loop around it, if there is one.
     """
     if step.repeated_calls is not None:
         return step.repeated_calls

@@ -158,7 +158,7 @@ def _equal(path: Path, value: JsonValue, holds: bool) -> Formula:
 
 
 def _ordered(path: Path, op: Comparison, value: JsonValue, holds: bool) -> Formula | None:
-    """Test order as Python does: it fails for anything but texts, or numbers and booleans."""
+    """Test order as Python does; it fails unless both are texts, or both numbers or booleans."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     operator = _ORDERS[op]

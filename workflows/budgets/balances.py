@@ -19,23 +19,23 @@ from workflows.core.trail import note_budget
 Personas = tuple[str, ...]
 
 _DIGITS = 9
-"""Of dollars and seconds: eight calls of 0.1 are 0.8, and nothing less."""
+"""Rounding of dollars and seconds, so that eight calls of 0.1 make exactly 0.8."""
 
 
 def limit_of(budget: Budget, balance: BudgetBalance | None) -> float:
-    """What it allows by now: people may have extended it."""
+    """Return the limit with all extensions that people granted."""
     return round(budget.limit + balance.extended, _DIGITS) if balance is not None else budget.limit
 
 
 def covering(scope: Scope, place: Location, personas: Personas) -> Iterator[Budget]:
-    """The budgets that a call is paid from."""
+    """Yield the budgets that a call counts against."""
     for budget in scope.plan.budgets:
         if budget.covers(place.team, personas):
             yield budget
 
 
 def balance_of(state: RunState, budget: Budget) -> BudgetBalance:
-    """The balance of a budget; an empty one before its first call."""
+    """Return the balance of a budget, empty before its first call."""
     balance = state.balances.get(budget.id)
     if balance is None:
         balance = state.balances[budget.id] = BudgetBalance()
@@ -43,7 +43,7 @@ def balance_of(state: RunState, budget: Budget) -> BudgetBalance:
 
 
 def is_used_up(budget: Budget, balance: BudgetBalance, place: Location) -> bool:
-    """Whether nothing more is paid from it; the team that it leads to works all the same."""
+    """Return whether the budget is exhausted; calls of its `route` team are exempt."""
     unheld = balance.unpriced and not balance.unpriced_allowed
     if balance.used < limit_of(budget, balance) and not unheld:
         return False

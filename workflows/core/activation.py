@@ -1,7 +1,7 @@
-"""What is still to reach a run in the activation that it is in.
+"""Whether the current activation still has undelivered signals.
 
-The workflow runner hands an activation on in parts, and says here what follows; the run waits with
-its end, which would lose signals.
+The workflow runner hands over an activation in parts, and marks here what follows. The run must not
+end before the signals arrive, or they would be lost.
 """
 
 from contextvars import ContextVar

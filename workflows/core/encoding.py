@@ -23,11 +23,11 @@ _JSON = b"json/plain"
 _NULL = b"binary/null"
 
 INVALID_REFERENCE = b"coterie/invalid-reference"
-"""Encoding of what came instead of a payload that pretended to be a reference; says why."""
+"""Encoding of the placeholder for a forged reference; its data is the reason."""
 
 _MAX_NAME_LENGTH = 120
 _MAX_DEPTH = 100
-"""Of a message; what a run remembers lies deeper yet, and 200 are read again."""
+"""Maximum nesting of a message; carried state may nest up to 200 levels."""
 
 Model = TypeVar("Model", bound=BaseModel)
 Handler = TypeVar("Handler", bound=Callable[..., object])

@@ -13,12 +13,12 @@ from pydantic import JsonValue
 from dsl.paths import parse
 
 MAX_ANSWER_SIZE = 24_000
-"""Bytes of JSON: well below what a payload store would take out of sight."""
+"""Bytes of JSON: well below the size at which payloads are stored outside the history."""
 
 _MIN_PART_SIZE = 200
 """Bytes below which a part appears as its size instead of being cut up further."""
 _SMALL = 20
-"""Parts of a page that are smaller than one in so many stand in it whole."""
+"""A page includes parts below this fraction of its size in full."""
 _TOLD = 120
 """Bytes that the size of a part takes, without its path."""
 

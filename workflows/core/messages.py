@@ -104,12 +104,10 @@ class Answer(Frozen):
     by: By = "unknown"
     comment: Why = ""
     digest: str | None = None
-    """Of what was shown, as `pending` gives it, whole: a request that shows something else by now
-    is not decided by it. Needed where it was changed since it opened, and where the approval says
-    `digest: required`."""
+    """Digest of the request as the query `pending` shows it. If the request has changed since, the
+    decision is refused. Required after a change, and by `digest: required`."""
     payload: JsonValue = None
-    """What shall be instead of what was shown, where the request is `editable`; null too, where it
-    is given."""
+    """Replacement for the shown value of an `editable` request. An explicit null counts."""
 
     @property
     def given(self) -> bool:

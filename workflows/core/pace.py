@@ -1,6 +1,6 @@
 """Pace: how much a run does in one workflow task, and how many branches it runs at once.
 
-Temporal takes a workflow that does not yield within two seconds for a deadlock, refuses a
+Temporal treats a workflow that does not yield within two seconds as a deadlock, refuses a
 completion of more than 4 MiB, and refuses more than 2,000 pending activities. A run that meets
 one of these is retried forever. Pure: the Scope of a workflow reports when a task starts.
 """
@@ -13,7 +13,7 @@ MAX_STEPS = 500
 """Steps, and starts of branches, in one workflow task."""
 
 MAX_WORK = 100_000
-"""What evaluations may take in one workflow task before the run yields; the last may exceed it.
+"""Evaluation work in one workflow task before the run yields; the last evaluation may exceed it.
 
 Half of what a single evaluation may take, and far above all of an ordinary run between two calls.
 The numbers that they charge decide about timers, so they are part of what a replay must repeat.
@@ -31,13 +31,13 @@ MAX_PENDING_CALLS = 1_500
 
 @dataclass(slots=True)
 class Pace:
-    """What the current workflow task has done, and what goes on beside it."""
+    """The work of the current workflow task, and the calls in progress."""
 
     task: int = -1
     """The length of the history when the task began: no two tasks have the same."""
     steps: int = 0
     work: int = 0
-    """Of evaluations, as `EvaluationWork` counts."""
+    """Evaluation work, in the unit of `EvaluationWork`."""
     calls: int = 0
     bytes: int = 0
     pending: int = 0
@@ -45,7 +45,7 @@ class Pace:
     silent: bool = True
     """The run has asked Temporal for nothing yet."""
     evaluations: EvaluationWork = field(default_factory=EvaluationWork)
-    """Their work that does not stand in `work` yet."""
+    """Evaluation work not yet added to `work`."""
 
     def begin(self, task: int) -> None:
         """Start counting anew when this is another workflow task."""

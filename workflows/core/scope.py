@@ -132,7 +132,7 @@ class Scope(Protocol):
         ...
 
     async def checkpoint(self) -> None:
-        """Stands before each step: the place of pause, limits and continue-as-new."""
+        """Run before each step: handle pause, limits and continue-as-new."""
         ...
 
     def weigh(self, steps: int) -> None:

@@ -25,7 +25,7 @@ from workflows.core.step_progress import StepProgress
 from workflows.core.views import Paused
 
 MAX_DECISIONS = 500
-"""That a run remembers, of each kind."""
+"""Maximum number of decisions of each kind in the state."""
 
 _TRAIL_KEPT = 1000
 
@@ -145,7 +145,7 @@ class RunState:
         """The state that `carried` gave.
 
         Raises:
-            ValidationError: it is none.
+            ValidationError: it is not a valid state.
         """
         return _STATE.validate_python(carried)
 

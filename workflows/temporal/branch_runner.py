@@ -63,7 +63,7 @@ class BranchRunner:
                 if stirred():
                     over = not group.ended()
         except GeneratorExit:
-            raise  # the run is put out of memory: nothing can be waited for any more
+            raise  # Temporal evicts the run from its cache: nothing can wait any more
         except BaseException as error:
             await self._stopped(group, timer, error)
             raise

@@ -37,7 +37,7 @@ class BranchGroup:
 
     @property
     def stirred(self) -> bool:
-        """Whether one has ended that `ended` has yet to take."""
+        """Whether a finished branch has not been processed yet."""
         return bool(self._done)
 
     @property

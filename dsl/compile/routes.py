@@ -145,7 +145,7 @@ class RouteCompiler:
                 ahead += targets(team.routing.default)
                 ahead += [t for one in team.routing.rules for t in targets(one.next_team)]
                 ahead += [one.concentrator for one in team.routing.rules if one.concentrator]
-            ahead += [t for t in self.teams if t in _silent_targets(team)]
+            ahead += sorted(_silent_targets(team) & self.teams.keys())
         return found
 
     def _updates(self, name: str) -> Iterator[str]:

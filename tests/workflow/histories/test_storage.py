@@ -160,5 +160,6 @@ async def test_a_small_step_writes_the_same_bytes_with_and_without_a_storage(
             await handle.result()
             events = (await handle.fetch_history()).events
             sizes.append(sum(event.ByteSize() for event in events[4:11]))
-    assert abs(sizes[0] - sizes[1]) < 8, "but for times and task ids"
+    # Times, task ids and durations take a few bytes more or less; a reference takes over a hundred.
+    assert abs(sizes[0] - sizes[1]) < 32
     assert not (tmp_path / "blobs").exists()

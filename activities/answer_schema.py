@@ -53,8 +53,8 @@ def schema_errors(value: JsonValue, schema: Json) -> list[str]:
     except RecursionError:
         raise SchemaFault("its references form an endless loop") from None
     found.sort(key=lambda error: [str(part) for part in error.absolute_path])
-    told = list(dict.fromkeys(map(_describe, found)))
-    return [*told[:MAX_ERRORS], "and others"] if len(told) > MAX_ERRORS else told
+    described = list(dict.fromkeys(map(_describe, found)))
+    return [*described[:MAX_ERRORS], "and others"] if len(described) > MAX_ERRORS else described
 
 
 @lru_cache(maxsize=128)

@@ -32,8 +32,10 @@ def report(error: Exception, words: Sequence[str], settings: Settings | None) ->
     try:
         write_private(file, visible("\n".join(lines)))
     except OSError as refused:
-        told = f"could not write the details to {file} ({refused.strerror})"
-        note(visible(f"coterie: a bug: {type(error).__name__}: {error}; {told}. Please report it"))
+        outcome = f"could not write the details to {file} ({refused.strerror})"
+        note(
+            visible(f"coterie: a bug: {type(error).__name__}: {error}; {outcome}. Please report it")
+        )
         return ExitCode.BUG
     note(f"coterie: a bug: {type(error).__name__}. The details are in {file}; please report it")
     return ExitCode.BUG

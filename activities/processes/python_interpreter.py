@@ -119,7 +119,7 @@ def _asked(program: Path, folder: Path, environment: Mapping[str, str]) -> Pytho
     """Run a Python from PATH, which may be a script that chooses one, to find the real one."""
     seen = {name: value for name, value in environment.items() if name.startswith(_CHOOSERS)}
     try:
-        told = subprocess.run(
+        completed = subprocess.run(
             [program, "-I", "-c", _WHERE],
             cwd=folder,
             env=seen,
@@ -129,7 +129,7 @@ def _asked(program: Path, folder: Path, environment: Mapping[str, str]) -> Pytho
             timeout=_LOOK_TIMEOUT,
             check=True,
         )
-        executable, prefix, base = told.stdout.splitlines()
+        executable, prefix, base = completed.stdout.splitlines()
     except (OSError, subprocess.SubprocessError, ValueError):
         return PythonInterpreter(program)
     found = Path(executable or program)

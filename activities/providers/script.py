@@ -67,8 +67,8 @@ def _entry(path: Path, node: Node) -> ScriptedAnswer:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         known = [part for part in first["loc"][:1] if isinstance(part, str)]
-        told = first["msg"]
-        what = f"{known[0]}: {told}" if known else told
+        message = first["msg"]
+        what = f"{known[0]}: {message}" if known else message
         fields = ", ".join(ScriptedAnswer.model_fields)
         raise _refused(
             f"{path}:{node.find(known).at.line}: invalid entry, {what}; allowed fields: {fields}"

@@ -134,8 +134,8 @@ def _outcome(answer: object) -> dict[str, object]:
         data = as_json(_field(answer, "data"), "data")
     except NotJson as error:
         return {"kind": "not_json", "reason": str(error)}
-    told: dict[str, object] = {"kind": "answered", "success": success, "data": data}
-    return told if success else told | _error(_field(answer, "error"))
+    message: dict[str, object] = {"kind": "answered", "success": success, "data": data}
+    return message if success else message | _error(_field(answer, "error"))
 
 
 def _error(error: object) -> dict[str, object]:

@@ -69,8 +69,8 @@ async def point_at(client: Client, run: str, part: str | None, visit: str) -> Fo
         known = [*own, *known]
         before = await _before(client, line)
         if before is None:
-            told = listed(set(known))  # a fork's first visit belongs to both runs
-            raise CommandError(f"run {run!r} has no visit {visit!r}; it has: {told}")
+            known_visits = listed(set(known))  # a fork's first visit belongs to both runs
+            raise CommandError(f"run {run!r} has no visit {visit!r}; it has: {known_visits}")
         line, forked_at = before
         if last is None or last in points.visits:
             last = forked_at or None  # else the visit is further back

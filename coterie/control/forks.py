@@ -87,9 +87,9 @@ async def _print_point(run: Run, serve: str) -> None:
         described = await run.describe()
         if described.status == WorkflowExecutionStatus.FAILED and not await described.memo():
             raise CommandError((await run.end()).message, ExitCode.RUN_FAILED)
-        told = (await described.memo()).get("forked_from")
-        if told is not None:
-            note(f"{run.id} continues from {told}")
+        original = (await described.memo()).get("forked_from")
+        if original is not None:
+            note(f"{run.id} continues from {original}")
             return
         await asyncio.sleep(_BETWEEN)
     note(f"no worker has picked up {run.id} yet; serve it: {serve}")

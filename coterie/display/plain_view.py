@@ -105,8 +105,8 @@ class PlainView:
         now = datetime.now(UTC)
         for retry in news.retries:
             if self._first(retry.call, str(retry.attempt)):
-                told = one_line(f"retry {retry.describe(now)}")
-                self._write(f"      {now.astimezone():%H:%M:%S}  {told}")
+                line = one_line(f"retry {retry.describe(now)}")
+                self._write(f"      {now.astimezone():%H:%M:%S}  {line}")
 
     def _event(self, entry: TrailEntry) -> None:
         if self._verbose:

@@ -50,10 +50,10 @@ async def show_status(settings: Settings, id: str, *, trail: bool, as_json: bool
     status = await run.status()
     entries = await run.trail() if trail else []
     if as_json:
-        told = status.model_dump(mode="json")
+        data = status.model_dump(mode="json")
         if trail:
-            told["trail"] = [entry.model_dump(mode="json") for entry in entries]
-        say(json.dumps(told, indent=2, ensure_ascii=False))
+            data["trail"] = [entry.model_dump(mode="json") for entry in entries]
+        say(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         say(status_text(id, status))
         if entries:

@@ -28,14 +28,14 @@ async def show_request(
         if request is None or not calls:
             raise
         if as_json:
-            told = [call_data(call) for call in calls]
-            say(json.dumps(told, indent=2, ensure_ascii=False))
+            data = [call_data(call) for call in calls]
+            say(json.dumps(data, indent=2, ensure_ascii=False))
         else:
             say(calls_text(id, request, calls))
         return ExitCode.DONE
     if as_json:
-        told = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
-        say(json.dumps(told, indent=2, ensure_ascii=False))
+        data = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
+        say(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         say(request_text(id, view, served=served))
     return ExitCode.DONE

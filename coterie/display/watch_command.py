@@ -47,7 +47,7 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     ui = connection.ui_of(id)
     note(f"run {id}" + (f"  {ui}" if ui else ""))
     if description.status != WorkflowExecutionStatus.RUNNING:
-        return await _tell(settings, run, await run.end(), told=0 if verbose else None)
+        return await _tell(settings, run, await run.end(), printed=0 if verbose else None)
     view = await _view(settings, run, description, live=live, verbose=verbose)
     watch = Watch(run, view, _DecisionHints(run, view, live=live))
     try:
@@ -58,7 +58,7 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
         raise
     finally:
         view.close()
-    return await _tell(settings, run, end, told=_last(watch.trail) if verbose else None)
+    return await _tell(settings, run, end, printed=_last(watch.trail) if verbose else None)
 
 
 def _last(trail: Sequence[TrailEntry]) -> int:
@@ -79,14 +79,14 @@ async def _view(
     return LiveView(run.id, color=settings.color, seconds=seconds, asks=False, verbose=verbose)
 
 
-async def _tell(settings: Settings, run: Run, end: RunEnd, *, told: int | None) -> ExitCode:
+async def _tell(settings: Settings, run: Run, end: RunEnd, *, printed: int | None) -> ExitCode:
     """Print a summary of the run from its history.
 
     Args:
         settings: Environment of the command.
         run: A run that has ended.
         end: How it ended.
-        told: The last event that was printed; print later ones too. None prints none.
+        printed: The last event that was printed; print later ones too. None prints none.
     """
     rows = Progress()
     try:
@@ -95,7 +95,7 @@ async def _tell(settings: Settings, run: Run, end: RunEnd, *, told: int | None) 
         note(f"could not read what happened: {error}")
     else:
         rows.follow(trace.trail)
-        untold = [entry for entry in trace.trail if told is not None and entry.number > told]
+        untold = [entry for entry in trace.trail if printed is not None and entry.number > printed]
         if untold:
             say(trail_text(untold))
     say()

@@ -58,21 +58,21 @@ def basis_text(worst: WorstCase, priced: Priced, budgets: Sequence[Budget] = ())
     """List the assumptions of the figures, and what they leave out."""
     lines = [*_basis(worst, priced)]
     if budgets:
-        told = "; ".join(f"{one.told}, {one.amount(one.limit)}" for one in budgets)
-        lines.append(f"not counted: budgets, which end or redirect a run earlier: {told}")
+        shown = "; ".join(f"{one.description}, {one.amount(one.limit)}" for one in budgets)
+        lines.append(f"not counted: budgets, which end or redirect a run earlier: {shown}")
     return text_of(f"{_INDENT}{line}" for line in lines)
 
 
 def _basis(worst: WorstCase, priced: Priced) -> Iterator[str]:
     for model, calls in worst.models.items():
         price = priced.prices.get(model)
-        told = f"{model}: at most {_count(calls)} calls"
+        bound = f"{model}: at most {_count(calls)} calls"
         if price is None:
             what = "its class may call any model" if model == LEGACY else "no price is known"
-            yield f"{told}, UNPRICED and not in the cost: {what}"
+            yield f"{bound}, UNPRICED and not in the cost: {what}"
         else:
             yield (
-                f"{told}, {price.input:,.2f} USD in and {price.output:,.2f} USD out per million "
+                f"{bound}, {price.input:,.2f} USD in and {price.output:,.2f} USD out per million "
                 f"tokens ({priced.sources[model]})"
             )
     if worst.models:
@@ -93,23 +93,23 @@ def _basis(worst: WorstCase, priced: Priced) -> Iterator[str]:
 
 def exceeded(worst: WorstCase, max_cost: float | None, max_model_calls: int | None) -> list[str]:
     """Return a sentence for each limit that the worst case exceeds."""
-    total, told = worst.total, list[str]()
+    total, lines = worst.total, list[str]()
     if max_model_calls is not None and total.model_calls > max_model_calls:
-        told.append(
+        lines.append(
             f"a run may make {_count(total.model_calls)} model calls, more than "
             f"--max-model-calls {max_model_calls:,}{_why(total.model_calls, worst.unbounded)}"
         )
     if max_cost is not None and total.unpriced:
-        told.append(
+        lines.append(
             f"the cost has no upper limit: {', '.join(total.unpriced)} is unpriced; add its price "
             "to a file and pass it with --prices"
         )
     elif max_cost is not None and total.cost > max_cost + 1e-9:
-        told.append(
+        lines.append(
             f"a run may cost {_cost(total.cost)} USD, more than --max-cost {max_cost:,.2f}"
             f"{_why(total.cost, worst.unbounded)}"
         )
-    return told
+    return lines
 
 
 def _why(value: float, loops: Iterable[Unbounded]) -> str:

@@ -75,8 +75,8 @@ class _Writing:
 
     def _stands(self, team: str, walk: Walk) -> Iterator[str]:
         visits, standing = walk.visits.get(team, 0), walk.standing.get(team)
-        told = () if not visits else ("1 visit",) if visits == 1 else (f"{visits} visits",)
-        shown = (*told, _STANDING[standing]) if standing else told
+        visits_shown = () if not visits else ("1 visit",) if visits == 1 else (f"{visits} visits",)
+        shown = (*visits_shown, _STANDING[standing]) if standing else visits_shown
         if shown:
             yield " · ".join(shown)
 
@@ -87,8 +87,8 @@ class _Writing:
         if task.kind is None:
             return f"{indent}{escaped(task.name)}"
         detail = [*task.detail, task.approval] if task.approval else list(task.detail)
-        told = f": {escaped(' · '.join(detail))}" if detail else ""
-        return f"{indent}{shown}{task.kind} <b>{escaped(task.name)}</b>{told}"
+        details = f": {escaped(' · '.join(detail))}" if detail else ""
+        return f"{indent}{shown}{task.kind} <b>{escaped(task.name)}</b>{details}"
 
     def _route(self, index: int, route: RouteArrow) -> Iterator[str]:
         tail = self.names[route.team]

@@ -110,7 +110,7 @@ def _asked(
 def _condition(found: Examined, margin: str) -> Iterator[str]:
     mark = "yes" if found.holds else "no "
     if found.asked == "test":
-        yield f"{margin}{mark} {found.told}"
+        yield f"{margin}{mark} {found.finding}"
         return
     yield f"{margin}{mark} {found.asked}"
     for part in found.parts:
@@ -138,8 +138,8 @@ def _difference(change: PathChange) -> str:
 
 def json_text(trace: Trace, visits: Iterable[Visit]) -> str:
     """Format the visits as JSON, with whole values."""
-    told = {
+    data = {
         "run": trace.run,
         "visits": [_VISIT.dump_python(visit, mode="json") for visit in visits],
     }
-    return json.dumps(told, indent=2, ensure_ascii=False)
+    return json.dumps(data, indent=2, ensure_ascii=False)

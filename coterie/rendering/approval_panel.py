@@ -38,8 +38,8 @@ def panel_lines(
         lines += [ProgressLine(line, style_of(line)) for line in diff]
     if len(lines) > _MAX_LINES:
         more = len(lines) - _MAX_LINES
-        told = f"... {more} more lines: coterie show {run} '{request.id}'"
-        lines = [*lines[:_MAX_LINES], ProgressLine(told, "dim")]
+        more_lines = f"... {more} more lines: coterie show {run} '{request.id}'"
+        lines = [*lines[:_MAX_LINES], ProgressLine(more_lines, "dim")]
     return [
         *lines,
         ProgressLine(""),

@@ -25,7 +25,7 @@ def calls_text(run: str, step: str, calls: Sequence[RecordedCall]) -> str:
 def call_data(call: RecordedCall) -> Json:
     """Return one call for programs: its request and its result as in the history."""
     request, answer = call.request, call.answer
-    told: Json = {
+    data: Json = {
         "id": call.id,
         "step": call.path,
         "visit": call.visit,
@@ -39,8 +39,8 @@ def call_data(call: RecordedCall) -> Json:
     }
     if isinstance(request, AgentRequest):
         system, prompt = filled_prompts(request)
-        told |= {"system": system, "prompt": prompt}
-    return told
+        data |= {"system": system, "prompt": prompt}
+    return data
 
 
 def _call(call: RecordedCall) -> Iterator[str]:

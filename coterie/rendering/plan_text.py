@@ -24,7 +24,7 @@ def plan_text(plan: Plan) -> str:
         head.append(f"when cancelled: {plan.on_cancel}, at most {limits.cancel_timeout:g} s")
     for budget in plan.budgets:
         then = budget.next_team or budget.on_exceeded
-        head.append(f"{budget.told}: {budget.amount(budget.limit)}, then: {then}")
+        head.append(f"{budget.description}: {budget.amount(budget.limit)}, then: {then}")
     return text_of(head + [line for team in plan.teams.values() for line in _team(team, plan)])
 
 

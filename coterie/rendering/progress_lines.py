@@ -109,8 +109,8 @@ def _visit_lines(visit: VisitRow, width: int) -> Iterator[ProgressLine]:
 def _reasons(visit: VisitRow, width: int) -> Iterator[ProgressLine]:
     for task in visit.tasks.values():
         if task.because:
-            told = wrapped(f"{task.name}: {task.because}", width, "    ", "      ")
-            yield from (ProgressLine(line, "red") for line in told[:4])
+            wrapped_lines = wrapped(f"{task.name}: {task.because}", width, "    ", "      ")
+            yield from (ProgressLine(line, "red") for line in wrapped_lines[:4])
 
 
 def _line(

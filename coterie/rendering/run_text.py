@@ -50,11 +50,11 @@ def usage_text(usage: TokenUsage) -> str:
     return f"{counted(total, 'token')} ({parts})"
 
 
-def work_text(told: RunStatus | TeamResult) -> str:
+def work_text(of: RunStatus | TeamResult) -> str:
     """Format the work so far on one line."""
-    calls = f"{counted(told.model_calls, 'model call')}, {counted(told.skill_calls, 'skill call')}"
-    money = f", {money_text(told.cost, unpriced=told.unpriced)}" if told.model_calls else ""
-    return f"{calls}, {usage_text(told.usage)}{money}"
+    calls = f"{counted(of.model_calls, 'model call')}, {counted(of.skill_calls, 'skill call')}"
+    money = f", {money_text(of.cost, unpriced=of.unpriced)}" if of.model_calls else ""
+    return f"{calls}, {usage_text(of.usage)}{money}"
 
 
 def status_text(run: str, status: RunStatus) -> str:
@@ -80,8 +80,8 @@ def decision_text(taken: Decision) -> str:
     """Describe the result of a decision."""
     why = f": {taken.comment}" if taken.comment else ""
     if taken.verdict == "counted":
-        told = f"the approval of {taken.by} counts; more people must approve"
-        return one_entry(f"{taken.id}: {told}{why}")
+        sentence = f"the approval of {taken.by} counts; more people must approve"
+        return one_entry(f"{taken.id}: {sentence}{why}")
     return one_entry(f"{taken.id} {taken.verdict} by {taken.by}{why}")
 
 
@@ -121,7 +121,7 @@ def request_text(run: str, view: RequestView, *, served: bool = True) -> str:
     if request is None:
         return text_of(_decided(run, view.decision)) if view.decision is not None else run
     who = ", ".join(request.approvers) or "anyone"
-    told = [
+    facts = [
         ("since", f"{day_and_clock(request.since)}{_deadline(request)}"),
         ("may decide", who),
         ("approved by", ", ".join(request.approved_by) if request.approved_by else "nobody yet"),
@@ -130,10 +130,10 @@ def request_text(run: str, view: RequestView, *, served: bool = True) -> str:
         ("digest", short_digest(request.digest)),
     ]
     if request.quorum > 1:
-        told[1] = ("may decide", f"{who}; {request.quorum} must approve")
+        facts[1] = ("may decide", f"{who}; {request.quorum} must approve")
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
     lines += show_lines(request.show, cut=False)
-    lines += [f"  {name:<12} {value}" for name, value in told if value]
+    lines += [f"  {name:<12} {value}" for name, value in facts if value]
     if request.editable:
         lines.append("  editable: approve with --payload JSON to change what is shown")
     if request.payload_schema is not None:
@@ -146,8 +146,8 @@ def shown_text(run: str, request: Pending) -> str:
     """Return what a person decides: the question, its whole subject, who changed what."""
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
     lines += show_lines(request.show, cut=False)
-    told = (("changed", "; ".join(request.changes)), ("digest", short_digest(request.digest)))
-    return text_of([*lines, *(f"  {name:<12} {value}" for name, value in told if value)])
+    facts = (("changed", "; ".join(request.changes)), ("digest", short_digest(request.digest)))
+    return text_of([*lines, *(f"  {name:<12} {value}" for name, value in facts if value)])
 
 
 def short_digest(digest: str) -> str:

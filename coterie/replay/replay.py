@@ -55,17 +55,17 @@ async def replay(history: WorkflowHistory) -> Replayed:
     watch = _Watch()
     failure = await observed(history, watch)
     found = list(differences(then, watch.done, watch.places))
-    told = [one.description for one in found if not (one.only_more or one.only_wording)]
+    shown = [one.description for one in found if not (one.only_more or one.only_wording)]
     if failure is not None:
-        told += [*_others(then, watch.done), _first_line(failure)]
-    if len(told) > _MAX_DIFFERENCES:
-        told[_MAX_DIFFERENCES:] = [f"and {len(told) - _MAX_DIFFERENCES} more"]
+        shown += [*_others(then, watch.done), _first_line(failure)]
+    if len(shown) > _MAX_DIFFERENCES:
+        shown[_MAX_DIFFERENCES:] = [f"and {len(shown) - _MAX_DIFFERENCES} more"]
     return Replayed(
         run=history.workflow_id,
         events=len(history.events),
         calls=sum(effect.kind == "call" for effect in then),
         end=next((effect for effect in then if effect.kind == "end"), None),
-        differences=tuple(told),
+        differences=tuple(shown),
         more=tuple(one.field for one in found if one.only_more),
         digests=watch.digests,
         trail=tuple(record.to_entry() for record in watch.trail),

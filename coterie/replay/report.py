@@ -31,10 +31,10 @@ def total(seen: Sequence[RunReplayed]) -> str:
         return "no open run"
     cannot = sum(bool(one.problem) for one in seen)
     differ = sum(bool(one.differences) for one in seen)
-    told = [f"{len(seen) - cannot - differ} of {_count(len(seen), 'run')} the same"]
-    told += [f"{differ} decided differently"] if differ else []
-    told += [f"{cannot} could not be replayed"] if cannot else []
-    return ", ".join(told)
+    parts = [f"{len(seen) - cannot - differ} of {_count(len(seen), 'run')} the same"]
+    parts += [f"{differ} decided differently"] if differ else []
+    parts += [f"{cannot} could not be replayed"] if cannot else []
+    return ", ".join(parts)
 
 
 def _size(done: RunReplayed) -> str:

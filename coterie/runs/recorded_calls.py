@@ -144,10 +144,10 @@ def _take(call: RecordedCall, event: HistoryEvent, kind: str) -> None:
 
 def _failure(failure: Failure) -> str:
     kind = failure.application_failure_info.type
-    told = f"{kind}: {failure.message}" if kind else failure.message
+    message = f"{kind}: {failure.message}" if kind else failure.message
     if failure.HasField("cause"):
-        told += f" ({_failure(failure.cause)})"
-    return told[:_MAX_ERROR_LENGTH]
+        message += f" ({_failure(failure.cause)})"
+    return message[:_MAX_ERROR_LENGTH]
 
 
 def _decoded(payload: Payload, model: type[Model]) -> Model | None:

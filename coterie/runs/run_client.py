@@ -189,12 +189,12 @@ class Run:
     async def _cancelled(self) -> RunEnd:
         """Ask the workflow of a cancelled run for its result, which is stored nowhere else."""
         try:
-            told = await self._query("result", object)
+            answer = await self._query("result", object)
         except CommandError as error:
             return RunEnd(False, None, f"it was cancelled; its result is unknown: {error}")
-        if told is None:
+        if answer is None:
             return RunEnd(False, None, "it was cancelled before it started")
-        partial = TeamResult.model_validate(told)
+        partial = TeamResult.model_validate(answer)
         return RunEnd(False, partial, partial.because)
 
     async def history(self, part: str | None = None) -> WorkflowHistory:

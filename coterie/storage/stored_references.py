@@ -109,8 +109,8 @@ class InvalidReferenceConverter(EncodingPayloadConverter):
         Raises:
             ApplicationError: It fails the run; any other error would retry its task forever.
         """
-        told = f"not a reference to a stored value: {payload.data.decode(errors='replace')}"
-        raise ApplicationError(told, type="InvalidReference", non_retryable=True)
+        message = f"not a reference to a stored value: {payload.data.decode(errors='replace')}"
+        raise ApplicationError(message, type="InvalidReference", non_retryable=True)
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,8 @@ def _beside(wanted: Sequence[str], taken: Sequence[TrailEntry]) -> Iterator[tupl
 
 def _shortened(lines: list[tuple[str, str]]) -> Iterator[str]:
     """Yield the lines without long equal stretches."""
-    told = {number for number, (kind, _) in enumerate(lines) if kind != " "}
-    near = {n for number in told for n in range(number - _AROUND, number + _AROUND + 1)}
+    changed_lines = {number for number, (kind, _) in enumerate(lines) if kind != " "}
+    near = {n for number in changed_lines for n in range(number - _AROUND, number + _AROUND + 1)}
     left_out = 0
     for number, (_, line) in enumerate(lines):
         if number in near or len(lines) <= 4 * _AROUND:

@@ -30,8 +30,8 @@ def summary_text(results: Sequence[CaseResult]) -> str:
     """Count the cases, and those that failed."""
     failed = sum(not result.passed for result in results)
     files = counted(len({result.file for result in results}), "file")
-    told = f"{counted(len(results), 'case')} in {files}: "
-    return told + (f"{failed} failed" if failed else "all as expected")
+    summary = f"{counted(len(results), 'case')} in {files}: "
+    return summary + (f"{failed} failed" if failed else "all as expected")
 
 
 def result_json(result: CaseResult) -> dict[str, JsonValue]:

@@ -82,16 +82,16 @@ async def run_cases(
 async def run_case(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
     """Run one case to its end and compare; restart it if the clock failed."""
     began = time.monotonic()
-    told = ""
+    message = ""
     for _ in range(_TRIES):
         try:
             result = await _played(client, file, case, limit)
         except Overshot as error:
-            told = str(error)
+            message = str(error)
         else:
             return replace(result, seconds=time.monotonic() - began)
     seconds = time.monotonic() - began
-    return CaseResult(file.shown, case.name, (UnmetExpectation("run", told),), seconds)
+    return CaseResult(file.shown, case.name, (UnmetExpectation("run", message),), seconds)
 
 
 async def _played(client: Client, file: TestFile, case: Case, limit: float) -> CaseResult:
@@ -107,8 +107,8 @@ async def _played(client: Client, file: TestFile, case: Case, limit: float) -> C
             async with asyncio.timeout(limit):
                 await play.play()
         except TimeoutError:
-            told = f"the case was stopped after {limit:g} s of real time"
-            play.found.append(UnmetExpectation("run", told))
+            message = f"the case was stopped after {limit:g} s of real time"
+            play.found.append(UnmetExpectation("run", message))
         finally:
             with suppress(RPCError):  # it has ended, as it should
                 await play.run.handle.terminate("the test is over")
@@ -159,5 +159,7 @@ class _Play:
             ],
         )
 
-    def _note(self, place: str, told: Sequence[str | None]) -> None:
-        self.found += [UnmetExpectation(place, message) for message in told if message is not None]
+    def _note(self, place: str, messages: Sequence[str | None]) -> None:
+        self.found += [
+            UnmetExpectation(place, message) for message in messages if message is not None
+        ]

@@ -59,17 +59,17 @@ def lines_of_file(folder: Path) -> ReadLines:
 
 def _problem(problem: Problem, lines: Sequence[str]) -> str:
     kind = "" if problem.severity == "error" else "warning: "
-    told = [
+    lines_shown = [
         f"{problem.file}:{problem.line}:{problem.column}: {kind}{problem.message} [{problem.code}]"
     ]
-    told += _excerpt(problem, lines)
+    lines_shown += _excerpt(problem, lines)
     if problem.step or problem.path:
-        told.append(f"{_INDENT}{problem.step or problem.path}")
+        lines_shown.append(f"{_INDENT}{problem.step or problem.path}")
     if problem.allowed:
-        told.append(f"{_INDENT}allowed: {problem.allowed}")
+        lines_shown.append(f"{_INDENT}allowed: {problem.allowed}")
     if problem.fix:
-        told.append(f"{_INDENT}fix: {problem.fix}")
-    return text_of(told)
+        lines_shown.append(f"{_INDENT}fix: {problem.fix}")
+    return text_of(lines_shown)
 
 
 def _excerpt(problem: Problem, lines: Sequence[str]) -> list[str]:

@@ -129,9 +129,9 @@ def approval(step: Step) -> str:
     if terms is None:
         return ""
     what = "answer" if isinstance(step, AgentStep) else "result"
-    told = f"a person accepts its {what}" if terms.when == "after" else "a person allows it first"
+    timing = f"a person accepts its {what}" if terms.when == "after" else "a person allows it first"
     said = isinstance(step.requires_approval, Consent)
-    return ", ".join((told, *_asking(terms))) if said else told
+    return ", ".join((timing, *_asking(terms))) if said else timing
 
 
 def _agent(step: AgentStep, plan: Plan, words: StepWording) -> Iterator[str]:

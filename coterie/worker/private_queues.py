@@ -161,10 +161,10 @@ def _has_ended(poller: PollerInfo) -> bool:
 def _is_zombie(process: str) -> bool:
     """Return whether the process has ended without being reaped; Linux only."""
     try:
-        told = Path("/proc", process, "stat").read_text(encoding="utf-8", errors="replace")
+        stat_line = Path("/proc", process, "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return told.rpartition(")")[2].split()[:1] == ["Z"]
+    return stat_line.rpartition(")")[2].split()[:1] == ["Z"]
 
 
 def _read(file: Path) -> RunRecord | None:

@@ -103,21 +103,21 @@ def check_context(
     for team in graph.plan.teams.values():
         if team.id not in graph.reached:
             continue
-        told: set[Path] = set()
+        reported: set[Path] = set()
         for read in reader.team(bodies, team, (*TEAMS, team.id)):
             if len(read.path) < 2 or flow.may_be_set(read.path, team.id):
                 continue
-            early = read.needed and read.path[:2] not in told
+            early = read.needed and read.path[:2] not in reported
             match read.path[0]:
                 case "context":
                     setters = flow.setters(read.path)
                     if not setters or not read.needed:
                         _expect(inputs, read, team.id, tree)
                     elif early:
-                        told.add(read.path[:2])
+                        reported.add(read.path[:2])
                         _note_field(read, team.id, setters, tree, problems)
                 case "teams" if early:
-                    told.add(read.path[:2])
+                    reported.add(read.path[:2])
                     _note_team(read, team.id, graph, tree, problems)
                 case _:
                     pass

@@ -38,13 +38,13 @@ def check_loops(graph: Teams, bodies: Bodies, tree: Written, problems: Problems)
 
     known = set(stuck)
     loops = components(stuck, beside)
-    told: set[frozenset[str]] = set()
+    reported: set[frozenset[str]] = set()
     for loop in loops:
         leaves = any(other not in loop for node in loop for other in beside(node))
         members = frozenset(node.team for node in loop)
-        if leaves or members in told or not is_cycle(loop, beside):
+        if leaves or members in reported or not is_cycle(loop, beside):
             continue
-        told.add(members)
+        reported.add(members)
         _note(graph, members, tree, problems)
 
 

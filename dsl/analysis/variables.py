@@ -40,7 +40,7 @@ class _Check:
         self.tree = tree
         self.problems = problems
         self.setters = _setters(body)
-        self.told: set[Path] = set()
+        self.reported: set[Path] = set()
         self.places = {path: order for order, (_, path) in enumerate(body.walked())}
         self.order = len(self.places)
         """How far down the present step stands."""
@@ -49,8 +49,13 @@ class _Check:
         """Report reads of values that no step can have set."""
         for read in reads:
             key = _key(read.path)
-            if read.needed and key in self.setters and key not in known and key not in self.told:
-                self.told.add(key)
+            if (
+                read.needed
+                and key in self.setters
+                and key not in known
+                and key not in self.reported
+            ):
+                self.reported.add(key)
                 self._note(read, key)
 
     def steps(

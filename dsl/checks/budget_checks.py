@@ -124,14 +124,14 @@ class BudgetCompiler:
                     "W511",
                     self._tree.find(place).at,
                     place,
-                    budget_blind_to_legacy(budget.told, legacy),
+                    budget_blind_to_legacy(budget.description, legacy),
                 )
             for provider, model in _unpriced(budget, personas, priced):
                 self._problems.note(
                     "W511",
                     self._tree.find(place).at,
                     place,
-                    budget_without_price(budget.told, provider, model),
+                    budget_without_price(budget.description, provider, model),
                 )
         return budgets
 

@@ -171,8 +171,8 @@ class ShapeProblem:
         suggestion = None if meant is None else DidYouMean(meant)
         if self._key == "operator":
             opposite = OPERATORS.get(str(shown))
-            told = suggestion if opposite is None else Advice(opposite)
-            return "E401", UnknownOperator(shown, self.words, told)
+            advice = suggestion if opposite is None else Advice(opposite)
+            return "E401", UnknownOperator(shown, self.words, advice)
         return "E105", UnlistedValue(self._subject, shown, self.words, suggestion)
 
     def _wrong_form(self, node: Node) -> WrongForm:

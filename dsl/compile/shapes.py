@@ -62,16 +62,16 @@ def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:
 def _worth_telling(misfits: list["ShapeProblem"], tree: Node) -> Iterator["ShapeProblem"]:
     """Each mistake once: a misspelled key is not also a missing one."""
     misspelt: set[NodePath] = set()
-    told: set[NodePath] = set()
+    reported: set[NodePath] = set()
     for misfit in misfits:
         if misfit.kind == "extra_forbidden":
             meant = key_meant(misfit.facts(tree, tree.find(misfit.path))[1])
             if meant is not None:
                 misspelt.add((*misfit.path[:-1], meant))
     for misfit in misfits:
-        if misfit.path in told or (misfit.kind == "missing" and misfit.path in misspelt):
+        if misfit.path in reported or (misfit.kind == "missing" and misfit.path in misspelt):
             continue
-        told.add(misfit.path)
+        reported.add(misfit.path)
         yield misfit
 
 

@@ -39,7 +39,7 @@ class Examined:
 
     asked: Literal["all of", "any of", "not", "test"]
     holds: bool
-    told: str = ""
+    finding: str = ""
     """The test with what it found; why it could not be asked."""
     parts: tuple["Examined", ...] = ()
     found: ConditionFound | None = None

@@ -114,8 +114,8 @@ def _type(check: Check, schema: Json, value: JsonValue, where: str, depth: int) 
     wanted = schema["type"]
     names = wanted if isinstance(wanted, list) else [wanted]
     if not any(_is(value, name) for name in names):
-        told = " or ".join(_KINDS[cast("str", name)] for name in names)
-        yield f"{where} is {describe_kind(value)}, not {told}"
+        kinds = " or ".join(_KINDS[cast("str", name)] for name in names)
+        yield f"{where} is {describe_kind(value)}, not {kinds}"
 
 
 def _enum(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
@@ -129,11 +129,11 @@ def _const(check: Check, schema: Json, value: JsonValue, where: str, depth: int)
         yield f"{where} is {brief(value)}, not {brief(schema['const'])}"
 
 
-def _bound(word: str, told: str, holds: Callable[[float, float], bool]) -> Word:
+def _bound(word: str, relation: str, holds: Callable[[float, float], bool]) -> Word:
     def test(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
         number, limit = _number(value), schema[word]
         if number is not None and not holds(number, cast("float", limit)):
-            yield f"{where} is {brief(number)}, not {told} {brief(limit)}"
+            yield f"{where} is {brief(number)}, not {relation} {brief(limit)}"
 
     return test
 
@@ -219,8 +219,8 @@ def _dependent_schemas(
 def _names(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
     if isinstance(value, dict):
         for key in value:
-            told = f"the key {key!r} of {where}"
-            yield from check.errors(key, schema["propertyNames"], told, depth)
+            key_name = f"the key {key!r} of {where}"
+            yield from check.errors(key, schema["propertyNames"], key_name, depth)
 
 
 def _items(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:

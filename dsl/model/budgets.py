@@ -92,7 +92,7 @@ class Budget(Frozen):
         return f"{self.owner}.{self.kind}"
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Names it to people: `the token budget of the team review`."""
         return budget_name(self.owner, self.kind)
 

@@ -34,7 +34,7 @@ class TemplateScope(Protocol):
 class Lacking(NamedTuple):
     """A segment that can never be there."""
 
-    told: str
+    description: str
     segment: str
     known: Collection[str]
     """What can be there instead."""
@@ -53,8 +53,8 @@ def lacking(named: Path, scope: TemplateScope) -> Lacking | None:
     for number, (segment, level) in enumerate(zip(named, _levels(named, scope), strict=False)):
         if segment not in level.known:
             above = ".".join(named[:number])
-            told = f"{level.without or f'{above} has no'} {segment!r}"
-            return Lacking(told, segment, level.known)
+            description = f"{level.without or f'{above} has no'} {segment!r}"
+            return Lacking(description, segment, level.known)
     return None
 
 

@@ -51,6 +51,8 @@ PAGES = sorted(
 
 ROOMS = ("activities", "coterie", "dsl")
 """The rooms whose docstrings and comments are checked; `workflows` is still to do."""
+PRIVATE_NAMES = frozenset({"deed", "onlooker", "pot", "told"})
+"""Names that say nothing to a reader of another code base."""
 
 
 def found(text: str) -> Iterator[str]:
@@ -105,3 +107,14 @@ def test_docstrings_and_comments_use_the_short_form(room: str) -> None:
 
 def test_a_banned_phrase_is_found_across_a_line_break() -> None:
     assert len(list(found("It is to\nbe set, unless\nsaid."))) == 2
+
+
+@pytest.mark.parametrize("room", (*ROOMS, "workflows"))
+def test_code_uses_the_names_of_the_field(room: str) -> None:
+    private = [
+        f"{name}: {token.string}"
+        for name, file in modules(room)
+        for token in tokenize.generate_tokens(io.StringIO(file.read_text()).readline)
+        if token.type == tokenize.NAME and token.string.lower() in PRIVATE_NAMES
+    ]
+    assert private == []

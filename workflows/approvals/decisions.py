@@ -33,49 +33,54 @@ def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
     id = _named(asked.id)
     earlier = state.decisions.get(asked.id)
     if earlier is not None:
-        told = f"{id} is closed: {earlier.by} {earlier.verdict} it at {earlier.at}"
+        message = f"{id} is closed: {earlier.by} {earlier.verdict} it at {earlier.at}"
         without = earlier.model_copy(update={"payload": None})  # an answer stays small
-        return Refusal(code="RequestClosed", message=told, request=asked.id, decision=without)
+        return Refusal(code="RequestClosed", message=message, request=asked.id, decision=without)
     request = state.pending.get(asked.id)
     if request is None:
-        told = f"nothing waits under {id}; pending: {listed(state.pending)}"
+        message = f"nothing waits under {id}; pending: {listed(state.pending)}"
         return Refusal(
-            code="UnknownRequest", message=told, pending=tuple(state.pending)[:_MAX_DECISIONS]
+            code="UnknownRequest", message=message, pending=tuple(state.pending)[:_MAX_DECISIONS]
         )
     if request.approvers and not is_among(asked.by, request.approvers):
-        told = f"{asked.by!r} may not decide {id}; allowed: {listed(request.approvers)}"
+        message = f"{asked.by!r} may not decide {id}; allowed: {listed(request.approvers)}"
         return Refusal(
-            code="NotAllowed", message=told, request=asked.id, approvers=request.approvers
+            code="NotAllowed", message=message, request=asked.id, approvers=request.approvers
         )
     if request.choices and asked.decision == "approve":
-        told = (
+        message = (
             f"{id} asks what to do about a failed task: say `retry` or `skip`, or reject it, which "
             "lets it fail"
         )
-        return Refusal(code="NoApproval", message=told, request=asked.id)
+        return Refusal(code="NoApproval", message=message, request=asked.id)
     if asked.digest is not None and asked.digest != request.digest:
-        told = (
+        message = (
             f"{id} shows something else by now: its digest is {request.digest!r}, not "
             f"{_named(asked.digest)}; look at it again"
         )
-        return Refusal(code="RequestChanged", message=told, request=asked.id, digest=request.digest)
+        return Refusal(
+            code="RequestChanged", message=message, request=asked.id, digest=request.digest
+        )
     if (
         asked.decision == "approve"
         and is_among(asked.by, request.approved_by)
         and not _edits(request, asked)
     ):
         count = len(request.approved_by)
-        told = f"{asked.by} has approved {id} already; {count} of {request.quorum} have"
+        message = f"{asked.by} has approved {id} already; {count} of {request.quorum} have"
         return Refusal(
-            code="AlreadyApproved", message=told, request=asked.id, approved_by=request.approved_by
+            code="AlreadyApproved",
+            message=message,
+            request=asked.id,
+            approved_by=request.approved_by,
         )
     if asked.digest is None and (request.edited or request.digest_required):
         because = "was changed since it opened" if request.edited else "says `digest: required`"
-        told = (
+        message = (
             f"{id} {because}: look at it with `coterie show`, and send the `digest` of what you "
             "decide"
         )
-        return Refusal(code="DigestRequired", message=told, request=asked.id)
+        return Refusal(code="DigestRequired", message=message, request=asked.id)
     wrong = _wrong_payload(request, asked)
     if wrong is None:
         return None

@@ -107,7 +107,7 @@ async def _ask(
     here = place.key
     if balance.asking not in (None, here):
         await scope.wait_until(
-            lambda: balance.asking is None, None, f"decision about {budget.told}"
+            lambda: balance.asking is None, None, f"decision about {budget.description}"
         )
         return
     balance.asking = here

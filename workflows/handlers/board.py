@@ -138,7 +138,8 @@ def _budgets(plan: Plan, state: RunState) -> str:
         return ""
     return "".join(
         [
-            f"\n- {plain(budget.told)}: {share(budget.kind, left.used, limit_of(budget, left))}"
+            f"\n- {plain(budget.description)}: "
+            f"{share(budget.kind, left.used, limit_of(budget, left))}"
             f"{' (nearly used up)' if left.warned else ''}"
             for budget in plan.budgets
             if (left := state.balances.get(budget.id)) is not None

@@ -68,18 +68,18 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     priced = prices(compiled.plan, compiled.providers, own, args.prices or "", args.input_tokens)
     worst = worst_case(compiled, analysis, Terms(priced.prices, args.input_tokens))
     problems = warnings(compiled, analysis)
-    told = exceeded(worst, args.max_cost, args.max_model_calls)
+    over_limit = exceeded(worst, args.max_cost, args.max_model_calls)
     if args.json:
-        report = _report(problems, analysis.inputs, analysis.needs, worst, told)
+        report = _report(problems, analysis.inputs, analysis.needs, worst, over_limit)
         say(json.dumps(report, indent=2, ensure_ascii=False))
     else:
         if problems:
             say(problems_text(problems, lines_of_file(settings.cwd)) + "\n")
         say(_text(compiled, analysis, worst, priced))
         note(f"{args.target}: {summary(problems)}")
-        for sentence in told:
+        for sentence in over_limit:
             note(f"coterie: {sentence}")
-    failed = told or (args.strict and problems)
+    failed = over_limit or (args.strict and problems)
     return ExitCode.RUN_FAILED if failed else ExitCode.DONE
 
 
@@ -97,7 +97,7 @@ def _report(
     inputs: tuple[Input, ...],
     needs: Collection[str],
     worst: WorstCase,
-    told: list[str],
+    over_limit: list[str],
 ) -> Json:
     """Return everything as JSON; an unbounded figure is null."""
     return {
@@ -131,7 +131,7 @@ def _report(
             ],
             "assumed_input_tokens_per_call": worst.terms.input_tokens,
         },
-        "exceeded": [*told],
+        "exceeded": [*over_limit],
     }
 
 

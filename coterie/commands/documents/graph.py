@@ -109,8 +109,8 @@ def _seen(target: str, settings: Settings, unknown: InvalidDocument) -> "SeenRun
         return run_async(seen())
     except CommandError as error:
         problem = unknown.problems[0]
-        told = f"{problem.message}{f' ({problem.fix})' if problem.fix else ''}"
-        raise CommandError(f"{told}; as a run: {error}") from None
+        message = f"{problem.message}{f' ({problem.fix})' if problem.fix else ''}"
+        raise CommandError(f"{message}; as a run: {error}") from None
 
 
 def _text(plan: Plan, walk: "Walk | None", chosen: Format) -> str:

@@ -53,10 +53,10 @@ def _status(server: EmbeddedServer, *, as_json: bool) -> ExitCode:
 
 def _show(record: ServerRecord | None, *, running: bool, as_json: bool) -> None:
     if as_json:
-        told: dict[str, object] = {"running": running}
+        data: dict[str, object] = {"running": running}
         if record is not None:
-            told |= {"address": record.address, "ui": record.ui, "pid": record.pid}
-        say(json.dumps(told, indent=2))
+            data |= {"address": record.address, "ui": record.ui, "pid": record.pid}
+        say(json.dumps(data, indent=2))
     elif record is not None:
         say(f"Temporal  {record.address}")
         say(f"UI        {record.ui}")

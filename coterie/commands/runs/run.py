@@ -75,8 +75,8 @@ def _refuse_beside_resume(args: Namespace) -> None:
     ]
     if given:
         names = {"settings": "--set", "target": repr(args.target)}
-        told = ", ".join(names.get(name, f"--{name}") for name in given)
-        raise CommandError(f"{told} cannot be used with --resume: a run keeps its own inputs")
+        options = ", ".join(names.get(name, f"--{name}") for name in given)
+        raise CommandError(f"{options} cannot be used with --resume: a run keeps its own inputs")
 
 
 def _refuse_without_keys(missing: Sequence[str]) -> None:

@@ -55,8 +55,8 @@ class BoxFigure:
         self._type = "" if box.type == "standard" else box.type
         type_room = width(self._type, 10.5, bold=True) + 20 if self._type else 0
         self._title = wrapped(box.name, _MAX_WIDTH - type_room, 15, lines=2, bold=True)
-        told = " · ".join((box.id, *box.limits))
-        self._under = wrapped(told, _MAX_WIDTH, 11.5, lines=3)
+        subtitle = " · ".join((box.id, *box.limits))
+        self._under = wrapped(subtitle, _MAX_WIDTH, 11.5, lines=3)
         self._rows = [_row(task) for task in box.tasks]
         inside = max(
             widest(self._title, 15, bold=True) + type_room,

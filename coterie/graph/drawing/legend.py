@@ -23,21 +23,21 @@ class Legend:
     def __init__(self, picture: Picture, walk: Walk | None, most: float) -> None:
         self._places: list[tuple[Sign, str, Point]] = []
         x, line = 0.0, 0
-        for sign, told in _entries(picture, walk):
-            wide = _SIGN + width(told, _SIZE)
+        for sign, label in _entries(picture, walk):
+            wide = _SIGN + width(label, _SIZE)
             if x and x + wide > most:
                 x, line = 0.0, line + 1
-            self._places.append((sign, told, Point(x, _LINE * line)))
+            self._places.append((sign, label, Point(x, _LINE * line)))
             x += wide + _GAP
         self.height = _LINE * (line + 1)
 
     def draw(self, pen: Pen, at: Point) -> None:
         """Draw it; `at` is the left end of its first line, at half its height."""
         group = pen.group("legend")
-        for sign, told, place in self._places:
+        for sign, label, place in self._places:
             here = Point(at.x + place.x, at.y + place.y)
             sign(group, here)
-            group.text(here.x + _SIGN, here.y + 4, told, _SIZE, "soft")
+            group.text(here.x + _SIGN, here.y + 4, label, _SIZE, "soft")
 
 
 def _entries(picture: Picture, walk: Walk | None) -> Iterator[tuple[Sign, str]]:

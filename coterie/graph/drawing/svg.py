@@ -138,20 +138,20 @@ class _Drawing:
         if arrow.chip is not None:
             arrow.chip.draw(group, self._chip(arrow), "visited" if orders else "")
         if orders:
-            told = _ordered(orders)
-            group.pill(self._badge(arrow, told), told, "done")
+            label = _ordered(orders)
+            group.pill(self._badge(arrow, label), label, "done")
 
     def _chip(self, arrow: Arrow) -> Point:
         """Return the centre of a route's label."""
         return self.layout.labels.get(arrow.via) or self.layout.centres[arrow.via]
 
-    def _badge(self, arrow: Arrow, told: str) -> Point:
+    def _badge(self, arrow: Arrow, label: str) -> Point:
         """Return the place of a route's position numbers: above its label's end, or on its line."""
         if arrow.chip is None:
             return middle(self.layout.curves[self.lines[arrow.via][0].id])
         chip = self._chip(arrow)
         right = chip.x + arrow.chip.width / 2
-        return Point(right + 10 - pill_width(told) / 2, chip.y - arrow.chip.height / 2 - 4)
+        return Point(right + 10 - pill_width(label) / 2, chip.y - arrow.chip.height / 2 - 4)
 
     def _end(self, pen: Pen, end: str) -> None:
         at = self.layout.centres[end]
@@ -184,13 +184,13 @@ class _Drawing:
         }
         figure.draw(group, at, marks, f"visited at-{standing}" if standing else "visited")
         if visits:
-            told = "1 visit" if visits == 1 else f"{visits} visits"
-            right = at.x + figure.width / 2 - pill_width(told) / 2 - 10
-            group.pill(Point(right, at.y - figure.height / 2), told, "done")
+            label = "1 visit" if visits == 1 else f"{visits} visits"
+            right = at.x + figure.width / 2 - pill_width(label) / 2 - 10
+            group.pill(Point(right, at.y - figure.height / 2), label, "done")
         if standing is not None:
-            told = _STANDING[standing]
-            left = at.x - figure.width / 2 + pill_width(told) / 2 + 10
-            group.pill(Point(left, at.y + figure.height / 2 + 3), told, standing)
+            label = _STANDING[standing]
+            left = at.x - figure.width / 2 + pill_width(label) / 2 + 10
+            group.pill(Point(left, at.y + figure.height / 2 + 3), label, standing)
 
 
 def _ordered(orders: tuple[int, ...]) -> str:

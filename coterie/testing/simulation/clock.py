@@ -102,17 +102,17 @@ class Clock:
             Broken: The interpreter fails on it repeatedly.
             Overshot: The clock went further than requested.
         """
-        told = await self._described()
-        info = told.workflow_execution_info
-        now, events = _now(told), info.history_length
+        described = await self._described()
+        info = described.workflow_execution_info
+        now, events = _now(described), info.history_length
         if info.status != WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING:
             await self._timers()
             return Sight(now, events, ended=True)
-        if told.HasField("pending_workflow_task"):
-            if told.pending_workflow_task.attempt >= _ENOUGH_FAILURES:
+        if described.HasField("pending_workflow_task"):
+            if described.pending_workflow_task.attempt >= _ENOUGH_FAILURES:
                 raise Broken(await self._why())
             return Sight(now, events, busy=True)
-        calls = [_Call.of(pending, now) for pending in told.pending_activities]
+        calls = [_Call.of(pending, now) for pending in described.pending_activities]
         if any(call.busy for call in calls):
             return Sight(now, events, busy=True)
         timers, count = await self._timers()
@@ -154,8 +154,8 @@ class Clock:
         )
         try:
             await self._skip(once)
-            told = (await self._described()).workflow_extended_info.time_skipping_info
-            if told.effective_config.enabled:
+            described = (await self._described()).workflow_extended_info.time_skipping_info
+            if described.effective_config.enabled:
                 await self._skip(TimeSkippingConfig(enabled=False))
         except RPCError as error:
             if error.status != RPCStatusCode.NOT_FOUND:  # the run has ended meanwhile
@@ -252,8 +252,8 @@ class _Call:
         return cls(held=True)
 
 
-def _now(told: DescribeWorkflowExecutionResponse) -> datetime:
-    extended = told.workflow_extended_info
+def _now(described: DescribeWorkflowExecutionResponse) -> datetime:
+    extended = described.workflow_extended_info
     if extended.HasField("time_skipping_info"):
         return _moment(extended.time_skipping_info.current_time)
     return datetime.now(UTC)  # no time was skipped yet: the machine's clock is the run's

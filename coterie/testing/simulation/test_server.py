@@ -92,8 +92,8 @@ async def _connected(
                 return await connect(settings, f"{HOST}:{port}")
         except (CommandError, TimeoutError) as error:
             if process.poll() is not None:
-                told = last_words(folder)
-                raise CommandError(f"the test server exited at startup: {told}") from None
+                last_output = last_words(folder)
+                raise CommandError(f"the test server exited at startup: {last_output}") from None
             if loop.time() > until:
                 why = str(error) or f"no answer within {_ANSWER_SECONDS:g} s"
                 raise CommandError(f"the test server does not answer: {why}") from None

@@ -294,7 +294,10 @@ class Checker:
         if wrong is not None:
             known = [one for one in wrong.known if one != UNREADABLE]
             self.problems.note(
-                "E207", mark, path, unknown_template_name(named, wrong.told, wrong.segment, known)
+                "E207",
+                mark,
+                path,
+                unknown_template_name(named, wrong.description, wrong.segment, known),
             )
 
     def unknown(

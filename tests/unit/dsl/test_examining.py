@@ -104,7 +104,7 @@ def test_a_test_tells_the_value_that_it_found(
 def test_an_expression_that_could_not_be_asked_says_so() -> None:
     found = examine(Expression(expression="{{ context.nope > 2 }}"), FACTS)
     assert not found.holds
-    assert "context.nope has no value" in found.told
+    assert "context.nope has no value" in found.finding
 
 
 def test_each_part_of_a_compound_condition_is_seen() -> None:
@@ -115,7 +115,7 @@ def test_each_part_of_a_compound_condition_is_seen() -> None:
         ("not", True),
         ("any of", False),
     ]
-    assert found.parts[1].parts[0].told == "context.tries is 3 (greater_than 5)"
+    assert found.parts[1].parts[0].finding == "context.tries is 3 (greater_than 5)"
 
 
 def test_rules_are_asked_in_order_up_to_the_one_that_leads_on() -> None:

@@ -128,9 +128,9 @@ async def test_a_team_that_no_rule_led_out_of_is_told_although_no_entry_says_so(
     lost = visits["lost#1"]
     assert (lost.status, lost.next_team) == ("NoRoute", None)
     assert "no route matched" in lost.because
-    assert [(rule.taken, rule.condition and rule.condition.told) for rule in lost.rules or ()] == [
-        (False, "context.nope is missing (exists)")
-    ]
+    assert [
+        (rule.taken, rule.condition and rule.condition.finding) for rule in lost.rules or ()
+    ] == [(False, "context.nope is missing (exists)")]
     assert "no default names a team" in visits_text([lost])
 
 

@@ -135,6 +135,7 @@ class LocalScope:
         summary: str,
         *,
         boundary: bool = True,
+        stands_still: bool = True,
     ) -> bool:
         """Wait until a decision or a signal satisfies the condition."""
         try:

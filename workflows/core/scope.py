@@ -166,10 +166,12 @@ class Scope(Protocol):
         summary: str,
         *,
         boundary: bool = True,
+        stands_still: bool = True,
     ) -> bool:
         """Wait until the condition holds; False when the time is up first.
 
-        At a `boundary` the run may continue as new, and comes back to the same wait.
+        At a `boundary` the run may continue as new, and comes back to the same wait. Its seconds
+        stand still while the run is paused, unless they lead to a fixed time.
 
         Raises:
             Interrupted: the run continues as new; with the seconds that are left.

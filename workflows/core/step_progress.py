@@ -136,7 +136,9 @@ class StepProgress:
     tries: dict[str, TryProgress] = field(default_factory=dict[str, TryProgress])
     retries: dict[str, RetryProgress] = field(default_factory=dict[str, RetryProgress])
     waits: dict[str, float] = field(default_factory=dict[str, float])
-    """Unix time at which a `wait` ends."""
+    """Unix time at which a `wait` for a time ends."""
+    relative_waits: dict[str, float] = field(default_factory=dict[str, float])
+    """Seconds left of a `wait` for a duration when the run continued as new."""
     signal_waits: dict[str, float] = field(default_factory=dict[str, float])
     """Seconds left of a wait for a signal when the run continued as new."""
     time_limits: dict[str, float] = field(default_factory=dict[str, float])
@@ -162,6 +164,7 @@ class StepProgress:
             self.tries,
             self.retries,
             self.waits,
+            self.relative_waits,
             self.signal_waits,
             self.time_limits,
             self.requests,

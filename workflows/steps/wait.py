@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from pydantic import JsonValue
+
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import WaitStep
 from dsl.templates.template_filling import fill
@@ -14,36 +16,67 @@ async def execute(step: WaitStep, place: Location, scope: Scope) -> Outcome:
     """Wait; on resume, the wait goes on and does not start over."""
     if step.signal is not None:
         return await _signal(step, step.signal, place, scope)
+    if step.time is not None:
+        return await _time(step.time, place, scope)
+    return await _duration(step, place, scope)
+
+
+async def _time(written: str, place: Location, scope: Scope) -> Outcome:
+    """Wait for a fixed time: a pause does not move it."""
     waits, key = scope.state.progress.waits, place.key
     until = waits.get(key)
     if until is None:
-        found = _until(step, place, scope)
+        found = _moment(fill(written, place.facts(scope).names()), scope)
         if isinstance(found, Outcome):
             return found
         until = waits[key] = found
     left = until - scope.time()
     if left > 0:
-        skips = scope.state.skips
-        await scope.wait_until(lambda: place.step in skips, left, place.step)
+        skips, step = scope.state.skips, place.step
+        await scope.wait_until(lambda: step in skips, left, step, stands_still=False)
     waits.pop(key, None)
-    return Outcome.succeeded({"until": datetime.fromtimestamp(until, UTC).isoformat()})
+    return _ended(until)
 
 
-def _until(step: WaitStep, place: Location, scope: Scope) -> float | Outcome:
-    """When the wait ends, in seconds of Unix time."""
-    names = place.facts(scope).names()
-    if step.time is not None:
-        written = fill(step.time, names)
+async def _duration(step: WaitStep, place: Location, scope: Scope) -> Outcome:
+    """Wait so long; the time of a pause does not count."""
+    waits, key = scope.state.progress.relative_waits, place.key
+    left = waits.get(key)
+    if left is None:
+        found = _length(fill(step.duration, place.facts(scope).names()))
+        if isinstance(found, Outcome):
+            return found
+        left = found
+    if left > 0:
+        skips, own = scope.state.skips, place.step
         try:
-            moment = datetime.fromisoformat(str(written))
-            until = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-            datetime.fromtimestamp(until, UTC)  # it must be printable
-        except (ValueError, OverflowError):
-            return Outcome.failed("NotATime", f"{written!r} is no time like 2026-01-31T09:00")
-        if until - scope.time() > MAX_DURATION:
-            return Outcome.failed("NotATime", f"{written!r} is more than a hundred years away")
-        return until
-    written = fill(step.duration, names)
+            await scope.wait_until(lambda: own in skips, left, own)
+        except Interrupted as interrupted:
+            waits[key] = left if interrupted.left is None else interrupted.left
+            raise
+    waits.pop(key, None)
+    return _ended(scope.time())
+
+
+def _ended(at: float) -> Outcome:
+    return Outcome.succeeded({"until": datetime.fromtimestamp(at, UTC).isoformat()})
+
+
+def _moment(written: JsonValue, scope: Scope) -> float | Outcome:
+    """When the wait ends, in seconds of Unix time."""
+    try:
+        moment = datetime.fromisoformat(str(written))
+        until = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        datetime.fromtimestamp(until, UTC)  # it must be printable
+    except (ValueError, OverflowError):
+        return Outcome.failed("NotATime", f"{written!r} is no time like 2026-01-31T09:00")
+    if until - scope.time() > MAX_DURATION:
+        return Outcome.failed("NotATime", f"{written!r} is more than a hundred years away")
+    return until
+
+
+def _length(written: JsonValue) -> float | Outcome:
+    """How long the wait is, in seconds."""
     try:
         length = seconds(written)
     except ValueError as error:
@@ -52,7 +85,7 @@ def _until(step: WaitStep, place: Location, scope: Scope) -> float | Outcome:
         return Outcome.failed("NotADuration", f"{written!r} is no duration like 90 or 5m")
     if not 0 <= length <= MAX_DURATION:
         return Outcome.failed("NotADuration", f"{written!r} is not between 0 and a hundred years")
-    return scope.time() + length
+    return length
 
 
 async def _signal(step: WaitStep, name: str, place: Location, scope: Scope) -> Outcome:

@@ -159,6 +159,7 @@ class DurableScope:
         summary: str,
         *,
         boundary: bool = True,
+        stands_still: bool = True,
     ) -> bool:
         """A wait that signals and updates end; a timer only when there is a deadline."""
         state = self.state
@@ -183,9 +184,10 @@ class DurableScope:
             self._pacer.pace.woken()
             if ready():
                 return True
-            if left is not None:  # paused: its time stands still
-                left -= workflow.time() - began
+            halted = workflow.time()
             await workflow.wait_condition(lambda: ready() or state.paused is None or ending())
+            if left is not None:
+                left -= (halted if stands_still else workflow.time()) - began
 
     async def together(
         self,

@@ -104,6 +104,7 @@ class StoppingScope:
         summary: str,
         *,
         boundary: bool = True,
+        stands_still: bool = True,
     ) -> bool:
         """Ann approves what waits, and has what failed tried again once, then skips it; a wait for
         nothing takes its time."""

@@ -33,6 +33,7 @@ class Desk(StoppingScope):
         summary: str,
         *,
         boundary: bool = True,
+        stands_still: bool = True,
     ) -> bool:
         for request in list(self.state.pending):
             asked = DecideInput(id=request, decision=self.verdict, by="ann", comment="so")

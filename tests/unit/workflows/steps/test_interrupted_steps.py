@@ -52,6 +52,7 @@ class PartingScope(StoppingScope):
         summary: str,
         *,
         boundary: bool = True,
+        stands_still: bool = True,
     ) -> bool:
         self.waits.append(seconds or 0)
         if seconds is None or seconds <= 3:

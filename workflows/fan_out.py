@@ -1,7 +1,7 @@
 """Fan-out: branches that follow their own routing, and join again.
 
-A branch is a track of its own with a copy of the context. What the branches set is applied in
-written order when they meet; two that set the same path without a merge policy are an error.
+Each branch is a track of its own with a copy of the context. At the join, what the branches set is
+applied in written order; two that set the same path without a merge policy are an error.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Set
@@ -49,7 +49,7 @@ def fork(place: Location, track: Track, route: Route, scope: Scope) -> None:
 async def join(
     name: StateKey, track: Track, forked: Fork, scope: Scope, interpreter: Interpreter
 ) -> None:
-    """Wait for the branches by the terms of the concentrator, and go on with their results."""
+    """Wait for the branches by the terms of the concentrator, and continue with their results."""
     collects = _collects(forked, scope)
     state = scope.state
     children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in forked.branches}
@@ -98,7 +98,7 @@ def _collects(forked: Fork, scope: Scope) -> Collect:
 
 
 async def _follow(branch: str, parent: StateKey, child: Track, interpreter: Interpreter) -> None:
-    """Follow one branch to its end; a failure is its own, a limit ends the run."""
+    """Follow one branch to its end; its failure stays in the branch, a limit ends the run."""
     try:
         await interpreter.follow(parent.fan_out_branch(branch))
     except LimitExceeded:
@@ -145,7 +145,7 @@ def _meet(
 
 
 def leave(name: StateKey, track: Track, forked: Fork, away: RunLeft, scope: Scope) -> None:
-    """Go on elsewhere with the results of the finished branches; cancel the others."""
+    """Leave the fan-out with the results of the finished branches; cancel the others."""
     state = scope.state
     children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in forked.branches}
     track.context = apply(track.context, _updates(forked, children))
@@ -178,7 +178,7 @@ def _gathered(child: Track) -> JsonValue:
 
 
 def _updates(forked: Fork, children: dict[str, Track]) -> Json:
-    """`{path: value}` of all branches, in written order."""
+    """Return `{path: value}` of all branches, in written order."""
     written: dict[str, dict[str, JsonValue]] = {}
     for branch, child in children.items():
         if child.end == "done":
@@ -198,7 +198,7 @@ def _updates(forked: Fork, children: dict[str, Track]) -> Json:
 
 
 def _writers(written: Mapping[str, Mapping[str, JsonValue]]) -> dict[str, set[str]]:
-    """`{path: the branches that set it, something in it, or what it is in}`."""
+    """Return `{path: the branches that set it, something in it, or what it is in}`."""
     at: dict[Path, set[str]] = {}
     at_or_below: dict[Path, set[str]] = {}
     for text, values in written.items():
@@ -215,7 +215,7 @@ def _writers(written: Mapping[str, Mapping[str, JsonValue]]) -> dict[str, set[st
 
 
 def gathered(collects: Collect, track: Track) -> dict[str, JsonValue]:
-    """The variables of a concentrator: `branches`, and `aggregate` of their data."""
+    """Return the variables of a concentrator: `branches`, and `aggregate` of their data."""
     branches = track.gathered or {}
     data = [
         entry["data"]
@@ -231,6 +231,6 @@ def gathered(collects: Collect, track: Track) -> dict[str, JsonValue]:
             variables["aggregate"] = merged
         case "list":
             variables["aggregate"] = data
-        case _:  # a skill: the compiler put a step before the team's tasks
+        case _:  # a skill: the compiler added a step before the team's tasks
             variables["data"] = data
     return variables

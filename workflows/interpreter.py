@@ -1,6 +1,6 @@
 """The interpreter: teams, their steps, the route to the next, until the run ends.
 
-Deterministic by construction: it knows nothing but the plan, the state and the Scope.
+Deterministic by construction: it knows only the plan, the state and the Scope.
 """
 
 from collections.abc import Sequence
@@ -31,11 +31,11 @@ from workflows.fan_out import fork, gathered, join, leave
 from workflows.sequence import run_steps
 
 _MAX_SEEN = 1000
-"""Contexts of a team's visits that are held against the next: no cycle is longer."""
+"""Contexts of a team's visits that are compared with the next one: no longer cycle is detected."""
 
 
 async def run(scope: Scope) -> TeamResult:
-    """Run the plan to its end, from wherever the state stands.
+    """Run the plan to its end, from where its state is.
 
     Raises:
         RunFailed: a limit, no route, a failed team without a route, a template in routing.
@@ -53,7 +53,7 @@ async def run(scope: Scope) -> TeamResult:
 
 
 class TeamInterpreter:
-    """Follows tracks and runs steps; the Scope's state has all that it remembers."""
+    """Follows tracks and runs steps; the Scope's state is its only memory."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -62,14 +62,14 @@ class TeamInterpreter:
     async def run_steps(
         self, steps: Sequence[Step], place: Location, *, part: str = "", stop: bool = True
     ) -> Outcome:
-        """Run the steps in order, from where the block stands."""
+        """Run the steps in order, from where the state left the list."""
         return await run_steps(steps, place, self.scope, self, part=part, stop=stop)
 
     def persona(self, step: AgentStep) -> Persona:
-        """The persona as this agent is sent it; made once for all its turns.
+        """Return the persona as the agent receives it; it is built once for all its turns.
 
         Raises:
-            InvalidPlan: the plan has none of that name.
+            InvalidPlan: the plan has no persona of that name.
         """
         key = (step.persona_key, step.prompt)
         made = self._personas.get(key)
@@ -78,7 +78,7 @@ class TeamInterpreter:
         return made
 
     async def follow(self, track: StateKey) -> None:
-        """Follow a track from team to team until its end, or to where its branches meet."""
+        """Follow a track from team to team until its end, or to the join of its branches."""
         here = self.scope.state.tracks[track]
         while here.team is not None or here.fork is not None:
             if here.fork is not None:
@@ -106,7 +106,7 @@ class TeamInterpreter:
             await scope.checkpoint()
             if self._sent_on(team, name, track):
                 return
-            if scope.state.stop_by is None:  # a cancelled run has its time, and no other limit
+            if scope.state.stop_by is None:  # a cancelled run has its own time limit, and no other
                 check(scope.plan.limits, team, scope.state.teams_run, scope.state.visits)
                 if scope.plan.limits.no_progress != "ignore":
                     await _progress(team, name, track, scope)
@@ -118,7 +118,7 @@ class TeamInterpreter:
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
         route = await self._worked(team, place, frame)
-        if scope.state.amendments:  # the rules, and the end of the run, see them
+        if scope.state.amendments:  # the rules, and the result of the run, see them
             amend(scope.state, scope.now())
         if scope.state.redirect is not None and name == MAIN:
             route = _redirected(scope.state.redirect)
@@ -199,7 +199,7 @@ def _skip_the_rest(team: Team, frame: Frame) -> None:
 def _leave(
     team: Team, track: Track, route: Route, frame: Frame, failed: tuple[str, Outcome] | None
 ) -> None:
-    """Put the track where the route leads, with the context that the route makes."""
+    """Move the track along the route, with the context that the route makes."""
     for path, value in route.updates.items():
         check_size(value, f"the context update {path!r} of team {team.id!r}")
     track.context = apply(track.context, route.updates)
@@ -219,7 +219,7 @@ def _leave(
 
 
 def _enter(team: Team, name: StateKey, track: Track, scope: Scope) -> int:
-    """Count the start of a team, after its limits are checked (checklist C-01, C-02)."""
+    """Check the limits of a team, then count its start: a limit of N allows exactly N starts."""
     state = scope.state
     visit = state.visits.get(team.id, 0) + 1
     # Before it counts: an observer of the trail has the state in which the visit can start again.
@@ -243,7 +243,7 @@ async def _progress(team: Team, name: StateKey, track: Track, scope: Scope) -> N
         question = terms.prompt or f"{problem}. Shall it run all the same?"
         try:
             decision = await ask(scope, place, question, terms=terms)
-        except Redirected:  # of a plan that no compiler of ours made
+        except Redirected:  # only in a plan that no compiler of ours made
             raise problem from None
         if decision is None or decision.verdict == "rejected":
             raise problem

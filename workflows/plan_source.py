@@ -37,7 +37,7 @@ ADVICE = (
 
 
 async def plan_of(given: TeamInput, state: RunState) -> Plan:
-    """The plan of a run; the state gets what a worker, or the run that it forks, adds to it.
+    """Return the plan of a run; its source may also set parts of the state.
 
     Raises:
         RunRefused: there is no plan, or this worker does not run it.
@@ -66,7 +66,7 @@ def _check_one_source(given: TeamInput) -> None:
 
 
 async def _marks(given: TeamInput) -> Marks | None:
-    """How the worker shows runs; a worker that does not answer delays no run."""
+    """Return how the worker shows runs; a worker that does not answer delays no run."""
     try:
         return (await _ask_worker(given, attempts=1)).marks
     except (ActivityError, ApplicationError) as error:  # a local activity fails with its own
@@ -76,7 +76,7 @@ async def _marks(given: TeamInput) -> Marks | None:
 
 
 async def _ask_worker(given: TeamInput, attempts: int) -> CompileResult:
-    """Compile in a local activity, whose answer stays in the history."""
+    """Compile in a local activity, whose answer the history keeps."""
     return await workflow.execute_local_activity(
         COMPILE_TEAM,
         CompileRequest(team=given.team, document=given.document),
@@ -88,7 +88,7 @@ async def _ask_worker(given: TeamInput, attempts: int) -> CompileResult:
 
 
 async def _forked(given: TeamInput, fork: ForkInput, state: RunState) -> Plan:
-    """The plan of another run, with its state as a worker finds it in that run's history."""
+    """Return the plan of another run, with its state as a worker finds it in that run's history."""
     if given.context:
         raise RunRefused(
             "a fork takes over the context of the other run; change it with `fork.updates`"
@@ -123,10 +123,11 @@ async def _find(point: ForkRequest) -> ForkResult:
 
 
 def _is_refused() -> bool:
-    """Whether this run ends because it brought a plan; the same at every replay.
+    """Return whether this run ends because it brought a plan; every replay gives the same answer.
 
-    Only the worker on which a run starts is asked. The refusal alone writes an event; a run that
-    has started goes on, also on a worker that would refuse it.
+    Only the worker on which a run starts is asked. A refusal writes one event; a run that has
+    started
+    continues, also on a worker that would refuse it.
     """
     functions = cast(
         "Mapping[str, Callable[[], bool]]",

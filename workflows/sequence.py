@@ -35,13 +35,14 @@ async def run_steps(
     part: str,
     stop: bool,
 ) -> Outcome:
-    """Run the steps in order, from where the block stands.
+    """Run the steps in order, from where the state left the list.
 
-    Their outcomes go into the frame. With `stop`, the steps after a failed one are skipped,
-    unless that step has `on_failure: continue`. At the end every step has run or is skipped.
+    Their outcomes go into the frame. With `stop`, the steps after a failed one are skipped, unless
+    it
+    has `on_failure: continue`. At the end every step has run or is skipped.
 
     Returns:
-        The first failure that is not passed over; else what the last step came to.
+        The first failure that stops the list; else the outcome of the last step.
     """
     sequences, key = scope.state.progress.sequences, place.key.part(part)
     progress = sequences.get(key)
@@ -73,7 +74,7 @@ async def run_steps(
         progress.started = None
     sequences.pop(key, None)
     if failed is None and outcome.status == "failure":
-        return Outcome.succeeded(outcome.data)  # `on_failure: continue`: nothing around it fails
+        return Outcome.succeeded(outcome.data)  # `on_failure: continue` does not fail the block
     return failed or outcome
 
 
@@ -86,7 +87,8 @@ async def _run_step(
 ) -> Outcome:
     """Run one step with its condition and its attempts; the trail gets its end.
 
-    The progress remembers that the step has started: on resume, its condition is not asked again.
+    The progress remembers that the step has started: on resume, its condition is not evaluated
+    again.
     """
     state = scope.state
     key = place.step
@@ -104,7 +106,7 @@ async def _run_step(
                     return refused
                 started = progress.started = StartedStep(scope.time(), cause, state.tokens)
             outcome = await _decided(step, place, scope, interpreter)
-        if state.skips and key in state.skips:  # it ended before it heard of that
+        if state.skips and key in state.skips:  # it ended before the request reached it
             raise Skipped(state.skips.pop(key).value)
     except Skipped as skipped:
         state.forget(place.key)
@@ -126,14 +128,14 @@ async def _run_step(
 
 
 def _note_cancelled(scope: Scope, place: Location) -> None:
-    """Note a step that stops because the run is cancelled, and not because others have ended."""
+    """Note a step that stops because the run is cancelled, not because other branches ended."""
     if scope.cancelled() is not None:
         begin_to_stop(scope)
         note_step(scope, place, "cancelled", _CANCELLED)
 
 
 async def _decided(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
-    """The step with all its attempts, and a person's decision about its failure."""
+    """Run the step with all its attempts, and ask a person about its failure if it says so."""
     if step.on_failure != "ask":
         return await _tried(step, place, scope, interpreter)
     return await accepted(step, place, scope, partial(_tried, step, place, scope, interpreter))
@@ -142,7 +144,7 @@ async def _decided(step: Step, place: Location, scope: Scope, interpreter: Inter
 def _condition(
     step: Step, place: Location, scope: Scope
 ) -> tuple[TrailCause | None, Outcome | None]:
-    """What the step's `when` found, and what the step comes to when it does not hold."""
+    """Evaluate the step's `when`; return its cause, and the outcome if the step does not run."""
     if step.when is None:
         return None, None
     try:
@@ -227,7 +229,7 @@ async def _attempt(step: Step, place: Location, scope: Scope, interpreter: Inter
 
 
 def _is_call(step: Step) -> bool:
-    """Whether the step is one call of the world, and not made of other steps."""
+    """Return whether the step is a single call, and not made of other steps."""
     match step:
         case AgentStep(agent_type=agent_type):
             return agent_type != ORCHESTRATING

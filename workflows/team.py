@@ -1,6 +1,6 @@
 """TeamWorkflow: the durable run of one plan. Init and run; no logic.
 
-Deterministic and sandboxed: everything it decides is in `dsl`, everything it does in Scope.
+Deterministic and sandboxed: `dsl` decides, the Scope acts.
 """
 
 import asyncio
@@ -39,17 +39,17 @@ from workflows.temporal.durable_scope import DurableScope
 from workflows.unknown_messages import UnknownMessages
 
 MAX_EVENTS = 40_000
-"""Of a history that the run cannot leave; Temporal ends a run at 51,200."""
+"""Maximum events of a history that the run cannot leave; Temporal ends a run at 51,200."""
 
 MAX_BYTES = 40_000_000
-"""The same; Temporal ends a run at 50 MB."""
+"""Maximum bytes of such a history; Temporal ends a run at 50 MB."""
 
 HELD_EVENTS = 500
-"""After so many more the run tries again to leave it."""
+"""Events after which the run tries again to leave its history."""
 
 
 def _detail(result: TeamResult) -> Json:
-    """A result as the detail of a failure; without its values when they are too many."""
+    """Return a result as the detail of a failure; without its values if they are too large."""
     if isinstance(encoded(result), str):
         error = result.error
         update: dict[str, object] = {
@@ -72,18 +72,18 @@ def _refuse_non_finite(context: Json) -> None:
 
 
 def _nothing_to_cut(step: str) -> None:
-    """No step runs yet."""
+    """Do nothing: no step runs yet."""
 
 
 async def _every_message_answered() -> None:
-    """Wait for the signals that this activation is still to bring, and for all handlers."""
+    """Wait for the signals that this activation has yet to bring, and for all handlers."""
     await workflow.wait_condition(
         lambda: not SIGNALS_FOLLOW.get() and workflow.all_handlers_finished()
     )
 
 
 def _readable(text: str) -> str:
-    """The text without halves of surrogate pairs, which no message of Temporal's can hold."""
+    """Return the text without halves of surrogate pairs, which no message of Temporal can hold."""
     return text.encode(errors="replace").decode()
 
 
@@ -132,7 +132,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
             await self._answer_early()
             raise
         except asyncio.CancelledError:
-            if workflow.cancellation_reason() is not None:  # else it is only evicted
+            if workflow.cancellation_reason() is not None:  # else the run is only evicted
                 await self._answer_early()
             raise
         self._begun = True
@@ -143,13 +143,13 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         try:
             return await self._played(plan, scope)
         except asyncio.CancelledError:
-            if scope.cancelled() is not None:  # else it is only evicted
+            if scope.cancelled() is not None:  # else the run is only evicted
                 self.came_to = await stop(scope, TeamInterpreter(scope))
                 await self._finish(scope)
             raise
 
     async def _plan(self) -> Plan:
-        """The plan, with the state at its beginning, or where another run left it.
+        """Return the plan, with the state at its start, or as another run left it.
 
         Raises:
             TeamError: there is none, or it cannot be run.
@@ -169,12 +169,12 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         await _every_message_answered()
 
     async def _listen(self) -> None:
-        """Take messages from here on: the run has begun, and come as far as it comes by itself.
+        """Accept messages from now on: the run has begun and has come as far as it can alone.
 
-        Without a plan it can judge no message. And signals that are there before the first workflow
-        task come before the run does anything: to a run that has opened no request yet, a decision
-        would be one of nothing. So the condition counts when nothing else can go on, which is when
-        Temporal looks at it.
+        Without a plan it can judge no message. Signals that arrive before the first workflow task
+        are
+        delivered before the run does anything: a decision would then find no open request. So the
+        condition is true only when nothing else can proceed, which is when Temporal checks it.
         """
         await workflow.wait_condition(lambda: self._begun)
         for cause in self.early.overflow():
@@ -182,12 +182,12 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         self.listens = True
 
     async def listening(self) -> None:
-        """Wait until the run can judge messages: it has begun, and stands where they found it."""
+        """Wait until the run can judge messages: it has begun and has reached its next wait."""
         if not self.listens:
             await workflow.wait_condition(lambda: self.listens)
 
     async def _played(self, plan: Plan, scope: DurableScope) -> TeamResult:
-        """The run from where its state stands."""
+        """Run from where the state is."""
         try:
             result = await self._result(plan, scope)
         except RunFailed as error:
@@ -209,7 +209,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         return result
 
     async def _result(self, plan: Plan, scope: DurableScope) -> TeamResult:
-        """What the run comes to, in this history or in a later one."""
+        """Return the result of the run, in this history or in a later one."""
         while True:
             try:
                 return await run(scope)
@@ -217,13 +217,14 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
                 await self._continue(plan, scope)
 
     async def _continue(self, plan: Plan, scope: DurableScope) -> None:
-        """Go on with an empty history and everything that the run remembers.
+        """Continue with an empty history and everything that the run remembers.
 
-        What is too much to travel may be less later: until then the run goes on in this history,
-        as far as Temporal lets it.
+        A state that is too large to carry may be smaller later: until then the run continues in
+        this
+        history, as far as Temporal allows.
 
         Raises:
-            RunFailed: this history is nearly at its end.
+            RunFailed: this history is nearly full.
         """
         await _every_message_answered()
         carried: RawValue | str = f"it has more than the {MAX_VALUE_SIZE:,} bytes that may travel"
@@ -244,7 +245,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
     async def _finish(self, scope: DurableScope) -> None:
         """Show the end on the board, and answer every message.
 
-        Not in a `finally`: that would run, and fail, when the run is only put out of memory.
+        Not in a `finally`: that would run, and fail, when a worker only evicts the run.
         """
         self.done = scope.done = True
         scope.show()

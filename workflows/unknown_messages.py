@@ -1,8 +1,8 @@
 """Unknown messages: refuses updates and queries with other names, and lists the known names.
 
-Part of TeamWorkflow. A signal of such a name is one that a step may wait for, see
-`workflows.handlers.message_handlers`. An update is refused by its validator, so that history gains
-nothing.
+Part of TeamWorkflow. A step may wait for a signal of any name, see
+`workflows.handlers.message_handlers`. An unknown update is refused by its validator, so it adds
+nothing to the history.
 """
 
 from collections.abc import Sequence
@@ -29,11 +29,11 @@ def _unknown(what: str, name: str, known: Sequence[str]) -> ApplicationError:
 
 
 class UnknownMessages:
-    """Handlers of every other name."""
+    """Handlers of all other names."""
 
     @workflow.update(dynamic=True, description="Any other name; it is refused")
     async def unknown_update(self, name: str, args: Sequence[RawValue]) -> None:
-        """Refuse it; its validator does so before."""
+        """Refuse the update; its validator has refused it before."""
         raise _unknown("update", name, UPDATES)
 
     @unknown_update.validator
@@ -42,5 +42,5 @@ class UnknownMessages:
 
     @workflow.query(dynamic=True, description="Any other name; it is refused")
     def unknown_query(self, name: str, args: Sequence[RawValue]) -> None:
-        """Refuse it."""
+        """Refuse the query."""
         raise _unknown("query", name, QUERIES)

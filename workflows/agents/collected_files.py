@@ -8,11 +8,11 @@ from dsl.model.steps import SkillStep, Step, ToolStep
 from workflows.core.views import CollectedFiles
 
 _MAX_MODELS = 8
-"""A plan has few; each entry of the trail is carried."""
+"""Maximum models that one trail entry names; a run carries its entries along."""
 
 
 def found_by(step: Step, outcome: Outcome, plan: Plan) -> CollectedFiles | None:
-    """How much a skill has collected, if its result has `files` and `estimated_tokens`."""
+    """Return how much a skill has collected, if its result has `files` and `estimated_tokens`."""
     data = outcome.data
     if not isinstance(step, SkillStep | ToolStep) or not isinstance(data, Mapping):
         return None

@@ -1,6 +1,6 @@
 """Conversations of a run: the agents of one conversation take turns.
 
-The state holds the name of each conversation's latest turn; its words are kept by the worker.
+The state holds the name of each conversation's latest turn; the worker stores its text.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ from workflows.core.location import Location
 from workflows.core.scope import Scope
 
 MAX_CONVERSATIONS = 1000
-"""Of one run: each has a line in its state, for as long as the run lasts."""
+"""Maximum conversations of one run: the state keeps a line for each until the run ends."""
 
 _MAX_NAME_LENGTH = 200
 
@@ -22,7 +22,7 @@ Turns = Callable[[Conversation], Awaitable[tuple[Outcome, AgentResponse | None]]
 
 
 async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns) -> Outcome:
-    """The agent's turn in its conversation; no two turns of one conversation run at once."""
+    """Run the agent's turn in its conversation, after any other turn of that conversation."""
     name = _name(step, place, scope)
     if isinstance(name, Outcome):
         return name

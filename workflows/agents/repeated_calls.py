@@ -1,7 +1,8 @@
 """Repeated calls: the same arguments, the same result, again and again in one loop.
 
-The third time, the agents of the loop get a note; the fifth call is refused. Another result is
-progress, and the count starts anew. Of a failure its type and data count, never its message.
+At the third call the agents of the loop get a note; the fifth call is refused. A different result
+is progress and restarts the count. Two failures are equal if type and data are, whatever the
+message.
 """
 
 import json
@@ -24,7 +25,7 @@ _MAX_KEPT = 200
 
 
 def refused(skill: str, given: JsonValue, place: Location, scope: Scope) -> Outcome | None:
-    """The failure of a call that has brought nothing new for too long; None if it may be made."""
+    """Return the failure of a call that keeps giving the same result; None if it may be made."""
     call = _calls(place, scope).get(_digest([skill, given]))
     if call is None or call.times < STOPPED_AT - 1:
         return None
@@ -44,7 +45,7 @@ def record_call(
     error = outcome.error
     result = _digest(outcome.data if error is None else [error.type, outcome.data])
     digest = _digest([skill, given])
-    before = calls.pop(digest, None)  # so that the latest stands last
+    before = calls.pop(digest, None)  # the latest comes last
     times = before.times + 1 if before is not None and before.result == result else 1
     calls[digest] = RepeatedCall(result, times, skill)
     while len(calls) > _MAX_KEPT:
@@ -54,7 +55,7 @@ def record_call(
 
 
 def notes(place: Location, scope: Scope) -> tuple[str, ...]:
-    """What an agent of the loop should know about repeated calls."""
+    """Return what an agent of the loop should know about repeated calls."""
     return tuple(
         f"[Note: {trail_because(_cause(call))}. Do something else.]"
         for call in _calls(place, scope).values()
@@ -67,7 +68,7 @@ def _cause(call: RepeatedCall) -> CallRepeated:
 
 
 def _calls(place: Location, scope: Scope) -> dict[str, RepeatedCall]:
-    """The calls of the loop that watches this place, by digest."""
+    """Return the calls of the loop that watches this place, by digest."""
     if place.loop is None:
         return {}
     return scope.state.progress.repeated_calls.setdefault(place.loop, {})

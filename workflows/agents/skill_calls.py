@@ -13,7 +13,7 @@ from workflows.core.scope import Call, CallFailed, Scope
 from workflows.core.usage import began
 
 _UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)
-"""The terms of a plan without any: the most careful ones."""
+"""The most careful terms, for a plan without any."""
 
 
 async def call_skill(
@@ -24,7 +24,7 @@ async def call_skill(
     scope: Scope,
     seconds: float | None = None,
 ) -> Outcome:
-    """Call the skill by the terms of its contract; its key identifies the call for good."""
+    """Call the skill by the terms of its contract; the call's key never changes."""
     state = scope.state
     if place.loop is not None and (again := refused(skill, given, place, scope)) is not None:
         return again

@@ -50,16 +50,16 @@ async def ask(
     boundary: bool = True,
     choices: tuple[str, ...] = (),
 ) -> Decision | None:
-    """Wait for a person's decision; None when the deadline passed and that means failure.
+    """Wait for a person's decision; None when the deadline passed and the step fails.
 
     Args:
         scope: the run.
-        place: of the question; it names the request.
+        place: where the run asks; it names the request.
         prompt: the question.
-        show: what the person looks at.
+        show: the value that the person looks at.
         terms: who decides, and until when.
-        boundary: whether the run may continue as new here; in the middle of a call it may not.
-        choices: what may be said, where it is no approval.
+        boundary: whether the run may continue as new here; not in the middle of a call.
+        choices: the decisions allowed about a failed task; empty for an approval.
 
     Raises:
         Skipped: a person skipped the step.
@@ -78,7 +78,7 @@ async def ask(
         text = f"{request_id} waits for a decision"
         if notify(
             scope, place, waiting, terms, "request", text
-        ):  # else it stays as it is, as nearly all requests do
+        ):  # else unchanged, as nearly all requests are
             state.pending[request_id] = waiting.model_copy(update={"notified": True})
     began = scope.time() if waiting is None else _seconds(waiting.since)
     async with on_abort(partial(_withdraw, state, request_id)):
@@ -97,13 +97,13 @@ async def ask(
 
 
 def _withdraw(state: RunState, request_id: str) -> None:
-    """Close a request that nobody waits for any more."""
+    """Close a request for which no step waits any more."""
     state.pending.pop(request_id, None)
     state.heard(request_id)
 
 
 def rejected(decision: Decision | None) -> Outcome:
-    """The failure of a rejected step."""
+    """Return the failure of a rejected step."""
     if decision is None:
         return Outcome.failed("NotDecided", "nobody decided in time")
     reason = decision.comment or "no reason given"
@@ -136,7 +136,7 @@ async def _decided(
 
 
 def _next(terms: DecisionTerms, request: Pending) -> _Due | None:
-    """What is due first; at one time: who else may decide, the reminder, the end."""
+    """Return the next event; at the same time, escalation, then reminder, then deadline."""
     moments: list[_Due] = []
     if request.escalations < len(terms.escalate):
         moments.append(_Due(terms.escalate[request.escalations].after, "escalate"))
@@ -157,7 +157,7 @@ def _while_nobody_decides(
     else:
         further = people(scope.plan, terms.escalate[request.escalations].to)
         update = {"escalations": request.escalations + 1}
-        if request.approvers:  # without any, everyone may decide already
+        if request.approvers:  # an empty list already allows everyone
             update["approvers"] = each_once((*request.approvers, *further))
         cause = RequestEscalated("escalated", request.id, further)
     changed = scope.state.pending[request.id] = request.model_copy(update=update)
@@ -224,7 +224,7 @@ def _by_deadline(scope: Scope, request_id: str, on_timeout: str) -> None:
 
 
 def _undecided(scope: Scope, place: Location, request_id: str, on_timeout: str) -> None:
-    """Fail the step after its deadline, or go to another team."""
+    """Fail the step after its deadline, or redirect the run to another team."""
     del scope.state.pending[request_id]
     cause = NotDecided("timed_out", request_id)
     note_request(scope, place, "failure", cause)

@@ -1,8 +1,8 @@
 """Decisions: who may decide a request, and what a decision changes. Pure functions over RunState.
 
 A request is bound to its visit and to a digest of what it shows, so an old decision never applies
-to a later round. The run refuses what is unknown, closed or not allowed; a refusal changes nothing
-(design 5).
+to a later round. The run refuses a decision about an unknown or closed request, or by somebody who
+is not allowed; a refusal changes nothing.
 """
 
 import json
@@ -24,12 +24,12 @@ _MAX_DECISIONS = 50
 
 
 def digest_of(prompt: str, show: JsonValue) -> str:
-    """Identifies a question with the value it shows: 64 hexadecimal digits."""
+    """Return the SHA-256 of a question and the value it shows: 64 hexadecimal digits."""
     return sha256(json.dumps([prompt, show], sort_keys=True).encode()).hexdigest()
 
 
 def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
-    """Why this decision cannot be taken, or None when it can."""
+    """Return why the run refuses this decision, or None if it accepts it."""
     id = _named(asked.id)
     earlier = state.decisions.get(asked.id)
     if earlier is not None:
@@ -92,16 +92,16 @@ def _named(text: str) -> str:
 
 
 def _given(request: Pending, asked: DecideInput) -> bool:
-    """Whether the decision replaces the value shown.
+    """Return whether the decision replaces the value shown.
 
-    Null does so only if the decision may: many programs write null for what they leave out.
+    Null counts only if an approval may edit the value: many programs write null for "not given".
     """
     may_be = request.editable and asked.decision == "approve"
     return asked.given and (asked.payload is not None or may_be)
 
 
 def _edits(request: Pending, asked: DecideInput) -> bool:
-    """Whether the decision changes the value shown; the same value changes nothing."""
+    """Return whether the decision changes the value shown."""
     return _given(request, asked) and (digest_of("", asked.payload) != digest_of("", request.show))
 
 
@@ -122,12 +122,12 @@ def _wrong_payload(request: Pending, asked: DecideInput) -> str | None:
 
 
 def approvable(request: Pending) -> bool:
-    """Whether the value shown can be approved unchanged: a timeout may do no more than a person."""
+    """Return whether the value shown is valid unchanged: a timeout may do no more than a person."""
     return request.payload_schema is None or fault(request, request.show, "it") is None
 
 
 def refused_as(request: Pending) -> Verdict:
-    """The verdict of a rejection: a failed task stays failed."""
+    """Return the verdict of a rejection: a failed task stays failed."""
     return "failed" if request.choices else "rejected"
 
 

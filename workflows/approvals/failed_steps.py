@@ -19,7 +19,7 @@ async def accepted(
 ) -> Outcome:
     """Return the outcome of the work; a failure only if a person lets it fail.
 
-    The state keeps the failure meanwhile: on resume, the work does not repeat.
+    The state keeps the failure while the run waits: on resume, the work does not repeat.
     """
     failures, key = scope.state.progress.failures_to_decide, place.key
     while True:
@@ -39,6 +39,6 @@ async def accepted(
             outcome = Outcome("skipped", decision.payload)
             break
         del failures[key]
-        await scope.checkpoint()  # what was amended meanwhile counts
+        await scope.checkpoint()  # an amendment made meanwhile applies
     failures.pop(key, None)
     return outcome

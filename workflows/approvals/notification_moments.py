@@ -1,7 +1,7 @@
 """Notification moments: people get one notification for each moment of an open request.
 
-The plan alone decides whether there is one to send, so every replay sends the same; the worker
-delivers it. The run does not wait for delivery before its end.
+The plan alone decides whether to send one, so every replay sends the same. The worker delivers it;
+the run waits for deliveries only at its end.
 """
 
 import json
@@ -17,7 +17,7 @@ from workflows.core.requests import Pending
 from workflows.core.scope import Scope
 
 _MAX_SHOW_SIZE = 4000
-"""Characters of JSON; people look at larger values where they decide."""
+"""Characters of JSON; larger values are shown only where people decide."""
 _MAX_PROMPT_LENGTH = 2000
 
 

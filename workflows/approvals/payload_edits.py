@@ -11,13 +11,13 @@ from dsl.json_values import describe_kind
 from workflows.core.requests import Pending
 
 MAX_CHANGES = 20
-"""Shown of one request; the decision's payload has the whole value."""
+"""Maximum changes that a request lists; the decision's payload has the whole value."""
 
 
 def fault(request: Pending, payload: JsonValue, where: str) -> str | None:
-    """What is wrong with a value that replaces the one shown, or None.
+    """Return what is wrong with a value that replaces the one shown, or None.
 
-    It must match the JSON Schema, or else keep the shape of the value shown.
+    It must match the JSON Schema of the request, or else keep the types of the value shown.
     """
     if request.payload_schema is None:
         misfit = _misfit(request.show, payload, where)
@@ -30,7 +30,7 @@ def fault(request: Pending, payload: JsonValue, where: str) -> str | None:
 
 
 def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
-    """Where the given value has another shape than the shown one, or None."""
+    """Return where the given value has another shape than the shown one, or None."""
     match shown, given:
         case None, _:
             return None
@@ -48,7 +48,7 @@ def _misfit(shown: JsonValue, given: JsonValue, where: str) -> str | None:
 
 
 def changes(before: JsonValue, after: JsonValue) -> tuple[str, ...]:
-    """The differences, as `pages: 3 -> 4`; at most MAX_CHANGES, then `and more`."""
+    """Return the differences, as `pages: 3 -> 4`; at most MAX_CHANGES, then `and more`."""
     found: list[str] = []
     for change in _changes(before, after, ""):
         if len(found) == MAX_CHANGES:

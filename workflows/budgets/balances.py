@@ -1,7 +1,7 @@
 """Budget balances: which budgets a call is paid from, and what is left of them. Pure.
 
-Calls are counted when they start, so a budget of N calls is N calls; tokens, money and time are
-known when a call ends.
+A call counts when it starts, so a budget of N calls allows N calls; tokens, money and time count
+when it ends.
 """
 
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ def paid(
 
 
 def notices(state: RunState, paying: list[Budget]) -> Iterator[str]:
-    """What an agent should know: the budgets that are nearly used up."""
+    """Return what an agent should know: the budgets that are nearly used up."""
     for budget in paying:
         balance = balance_of(state, budget)
         if balance.warned:
@@ -97,18 +97,18 @@ def notices(state: RunState, paying: list[Budget]) -> Iterator[str]:
 
 
 def so_far(budget: Budget, balance: BudgetBalance) -> BudgetReached:
-    """The cause: a budget is nearly used up."""
+    """Return the cause: a budget is nearly used up."""
     limit = limit_of(budget, balance)
     return BudgetReached("budget_warned", budget.kind, budget.owner, balance.used, limit)
 
 
 def not_held(budget: Budget, balance: BudgetBalance) -> BudgetReached:
-    """The cause: nobody can tell whether a budget of money holds."""
+    """Return the cause: a model has no price, so a budget of money cannot be checked."""
     return BudgetReached("budget_not_held", budget.kind, budget.owner, model=balance.unpriced)
 
 
 def exceeded(budget: Budget, balance: BudgetBalance) -> BudgetReached:
-    """The cause: a budget is used up, or cannot be held."""
+    """Return the cause: a budget is used up, or cannot be checked."""
     if balance.unpriced and not balance.unpriced_allowed:
         return not_held(budget, balance)
     limit = limit_of(budget, balance)

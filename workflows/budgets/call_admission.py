@@ -1,6 +1,6 @@
 """Call admission: whether a call may start, by the budgets that pay for it.
 
-A call in progress is never cut: whatever must leave its place waits until all calls have ended.
+A running call is never cut: a step that leaves the run first waits until all calls have ended.
 """
 
 from collections.abc import Coroutine
@@ -36,17 +36,17 @@ async def admit_call(
     Args:
         scope: the run.
         place: of the call.
-        personas: whose plans, and whose turn, it belongs to; outermost first.
+        personas: the personas whose plans and turn contain the call, outermost first.
         kind: of call.
-        boundary: whether the run may continue as new here, should a person be asked.
+        boundary: whether the run may continue as new here while it asks a person.
 
     Returns:
-        What its agent should know: the budgets that are nearly used up.
+        What the agent should know: the budgets that are nearly used up.
 
     Raises:
         BudgetExceeded: a budget is used up, and the run stops.
-        Redirected: the team is left for another.
-        RunLeft: so is everything that the run is in the middle of.
+        Redirected: the run leaves the team for another.
+        RunLeft: the run leaves everything in progress.
     """
     state = scope.state
     paying = [budget for budget in covering(scope, place, personas) if budget.kind in _PAYS[kind]]
@@ -67,7 +67,7 @@ async def admit_call(
 
 
 async def _until_abandoned(scope: Scope, leaving: Leaving) -> None:
-    """Wait: a step that leaves the run stops this branch too, unless something stops that step."""
+    """Wait until the step that leaves the run stops this branch, or is itself stopped."""
     await scope.wait_until(lambda: leaving.abandoned, None, leaving.because, boundary=False)
 
 

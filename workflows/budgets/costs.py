@@ -17,7 +17,7 @@ _MAX_NAME_LENGTH = 80
 
 
 def report(plan: Plan | None, state: RunState) -> CostReport:
-    """The answer of the query `cost`."""
+    """Answer the query `cost`."""
     tallies = list(state.tallies.values())
     tables = {
         "teams": _rows(tallies, lambda tally: tally.task.partition("/")[0]),
@@ -42,7 +42,7 @@ def report(plan: Plan | None, state: RunState) -> CostReport:
 
 
 def uses(plan: Plan | None, state: RunState) -> tuple[BudgetUse, ...]:
-    """How much of each budget is used."""
+    """Return how much of each budget is used."""
     if plan is None:
         return ()
     return tuple(
@@ -102,7 +102,7 @@ def _weight(row: CostRow) -> tuple[float, int, int]:
 
 
 def _costliest(rows: list[CostRow], most: int) -> tuple[CostRow, ...]:
-    """The rows in the order in which they began, without those that used least."""
+    """Return the costliest rows, in the order in which they began."""
     if len(rows) <= most:
         return tuple(rows)
     kept = {row.name for row in sorted(rows, key=_weight, reverse=True)[:most]}

@@ -1,4 +1,4 @@
-"""Used-up budgets: the run asks a person, goes to another team, or stops."""
+"""Used-up budgets: the run asks a person, redirects to another team, or stops."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from workflows.core.state import RunState
 from workflows.core.trail import note_budget
 
 EXTEND_BY = "extend_by"
-"""Key of the value shown: by how much an approval extends the budget."""
+"""Key of the value that a person approves: by how much to extend the budget."""
 
 _EXTENSION: Json = {
     "type": "object",
@@ -31,12 +31,12 @@ _EXTENSION: Json = {
 async def decide(
     scope: Scope, place: Location, budget: Budget, balance: BudgetBalance, *, boundary: bool
 ) -> None:
-    """Do what the budget sets as its `on_exceeded`.
+    """Apply the budget's `on_exceeded`.
 
     Raises:
         BudgetExceeded: the run stops.
-        Redirected: the team is left for another.
-        RunLeft: so is everything that the run is in the middle of.
+        Redirected: the run leaves the team for another.
+        RunLeft: the run leaves everything in progress.
     """
     cause = exceeded(budget, balance)
     match budget.on_exceeded:
@@ -53,9 +53,9 @@ async def decide(
 
 
 def _leads_to(state: RunState, budget: Budget, balance: BudgetBalance) -> str | None:
-    """Where the budget leads: only until that visit has started, and not in a cancelled run.
+    """Return the team that the budget routes to, or None once its visit has started.
 
-    A `finally` step on the way there may still ask for it.
+    None as well in a cancelled run. A `finally` step may ask before the run gets there.
     """
     team = budget.next_team
     if team is None or state.stop_by is not None:
@@ -74,7 +74,7 @@ async def _stop(scope: Scope, budget: Budget, balance: BudgetBalance, cause: Bud
 
 
 def _go(budget: Budget, team: str | None, cause: BudgetReached) -> None:
-    """Leave what the budget covers: its team, or everything."""
+    """Leave the team that the budget covers, or everything in progress."""
     if budget.scope == "team" and team is not None:
         raise Redirected(team, cause)
     raise RunLeft(team, cause)
@@ -163,7 +163,7 @@ async def _decided(
 
 
 def extended_by(decision: Decision) -> float:
-    """How much a person adds to a budget."""
+    """Return how much a person adds to a budget."""
     shown = decision.payload
     more = shown.get(EXTEND_BY) if isinstance(shown, dict) else None
     return float(more) if isinstance(more, int | float) else 0.0

@@ -1,7 +1,7 @@
 """Cancellation: what a cancelled run still does, and for how long.
 
 The run first cancels the steps in progress, whose `finally` steps run. Then the teams of
-`on_cancel` run. They share one time limit. A failure there changes nothing: the run ends as
+`on_cancel` run. Both share one time limit. A failure there changes nothing: the run ends as
 cancelled.
 """
 
@@ -25,9 +25,9 @@ from workflows.core.views import TeamResult
 
 
 def begin_to_stop(scope: Scope) -> float:
-    """The time at which a cancelled run ends; the first caller sets it.
+    """Return the time at which a cancelled run ends; the first caller sets it.
 
-    A pause ends here, because nobody may come to resume the run.
+    End a pause here, because nobody may come to resume the run.
     """
     state = scope.state
     if state.stop_by is None:
@@ -49,10 +49,10 @@ def _left(left: TeamError | Redirected) -> Failed:
 
 
 async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]) -> None:
-    """Do what a cancelled run still has to do, while there is time.
+    """Run the cleanup of a cancelled run, within its time limit.
 
-    It runs in its own coroutine, because the one around it is cancelled. It cannot redirect the run
-    or fail it.
+    The cleanup gets its own coroutine, because the calling one is cancelled. It cannot redirect the
+    run or fail it.
     """
     seconds = begin_to_stop(scope) - scope.time()
     place = Location.of_visit(MAIN, None, 0).at(name)
@@ -74,10 +74,10 @@ async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]
 
 
 async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
-    """Let the teams of `on_cancel` clean up.
+    """Run the teams of `on_cancel`.
 
     Returns:
-        The result before the cleanup, with everything used and decided by the end.
+        The result as of the cancellation, with the usage and the digest after the cleanup.
     """
     begin_to_stop(scope)
     partial = result(scope, "cancelled", route_because(_cancelled(scope)))
@@ -90,7 +90,7 @@ async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
 
 
 def _cleaners(plan: Plan, state: RunState) -> dict[str, str]:
-    """`{team: the track that it cleans up after}`: each open team's own, or else the run's."""
+    """Return `{team: the track that it cleans up after}`: each open team's own, or the run's."""
     found: dict[str, str] = {}
     for name, track in state.tracks.items():
         team = plan.teams.get(track.team or "") if track.visit else None
@@ -101,7 +101,7 @@ def _cleaners(plan: Plan, state: RunState) -> dict[str, str]:
 
 
 async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) -> None:
-    """One team, on a track of its own that sees what the cancelled one saw, its tasks too."""
+    """Run a cleanup team on its own track, with the context and tasks of the cancelled one."""
     state = scope.state
     left = state.tracks[of]
     frame = state.open_frame(of)

@@ -1,7 +1,7 @@
-"""Forking: a run that goes on from a point of another one. Pure functions over RunState.
+"""Forking: a run that continues from a point of another one. Pure functions over RunState.
 
-What that run had done and used counts on. What people said to it does not: its open questions, its
-pauses and what it was to remember of approvals stay with it; its decisions stay readable.
+The new run counts all that the other had done and used. Open questions, pauses and remembered
+approvals stay with the other run; its decisions stay readable.
 """
 
 from datetime import datetime
@@ -16,10 +16,10 @@ from workflows.core.trail_causes import Forked
 
 
 def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
-    """Make the other run's state this one's own, with the context as it was asked for.
+    """Make the other run's state this one's own, with the requested changes to the context.
 
     Raises:
-        RunRefused: the context cannot be changed so.
+        RunRefused: the context cannot take these changes.
     """
     state.progress.requests.clear()  # this run asks anew
     state.pending, state.amendments, state.skips = {}, [], {}

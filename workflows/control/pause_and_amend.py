@@ -1,7 +1,7 @@
 """Pause, resume, amend, redirect: how people steer a run. Pure functions over RunState.
 
-Paused means quiet: nothing new starts, running calls finish, queries answer, decisions are
-taken, and no deadline runs (design 5).
+While a run is paused, nothing new starts and no deadline passes; running calls finish, queries
+answer, and people may decide.
 """
 
 from datetime import datetime, timedelta
@@ -37,7 +37,7 @@ from workflows.core.trail_causes import (
 from workflows.core.views import Paused
 
 MAX_PATHS = 100
-"""That one amendment changes."""
+"""Maximum paths of one amendment."""
 
 MAX_PATH_LENGTH = 300
 MAX_PARTS = 50
@@ -45,7 +45,7 @@ _SHOWN = 60
 
 
 def pause(state: RunState, asked: Control, now: datetime) -> None:
-    """Start nothing new from here on; a second pause changes nothing."""
+    """Pause the run: start nothing new; a second pause changes nothing."""
     if state.paused is None:
         since = now.isoformat(timespec="milliseconds")
         state.paused = Paused(by=asked.by, why=asked.why, since=since)
@@ -53,7 +53,7 @@ def pause(state: RunState, asked: Control, now: datetime) -> None:
 
 
 def resume(state: RunState, asked: Control, now: datetime) -> None:
-    """Go on; deadlines move by as long as the run was paused."""
+    """Resume the run; deadlines move by as long as it was paused."""
     if state.paused is None:
         return
     for key, request in state.pending.items():
@@ -72,19 +72,19 @@ def _moved(deadline: str, by: timedelta) -> str:
 
 
 def pause_refusal(state: RunState) -> SteeringRefusal | None:
-    """Why the run cannot be paused, or None: a cancelled run has its time limit."""
+    """Return why the run refuses a pause, or None: a cancelled run has its time limit."""
     return None if state.stop_by is None else RunUnable("RunCancelled")
 
 
 def end_refusal(state: RunState, *, done: bool) -> SteeringRefusal | None:
-    """Why the run has no next step to which a message could apply, or None."""
+    """Return why no next step exists to which a message could apply, or None."""
     if state.stop_by is not None:
         return RunUnable("RunCancelled")
     return RunUnable("RunHasEnded") if done else None
 
 
 def amend_refusal(state: RunState, asked: AmendInput) -> SteeringRefusal | None:
-    """Why the context cannot be changed so, or None."""
+    """Return why the run refuses these changes of the context, or None."""
     if not asked.updates:
         return NothingToAmend()
     if len(asked.updates) > MAX_PATHS:
@@ -102,10 +102,10 @@ def amend_refusal(state: RunState, asked: AmendInput) -> SteeringRefusal | None:
 
 
 def _amended(state: RunState, asked: AmendInput) -> dict[str, Json]:
-    """`{track: its context with the amendment}`; a fan-out's branches have contexts of their own.
+    """Return `{track: its context with the amendment}`; fan-out branches have their own contexts.
 
     Raises:
-        ContextConflict: it cannot be set, or a branch has set it, and would again where all meet.
+        ContextConflict: the path cannot be set, or a branch has set it and would again at the join.
     """
     contexts: dict[str, Json] = {}
     for name, track in state.tracks.items():
@@ -121,7 +121,7 @@ def _amended(state: RunState, asked: AmendInput) -> dict[str, Json]:
 
 
 def amend(state: RunState, now: datetime) -> None:
-    """Apply the amendments that wait, in the order in which they came, to every open track."""
+    """Apply the waiting amendments to every open track, in the order of their arrival."""
     for asked in state.amendments:
         amended = _amendment(asked)
         try:
@@ -140,7 +140,7 @@ def _amendment(asked: AmendInput) -> Amended:
 
 
 def give_up(state: RunState, now: datetime) -> None:
-    """Note the amendments and the redirection that the run's end came before."""
+    """Note in the trail which amendments and redirection the run's end left undone."""
     left: list[Amended | SentOn] = [_amendment(asked) for asked in state.amendments]
     if state.redirect is not None:
         left.append(sent_on(state.redirect))
@@ -153,7 +153,7 @@ def give_up(state: RunState, now: datetime) -> None:
 def redirect_refusal(
     plan: Plan | None, state: RunState, asked: RedirectInput
 ) -> SteeringRefusal | None:
-    """Why the run cannot go to that team next, or None."""
+    """Return why the run refuses to redirect to that team, or None."""
     if state.main.fork is not None:
         return RunUnable("FanOutInProgress")
     if plan is None or state.main.team is None:
@@ -164,17 +164,17 @@ def redirect_refusal(
 
 
 def redirect(state: RunState, asked: RedirectInput, now: datetime) -> None:
-    """Go to that team after the current one; a later redirection replaces an earlier one."""
+    """Redirect to that team after the current one; a later redirection replaces an earlier one."""
     state.redirect = asked
     note_control(state, now, sent_on(asked))
 
 
 def sent_on(asked: RedirectInput) -> SentOn:
-    """The redirection as a cause."""
+    """Return the redirection as a cause."""
     return SentOn("redirected", asked.team, asked.by, asked.why)
 
 
 def worker_blocked(state: RunState, asked: Control, now: datetime) -> None:
-    """Record that a watchdog ended a worker which the run had blocked."""
+    """Record that a watchdog ended a worker because the run had blocked it."""
     cause = WorkerBlocked("worker_blocked", asked.by, asked.why)
     note_control(state, now, cause, status="blocked")

@@ -1,4 +1,4 @@
-"""What people read of a refusal: the problem, then what is allowed or what to do."""
+"""Texts of refusals: the problem, then the allowed values or the fix."""
 
 from typing import assert_never
 
@@ -34,7 +34,7 @@ _UNABLE = {
 
 
 def refusal_text(refusal: SteeringRefusal) -> str:
-    """The refusal as a sentence."""
+    """Return the refusal as a sentence."""
     match refusal:
         case RunUnable(code=code):
             return _UNABLE[code]

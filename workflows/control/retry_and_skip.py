@@ -33,11 +33,11 @@ from workflows.core.trail import note_control
 from workflows.core.trail_causes import SkipAsked
 
 CHOICES = ("retry", "skip", "fail")
-"""What a person may decide about a failed task."""
+"""The decisions that a person may make about a failed task."""
 
 
 def retry_refusal(state: RunState, asked: RetryInput) -> SteeringRefusal | None:
-    """Why the run cannot retry that task, or None."""
+    """Return why the run refuses to retry that task, or None."""
     found = _failed(state, asked.task)
     return _not_allowed(found, asked.by) if isinstance(found, Pending) else found
 
@@ -55,7 +55,7 @@ def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decisio
 
 
 def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> SteeringRefusal | None:
-    """Why the task cannot be skipped, or None."""
+    """Return why the run refuses to skip the task, or None."""
     large = too_large(asked.value, "`value`", MAX_SHOWN)
     if large is not None:
         return MessageUnusable("TooLarge", large)
@@ -107,7 +107,7 @@ def _told(at: datetime) -> str:
 
 
 def _failed(state: RunState, task: str | None) -> Pending | SteeringRefusal:
-    """The failed task that waits, or why there is none of that name."""
+    """Return the request of the failed task of that name, or why there is none."""
     waiting = [request for request in state.pending.values() if request.choices]
     if task is not None:
         waiting = [request for request in waiting if task in _names(request.id)]
@@ -122,13 +122,13 @@ def _failed(state: RunState, task: str | None) -> Pending | SteeringRefusal:
 
 
 def _names(request: str) -> Iterator[str]:
-    """What people may call a failed task: the id of its request, its key and the ends of that."""
+    """Yield the names of a failed task: the id of its request, its key and the ends of the key."""
     yield request
     yield from StepKey.of_failed(request).names()
 
 
 def _waiting(state: RunState, key: StepKey) -> Pending | None:
-    """The request under which a task waits for a person, failed or not."""
+    """Return the request with which a task waits for a person, failed or not."""
     for id, request in state.pending.items():
         if StepKey.of_request(id) in (key, key.failed):
             return request
@@ -148,7 +148,7 @@ def _no_value(request: Pending, asked: SkipInput) -> SteeringRefusal | None:
 
 
 def _place(plan: Plan | None, state: RunState, task: str) -> StepKey | SteeringRefusal:
-    """The `team/path` that people mean by a task's name, or why there is none."""
+    """Return the `team/path` of the task that a person names, or why there is none."""
     if plan is None:
         return RunUnable("RunNotBegun")
     for request in state.pending.values():
@@ -174,7 +174,7 @@ def _place(plan: Plan | None, state: RunState, task: str) -> StepKey | SteeringR
 def _not_skippable(
     plan: Plan | None, state: RunState, key: StepKey, asked: SkipInput
 ) -> SteeringRefusal | None:
-    """Why a task that waits for nobody cannot be skipped."""
+    """Return why a task that waits for nobody cannot be skipped."""
     within = [other for other in state.doing if key.holds(other)]
     if within:
         return TaskNotSkippable("TaskHasSteps", key, step=within[-1])
@@ -190,7 +190,7 @@ def _not_skippable(
 
 
 def _protected(plan: Plan | None, key: str, by: str) -> SteeringRefusal | None:
-    """Why a person may not skip the approvals at or below a task, or None."""
+    """Return why a person may not skip the approvals at or below a task, or None."""
     if plan is None:
         return None
     for path, people in approvers_within(plan, key):

@@ -1,8 +1,8 @@
-"""Refusals: why a run does not do what somebody asks of it, as facts and not as words.
+"""Refusals: why a run refuses what somebody asks of it, as facts and not as words.
 
 Programs read the code, which is also the type of the error that an update answers with.
-`workflows.control.refusal_texts` renders the facts for people. Decisions of requests have refusals
-of their own (`workflows.core.requests.Refusal`).
+`workflows.control.refusal_texts` renders the facts for people. Decisions of requests have their own
+refusals (`workflows.core.requests.Refusal`).
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class RunUnable:
-    """The state of the run rules it out, whatever the message says."""
+    """The state of the run rules it out, whatever the message contains."""
 
     code: Literal[
         "RunNotBegun",
@@ -25,7 +25,7 @@ class RunUnable:
 
 @dataclass(frozen=True, slots=True)
 class MessageUnusable:
-    """The message has not the form that it needs, or is too large."""
+    """The message has the wrong form, or is too large."""
 
     code: Literal["Malformed", "TooLarge"]
     message: str
@@ -88,7 +88,7 @@ class TaskUnknown:
 
 @dataclass(frozen=True, slots=True)
 class FailedTaskUnknown:
-    """No failed task of that name waits for a decision; others do."""
+    """No failed task of that name waits for a decision, but others do."""
 
     task: str
     waiting: tuple[str, ...]
@@ -100,7 +100,7 @@ class TaskAmbiguous:
     """A name that several tasks have."""
 
     task: str | None
-    """None where the message names no task, and several failed ones wait."""
+    """None if the message names no task, and several failed tasks wait."""
     meant: tuple[str, ...]
     code: Literal["AmbiguousTask"] = "AmbiguousTask"
 
@@ -137,7 +137,7 @@ class ValueForApproval:
 
 @dataclass(frozen=True, slots=True)
 class TaskNotSkippable:
-    """A task that cannot be skipped as it is."""
+    """A task that cannot be skipped now."""
 
     code: Literal["TaskHasSteps", "TaskIsBranch", "TaskHasEnded", "TaskInRounds"]
     task: str
@@ -157,7 +157,7 @@ class SignalUnwanted:
 
 @dataclass(frozen=True, slots=True)
 class TooManySignals:
-    """A named signal of which too many wait already."""
+    """A named signal of which too many already wait."""
 
     signal: str
     waiting: int
@@ -182,4 +182,4 @@ SteeringRefusal = (
     | SignalUnwanted
     | TooManySignals
 )
-"""Why a run refuses to be amended, redirected, paused, or one of its tasks retried or skipped."""
+"""Why a run refuses to be amended, redirected or paused, or to retry or skip a task."""

@@ -1,11 +1,13 @@
 """Whether the current activation still has undelivered signals.
 
-The workflow runner hands over an activation in parts, and marks here what follows. The run must not
-end before the signals arrive, or they would be lost.
+The workflow runner hands over an activation in parts, and notes here whether more follow. The run
+must not end before the signals arrive, or they would be lost.
 """
 
 from contextvars import ContextVar
 
 SIGNALS_FOLLOW: ContextVar[bool] = ContextVar("SIGNALS_FOLLOW", default=False)
-"""Signals of this activation are still to come. It holds for the thread of the activation: read it
-in a wait's condition, since a task keeps the value of the activation that created it."""
+"""Whether signals of this activation are still to come. It is valid for the thread of the
+activation:
+read it in a wait's condition, since a task keeps the value of the activation that created it.
+"""

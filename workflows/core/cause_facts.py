@@ -18,7 +18,7 @@ _MAX_ITEMS = 20
 
 
 def cause_facts(cause: TrailCause | None) -> bytes:
-    """The facts of a cause as JSON, without wording: the same bytes for the same facts."""
+    """Return the facts of a cause as JSON, without wording: equal facts give equal bytes."""
     if cause is None:
         return b""
     try:
@@ -29,7 +29,7 @@ def cause_facts(cause: TrailCause | None) -> bytes:
 
 
 def without_wording(cause: TrailCause | None) -> TrailCause | None:
-    """The cause without its message, for views that show the words beside it."""
+    """Return the cause without its message, for views that show the text beside it."""
     if isinstance(cause, Failed | RunEnded):
         return replace(cause, failure=Failure(cause.failure.type, ""))
     if not getattr(cause, "message", ""):
@@ -38,7 +38,7 @@ def without_wording(cause: TrailCause | None) -> TrailCause | None:
 
 
 def shortened(facts: Facts) -> Facts:
-    """The facts without what makes them long: conditions, and the ends of texts and of lists."""
+    """Return the facts without conditions, and with long texts and lists shortened."""
     return cast("Facts", _shortened(facts))
 
 

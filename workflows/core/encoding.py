@@ -1,6 +1,6 @@
-"""Encoding: what enters and leaves the workflow, as the history keeps it.
+"""Encoding: what enters and leaves the workflow, in the form that the history keeps.
 
-An invalid message gets the reason, field by field; so does a value that is too large.
+An invalid message is refused with the reason, field by field; so is a value that is too large.
 
 Temporal refuses more than two megabytes, and would then retry the workflow task forever. So this
 module checks the size first, and names the largest part.
@@ -41,22 +41,23 @@ _RAW = Signature(
 
 
 def takes_any_arguments(handler: Handler) -> Handler:
-    """A handler with `*given`, for which the SDK leaves the one argument of a message as it came.
+    """Return a handler with `*given`, to which the SDK passes the argument of a message undecoded.
 
-    The SDK hands over as many arguments as came. With none or two of them a handler of one
-    parameter is a TypeError, and a signal's fails the workflow task for ever; and without a
-    parameter that is a RawValue the SDK decodes what came, or drops it without a word.
+    The SDK passes as many arguments as arrived. With none or two, a handler with one parameter
+    raises
+    a TypeError, and in a signal that fails the workflow task forever; without a RawValue parameter,
+    the SDK decodes the argument, or drops it silently.
     """
     handler.__dict__["__signature__"] = _RAW
     return handler
 
 
 def decoded(raw: RawValue, model: type[Model]) -> Model:
-    """A message as its type.
+    """Decode a message.
 
     Raises:
-        RunRefused: with what is wrong, field by field. (A decoding error of the SDK's would
-            retry the workflow task for ever, or drop a signal without a word.)
+        RunRefused: with the problems, field by field. (A decoding error of the SDK would retry the
+            workflow task forever, or drop a signal silently.)
     """
     _refuse_reference(raw)
     try:
@@ -67,10 +68,10 @@ def decoded(raw: RawValue, model: type[Model]) -> Model:
 
 
 def message(given: Sequence[RawValue], model: type[Model]) -> Model:
-    """A message as its type; without an argument it is empty.
+    """Decode a message; without an argument it is empty.
 
     Raises:
-        RunRefused: with what is wrong, field by field.
+        RunRefused: with the problems, field by field.
     """
     try:
         value = plain(given)
@@ -80,17 +81,17 @@ def message(given: Sequence[RawValue], model: type[Model]) -> Model:
 
 
 def size_of(given: Sequence[object]) -> int:
-    """Bytes of a message; of several arguments, which the SDK has decoded, about as many."""
+    """Return the bytes of a message; about as many, if the SDK has decoded several arguments."""
     return sum(
         len(one.payload.data) if isinstance(one, RawValue) else len(repr(one)) for one in given
     )
 
 
 def argument(given: Sequence[RawValue], model: type[Model], key: str) -> Model:
-    """The argument of a query: an object, the one value that its `key` names, or nothing.
+    """Decode the argument of a query: an object, the one value that its `key` names, or nothing.
 
     Raises:
-        RunRefused: it is none of them.
+        RunRefused: it is none of these.
     """
     try:
         value = plain(given)
@@ -102,11 +103,10 @@ def argument(given: Sequence[RawValue], model: type[Model], key: str) -> Model:
 
 
 def plain(given: Sequence[RawValue]) -> JsonValue:
-    """The JSON that a message brings; None without an argument.
+    """Return the JSON of a message; None without an argument.
 
     Raises:
-        RunRefused: it brings several, something else, or what could not be kept: NaN, or what
-            is nested so deeply that nobody could read it again.
+        RunRefused: several arguments, not JSON, NaN, or nested too deeply to be read again.
     """
     if not given:
         return None
@@ -150,7 +150,7 @@ def _validated(value: object, model: type[Model]) -> Model:
 
 
 def _refuse_reference(raw: RawValue) -> None:
-    """Refuse what pretended to be a reference to a stored value."""
+    """Refuse a forged reference to a stored value."""
     if raw.payload.metadata.get("encoding") == INVALID_REFERENCE:
         because = raw.payload.data.decode(errors="replace")
         raise RunRefused(f"it pretends to be a reference to a stored value: {because}")
@@ -161,7 +161,7 @@ def _value(raw: RawValue) -> object:
 
 
 def encoded(value: BaseModel) -> RawValue | str:
-    """The value as a payload, encoded once and for all; or why it cannot be sent."""
+    """Return the value as an encoded payload, or why it cannot be sent."""
     try:
         (payload,) = workflow.payload_converter().to_payloads([value])
     except (ValueError, RecursionError) as error:
@@ -176,7 +176,7 @@ def encoded(value: BaseModel) -> RawValue | str:
 
 
 def _largest(value: JsonValue, path: str = "", size: int = 0) -> tuple[str, int]:
-    """The deepest part that makes up half of what is around it."""
+    """Return the deepest part that makes up half of what contains it."""
     if isinstance(value, dict) and value:
         sizes = {key: len(json.dumps(item)) for key, item in value.items()}
         key = max(sizes, key=lambda one: sizes[one])

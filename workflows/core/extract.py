@@ -1,7 +1,7 @@
-"""Extract: a value of any size as an answer that people and the `temporal` CLI can read whole.
+"""Extract: a value of any size as an answer that people and the `temporal` CLI can read in full.
 
-A part that is too large appears as its kind, its size and its path; a value that is too large on
-its own comes in pages. Pure.
+A part that is too large appears as its kind, its size and its path; a single value that is too
+large is split into pages. Pure.
 """
 
 import json
@@ -37,7 +37,7 @@ class Extract(NamedTuple):
 
 
 def extract(value: JsonValue, path: Path, start: int, most: int = MAX_ANSWER_SIZE) -> Extract:
-    """As much of the value as fits, from its character, item or key number `start` on."""
+    """Return as much of the value as fits, starting with character, item or key `start`."""
     size = _size(value)
     if size <= most and start == 0:
         return Extract(value, size, True, None)
@@ -64,7 +64,7 @@ def _of_text(text: str, size: int, start: int, most: int) -> Extract:
 def _of_items(
     items: Sequence[tuple[str, JsonValue]], path: Path, start: int, most: int
 ) -> tuple[list[tuple[str, JsonValue]], int | None]:
-    """The items of a page; each appears at least as its size."""
+    """Return the items of a page; each appears at least as its size."""
     page: list[tuple[str, JsonValue]] = []
     sizes: list[int] = []
     needed = 0
@@ -89,7 +89,7 @@ def _size_text(path: Path, key: str) -> int:
 
 
 def _share(sizes: Sequence[int], most: int) -> int:
-    """What each large part may take, when the small ones take what they need."""
+    """Return how much each large part may take, after the small ones have taken what they need."""
     left, share = most, most
     for count, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - count)
@@ -100,7 +100,7 @@ def _share(sizes: Sequence[int], most: int) -> int:
 
 
 def _smaller(value: JsonValue, path: Path, most: int) -> JsonValue:
-    """The value, with its large parts replaced by their size."""
+    """Return the value, with its large parts replaced by their size."""
     if most >= _MIN_PART_SIZE and isinstance(value, dict | list) and value:
         part = extract(value, path, 0, most)
         if part.next is None and _size(part.value) <= most:
@@ -121,7 +121,7 @@ def _kind(value: JsonValue) -> str:
 
 
 def written(path: Path) -> JsonValue:
-    """The path as people query it: dotted, or a list where the dotted text means another path."""
+    """Return the path as queries take it: dotted, or a list where the dotted text is ambiguous."""
     dotted = ".".join(path)
     return dotted if dotted and parse(dotted) == path else list(path)
 

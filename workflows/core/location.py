@@ -1,4 +1,4 @@
-"""Location: where in a run a step stands, and what it sees from there."""
+"""Location: where in a run a step is, and what it sees from there."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -18,7 +18,7 @@ from workflows.core.state_keys import StateKey, StepKey
 
 
 class Location(NamedTuple):
-    """Where a step stands: track, team, visit, the frame that it writes to, its path.
+    """Where a step is: track, team, visit, path, and the frame that it writes to.
 
     A tuple, since the sandbox makes each class anew for each run, and a dataclass takes longer.
     """
@@ -32,27 +32,27 @@ class Location(NamedTuple):
     personas: tuple[str, ...] = ()
     """Whose execution plans these are, outermost first."""
     loop: StateKey | None = None
-    """Place of the innermost loop that watches for repeated calls."""
+    """Location of the innermost loop that watches for repeated calls."""
 
     @classmethod
     def of_visit(cls, track: StateKey, team: str | None, visit: int) -> "Location":
-        """The visit of a team, with the frame that its tasks write to."""
+        """Return the location of a visit, with the frame that its tasks write to."""
         return cls(track, team or "", visit, StateKey.visit(track, team, visit))
 
     def at(self, name: str) -> "Location":
-        """The place of a step within this one."""
+        """Return the location of a step within this one."""
         track, team, visit, frame_key, above, personas, loop = self
         path = f"{above}/{name}" if above else name
         return Location(track, team, visit, frame_key, path, personas, loop)
 
     def own_frame(self, persona: str) -> "Location":
-        """This place as the root of a persona's plan, with a frame of its own."""
+        """Return this location as the root of a persona's plan, with a frame of its own."""
         return self._replace(frame_key=self.key, personas=(*self.personas, persona))
 
     def branched(self, name: str, scope: Scope) -> "Location":
-        """This place with a frame that starts as a copy, for one of several concurrent branches.
+        """Return this location with a copy of its frame, for one of several concurrent branches.
 
-        The branches share the values themselves: nothing changes a value in place.
+        The branches share the values themselves: no code changes a value in place.
         """
         key = self.key.frame_of(name)
         if key not in scope.state.frames:
@@ -67,7 +67,7 @@ class Location(NamedTuple):
 
     @property
     def key(self) -> StateKey:
-        """Under which the state keeps what it knows of this place."""
+        """The key under which the state keeps what it knows of this location."""
         return StateKey.at(self.track, self.team, self.visit, self.path)
 
     @property
@@ -76,7 +76,7 @@ class Location(NamedTuple):
         return StepKey.of(self.team, self.path)
 
     def frame(self, scope: Scope) -> Frame:
-        """The frame, made anew or carried over."""
+        """Return the frame, new or carried over."""
         frames = scope.state.frames
         frame = frames.get(self.frame_key)
         if frame is None:
@@ -84,7 +84,7 @@ class Location(NamedTuple):
         return frame
 
     def facts(self, scope: Scope) -> Facts:
-        """What templates and conditions see from here."""
+        """Return what templates and conditions see from here."""
         state = scope.state
         track = state.tracks[self.track]
         frame = self.frame(scope)
@@ -108,12 +108,12 @@ class Location(NamedTuple):
 
 
 class Interpreter(Protocol):
-    """What kinds that hold other steps, or name another team, run them with."""
+    """Runs the nested steps and teams of a step."""
 
     async def run_steps(
         self, steps: Sequence[Step], place: Location, *, part: str = "", stop: bool = True
     ) -> Outcome:
-        """Run the steps in order, from where the block stands."""
+        """Run the steps in order, from where the state left the list."""
         ...
 
     async def follow(self, track: StateKey) -> None:
@@ -121,12 +121,12 @@ class Interpreter(Protocol):
         ...
 
     def persona(self, step: AgentStep) -> Persona:
-        """The persona as this agent is sent it."""
+        """Return the persona as the agent receives it."""
         ...
 
 
 class Redirected(Exception):
-    """The run leaves the current team for another, in place of its routes."""
+    """The run leaves the current team for another, instead of following its routes."""
 
     def __init__(self, team: str, cause: RouteCause) -> None:
         self.team = team

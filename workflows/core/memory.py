@@ -1,8 +1,8 @@
 """The pieces of what a run remembers.
 
-A visit of a team and the plan of a persona each have a Frame. How far a composite step has come is
-in `workflows.core.step_progress`. So the interpreter, started anew with the same state, goes on
-where it was (decision 0007).
+A visit of a team and the plan of a persona each have a Frame. `workflows.core.step_progress` keeps
+how far each composite step is. So an interpreter that starts anew with the same state continues at
+the same place (see docs/decisions/0007-frames-keep-every-position.md).
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _STARTED = Started("started")
 
 
 def _outcomes() -> dict[str, Outcome]:
-    return {}  # not `dict[str, Outcome]`, which as a factory is four times as slow
+    return {}  # not `dict[str, Outcome]`, which is four times as slow as a factory
 
 
 def _values() -> dict[str, JsonValue]:
@@ -54,11 +54,11 @@ class TrailRecord:
 
     @property
     def because(self) -> str:
-        """The cause as people read it."""
+        """The cause in words."""
         return trail_because(self.cause)
 
     def to_entry(self) -> TrailEntry:
-        """The entry with its time as people read it."""
+        """Return the entry with its time in ISO 8601."""
         at = datetime.fromtimestamp(self.at, UTC).isoformat(timespec="milliseconds")
         return TrailEntry(
             number=self.number,
@@ -84,7 +84,7 @@ class PendingNotification:
 
     notice: Notice
     id: str
-    """Of the call: `0003.review.sign_off.request`."""
+    """Id of the activity: `0003.review.sign_off.request`."""
     team: str
     visit: int
     step: str | None
@@ -95,14 +95,14 @@ class Frame:
     """The memory of one team visit, or of one plan in progress."""
 
     tasks: dict[str, Outcome] = field(default_factory=_outcomes)
-    """Outcomes so far, in the order of their ends."""
+    """Outcomes so far, in the order in which the steps ended."""
     variables: dict[str, JsonValue] = field(default_factory=_values)
     input: JsonValue = None
 
 
 @dataclass(slots=True)
 class Tally:
-    """What the calls of one task have used, of one model or one skill."""
+    """What the calls of one task have used, by model or skill."""
 
     task: str
     """`team/path`."""
@@ -111,7 +111,7 @@ class Tally:
     """`provider/model`."""
     tool: str = ""
     calls: int = 0
-    """Begun; attempts of one call count once, what they used counts all."""
+    """Calls begun; the attempts of one call count once, and their usage adds up."""
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
@@ -126,40 +126,40 @@ class Tally:
 
 @dataclass(slots=True)
 class BudgetBalance:
-    """How much of one budget is used, and what follows."""
+    """How much of one budget is used, and what it led to."""
 
     used: float = 0.0
     extended: float = 0.0
-    """What people have added."""
+    """The extensions that people granted."""
     warned: bool = False
     unpriced: str = ""
-    """A model without a price, which a budget of money had to pay for."""
+    """A model without a price that a budget of money had to pay for."""
     unpriced_allowed: bool = False
-    """Whether a person has let the run go on without a price."""
+    """Whether a person let the run continue without a price."""
     visit: int | None = None
-    """Of the team that it led to when it was used up."""
+    """The visit of the team that the used-up budget routed to."""
     asking: str | None = None
-    """The place of the call that asks a person about it."""
+    """The location of the call that asks a person about it."""
 
 
 @dataclass(slots=True)
 class Routed:
-    """Why the run came to its current team."""
+    """Why the run entered its current team."""
 
     reason: str = "entry"
     cause: RouteCause = _STARTED
     from_team: str | None = None
     error: Failure | None = None
-    """Why that team failed, when it did."""
+    """Why the team before failed, if it did."""
     failed_task: str | None = None
 
     @property
     def because(self) -> str:
-        """The cause as people read it."""
+        """The cause in words."""
         return route_because(self.cause)
 
     def seen(self) -> Json:
-        """What templates see as `routing`."""
+        """Return what templates see as `routing`."""
         error = self.error
         failure: JsonValue = None
         if error is not None:
@@ -174,29 +174,29 @@ class Fork:
     branches: tuple[str, ...]
     """The teams that the branches began with, in written order."""
     visit: int = 0
-    """Of the team that fans out."""
+    """The visit of the team that fans out."""
     concentrator: str | None = None
     merge: dict[str, MergePolicy] = field(default_factory=dict[str, MergePolicy])
     left: float | None = None
-    """Seconds that were left to the branches when the run continued as new."""
+    """Seconds left for the branches when the run continued as new."""
 
 
 @dataclass(slots=True)
 class Track:
-    """One path through the teams: the run's own, a fan-out branch, or a team as a step."""
+    """One path through the teams: the run's own, a fan-out branch, or a team called as a step."""
 
     context: Json = field(default_factory=_values)
     team: str | None = None
-    """The current team; None before the plan is known and after the end."""
+    """The current team; None before the plan is known, and after the end."""
     visit: int = 0
-    """The current team's visit in this run; 0 before it is entered."""
+    """Number of the current team's visit in this run; 0 before it is entered."""
     routed: Routed = field(default_factory=Routed)
     latest: dict[str, dict[str, Outcome]] = field(default_factory=dict[str, dict[str, Outcome]])
     """`{team: {task: Outcome}}` of each team's latest visit, as seen from this track."""
     updates: list[tuple[str, JsonValue]] = field(default_factory=list[tuple[str, JsonValue]])
-    """What this track set in the context since it was forked, in order."""
+    """What this track has set in the context since the fan-out, in order."""
     branch: bool = False
-    """It is a branch of a fan-out."""
+    """Whether it is a branch of a fan-out."""
     fork: Fork | None = None
     arrived: str | None = None
     """The concentrator where this branch waits for the others."""

@@ -1,7 +1,7 @@
 """Messages: what people and programs send to a run.
 
-Payloads of its start, of signals, updates and queries; plain and small, so that the `temporal`
-CLI takes them whole.
+The payloads of its start, of signals, updates and queries; plain and small, so that the `temporal`
+CLI accepts them whole.
 """
 
 from typing import Annotated, Literal
@@ -15,37 +15,39 @@ from dsl.values import Frozen, Json
 By = Annotated[str, Field(max_length=MAX_BY_LENGTH)]
 Why = Annotated[str, Field(max_length=MAX_WHY_LENGTH)]
 Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
-"""Of a request, a task, a team."""
+"""Characters of the name of a request, a task, a team."""
 
 
 class ForkInput(Frozen):
-    """Another run, and the point from which this one goes on; its plan comes with it."""
+    """Another run, and the point from which this one continues; its plan comes with it."""
 
     run: str
     run_id: str | None = None
-    """Of an earlier run of that id. Default: the latest."""
+    """The id of an earlier execution of that run. Default: the latest."""
     at: str | None = None
-    """The beginning of a visit, `review#2`. Default: where the run failed."""
+    """The start of a visit, `review#2`. Default: where the run failed."""
     updates: Json = Field(default_factory=dict[str, JsonValue])
-    """`{dotted path: value}`: what is otherwise in the context."""
+    """`{dotted path: value}`: changes to the context."""
     by: By = "unknown"
     why: Why = ""
 
 
 class TeamInput(Frozen):
-    """How a run is started: a team the worker knows, inline YAML, a plan, or another run."""
+    """How a run starts: a team that the worker knows, inline YAML, a plan, or another run."""
 
     team: str | None = None
     """The name of a document in the worker's catalog."""
     document: str | None = None
-    """Inline YAML; the worker compiles it and trusts nothing in it."""
+    """Inline YAML, which the worker checks and compiles."""
     plan: Plan | None = None
     fork: ForkInput | None = None
     context: Json = Field(default_factory=dict[str, JsonValue])
     carried: Json | None = None
     """The state of a run that continues as new; only the run itself writes this."""
     marked: bool = False
-    """With a plan: ask the worker for its visibility settings; without one it sends them anyway."""
+    """With a plan: whether to ask the worker for its visibility settings. Without one it always
+    sends them.
+    """
 
 
 WORKER_BLOCKED = "worker_blocked"
@@ -80,7 +82,7 @@ class RetryInput(Frozen):
     """The payload of the update `retry`: retry a failed task that waits."""
 
     task: Name | None = None
-    """`team/task`, or its end; not needed when just one waits."""
+    """`team/task`, or its end; optional when just one task waits."""
     by: By = "unknown"
     why: Why = ""
 
@@ -91,7 +93,7 @@ class SkipInput(Frozen):
     task: Name
     """`team/task`, or its end."""
     value: JsonValue = None
-    """What counts as its data from then on."""
+    """The data of the task from then on."""
     by: By = "unknown"
     why: Why = ""
 
@@ -100,7 +102,7 @@ class Answer(Frozen):
     """The payload of the signals `approve` and `reject`."""
 
     id: Name
-    """Which request: as the query `pending` gives it, `team/step#visit`."""
+    """Id of the request, as the query `pending` gives it: `team/step#visit`."""
     by: By = "unknown"
     comment: Why = ""
     digest: str | None = None
@@ -111,12 +113,12 @@ class Answer(Frozen):
 
     @property
     def given(self) -> bool:
-        """Whether it replaces the value shown."""
+        """Whether the message gives a replacement for the value shown."""
         return "payload" in self.model_fields_set
 
     @model_serializer(mode="wrap")
     def _with_null(self, serialize: SerializerFunctionWrapHandler) -> Json:
-        """A payload that is given travels also when it is null, which is the default."""
+        """Keep an explicit null, although it is the default."""
         return {**serialize(self), "payload": self.payload} if self.given else serialize(self)
 
 
@@ -149,4 +151,4 @@ class StateAsked(Frozen):
     path: _Path = ""
     """Dotted; a list of names where one of them has a dot itself."""
     start: int = Field(default=0, ge=0)
-    """The character, item or key with which the page begins."""
+    """The character, item or key at which the page starts."""

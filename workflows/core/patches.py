@@ -1,8 +1,8 @@
-"""Patches: changes of the interpreter that only runs begun after them may see (decision 0008).
+"""Patches: changes of the interpreter that apply only to runs started after them.
 
-A worker takes over runs that older code began, and replays their histories: where it would now
-make another call, the run is stuck. Such a change asks `scope.patched(Patch.NAME)` and keeps the
-old way beside the new one. docs/operating.md shows one whole.
+A worker replays the histories of runs that older code started: where new code would make another
+call, such a run gets stuck. So the change asks `scope.patched(Patch.NAME)` and keeps the old code
+beside the new. docs/operating.md shows an example.
 """
 
 from enum import StrEnum
@@ -11,6 +11,7 @@ from enum import StrEnum
 class Patch(StrEnum):
     """Every change that is behind a patch. There is none yet: no version was released.
 
-    A member's value lies in histories for ever. Its comment says since which version, why, and
-    when the old way may go: when no run that began before is open or kept any longer.
+    A member's value stays in histories forever. Its comment gives the version, the reason, and when
+    the
+    old code can go: when no run that started before is open or kept any longer.
     """

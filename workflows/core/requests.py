@@ -20,20 +20,22 @@ class Pending(Frozen):
     digest: str = ""
     """SHA-256 of the prompt and of what is shown, as JSON."""
     digest_required: bool = False
-    """Every decision names the digest."""
+    """Whether every decision must name the digest."""
     edited: bool = False
-    """What is shown was changed since the request opened; a decision names its digest."""
+    """Whether the value shown has changed since the request opened; a decision then names its
+    digest.
+    """
     approvers: tuple[str, ...] = ()
     """Everyone who may decide; anyone when empty."""
     quorum: int = 1
-    """How many must approve."""
+    """How many people must approve."""
     choices: tuple[str, ...] = ()
-    """The decisions about a failed task; an approval has none."""
+    """The decisions allowed about a failed task; empty for an approval."""
     approved_by: tuple[str, ...] = ()
-    """Who has approved so far, if one is not enough."""
+    """Who has approved so far, where one is not enough."""
     editable: bool = False
     payload_schema: Json | None = None
-    """JSON Schema that a change has to meet, and what is approved."""
+    """JSON Schema that an edited value must meet."""
     changes: tuple[str, ...] = ()
     """What was changed so far, and by whom: `pages: 3 -> 4 (ann)`."""
     since: str
@@ -46,7 +48,7 @@ class Pending(Frozen):
     notified: bool = False
     """Whether the run has sent the first notification, if the plan names a channel."""
     stood_still: float = 0.0
-    """Seconds for which the run was paused meanwhile; they do not count."""
+    """Seconds of pauses since then; they do not count."""
     remembered_as: str | None = None
     """The key under which an approval answers equal requests of this run."""
     cut: bool = False
@@ -54,30 +56,32 @@ class Pending(Frozen):
 
 
 class Decision(Frozen):
-    """A decided request, as it stays on record."""
+    """A decided request, as the state keeps it."""
 
     id: str
     verdict: Verdict
-    """`counted`: an approval that is not enough yet; `retried`, `skipped` and `failed`: of a task
-    that failed, or that a person left out."""
+    """`counted`: an approval, but more people must approve; `retried`, `skipped` and `failed`: the
+    decision
+    about a failed task, or about one that a person skipped.
+    """
     by: str
-    """Who decided; everyone who approved, where it took several."""
+    """Who decided; everyone who approved, if several had to."""
     comment: str = ""
     at: str
     """ISO 8601, UTC."""
     how: How
     payload: JsonValue = None
-    """Where it was editable: what was shown in the end, with all changes."""
+    """The value as approved, with all changes, if the request was editable."""
     changes: tuple[str, ...] = ()
-    """What was changed, and by whom: `pages: 3 -> 4 (ann)`."""
+    """What changed, and who changed it: `pages: 3 -> 4 (ann)`."""
     digest: str = ""
-    """Of what was approved, where it was changed."""
+    """Digest of the approved value, if it was changed."""
     run: str | None = None
-    """Of which run, where it is not this one's own: this run was forked from it afterwards."""
+    """The run that got the decision, if this run was forked from it later."""
 
 
 class RequestView(Frozen):
-    """One request, whole: while it waits, or how it was decided."""
+    """One request in full: waiting or decided."""
 
     pending: Pending | None = None
     decision: Decision | None = None
@@ -98,28 +102,28 @@ RefusalCode = Literal[
 
 
 MALFORMED: Final = "Malformed"
-"""No decision, or no other message, at all."""
+"""The message is malformed."""
 NOT_YET: Final = "NotYet"
-"""The run has not begun, or is where it was only in a moment: what was said may be right."""
+"""The run has not begun, or is moving to its next wait: the same message may be valid then."""
 TOO_EARLY: Final = "the run cannot judge this yet: a worker only takes it up; send it again"
 """The message of such a refusal."""
 
 
 class Refusal(Frozen):
-    """Why a decision was not taken: the detail of the error that `decide` answers with."""
+    """Why the run refused a decision: the detail of the error that `decide` answers with."""
 
     code: RefusalCode
-    """The type of that error too."""
+    """The error has this type too."""
     message: str
     request: str | None = None
-    """The request, when there is or was one of that id."""
+    """The request, if the run knows one of that id."""
     decision: Decision | None = None
-    """With `RequestClosed`: how it was decided."""
+    """With `RequestClosed`: the decision."""
     pending: tuple[str, ...] = ()
-    """With `UnknownRequest`: what waits."""
+    """With `UnknownRequest`: the requests that wait."""
     approvers: tuple[str, ...] = ()
     """With `NotAllowed`: who may decide."""
     digest: str | None = None
-    """With `RequestChanged`: of what is shown now."""
+    """With `RequestChanged`: the digest of what is shown now."""
     approved_by: tuple[str, ...] = ()
-    """With `AlreadyApproved`: who has."""
+    """With `AlreadyApproved`: who has approved."""

@@ -1,4 +1,4 @@
-"""How a run ends: its result, also when it failed, with all that there is by then."""
+"""How a run ends: its result, which a failed run has too."""
 
 from typing import get_args
 
@@ -11,7 +11,7 @@ from workflows.core.views import TeamResult
 
 
 class RunFailed(TeamError):
-    """A run that ended otherwise than completed; `result` keeps what there is."""
+    """A run that did not complete; `result` keeps what there is."""
 
     def __init__(self, result: TeamResult, cause: TeamError) -> None:
         self.result = result
@@ -20,14 +20,14 @@ class RunFailed(TeamError):
 
 
 def failed_result(scope: Scope, error: TeamError) -> TeamResult:
-    """The result of a run that an error ended; what was done stays readable."""
+    """Return the result of a run that an error ended."""
     return result(scope, _end_of(error), str(error), type(error).__name__)
 
 
 _ENDS: dict[str, End] = {
     end: end for end in get_args(End) if end not in ("completed", "failed", "cancelled")
 }
-"""The bounds of a run, each an end of its own."""
+"""The limits of a run, each with an end of its own."""
 
 
 def _end_of(error: TeamError) -> End:
@@ -35,7 +35,7 @@ def _end_of(error: TeamError) -> End:
 
 
 def result(scope: Scope, end: End, because: str, error: str | None = None) -> TeamResult:
-    """What a run came to; `output` is of the team it is in, or was in last."""
+    """Return the result of a run; `output` is that of its current or last team."""
     state = scope.state
     main = state.main
     open_frame = state.open_frame(MAIN)

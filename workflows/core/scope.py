@@ -1,8 +1,8 @@
-"""Scope: every durable effect that there is, as methods. The interpreter's only door.
+"""Scope: every durable effect of a run, as methods. The interpreter reaches the world only here.
 
-The interpreter is written against the protocol. `workflows/temporal/durable_scope.py` has the Scope
-of a workflow, the one part of the interpreter that knows Temporal; `coterie` has another that runs
-in one process.
+The interpreter is written against the protocol. `workflows/temporal/durable_scope.py` implements it
+for a workflow and is the only part of the interpreter that knows Temporal; `coterie` implements it
+for one process.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Set
@@ -28,22 +28,22 @@ Job = Callable[[], Coroutine[None, None, None]]
 
 
 class Interrupted(BaseException):
-    """The run stops here to continue as new; it goes on from its state, at this very place.
+    """The run stops here to continue as new, and then continues from its state at this very place.
 
-    Every branch of the run stops so, at its next step or in its wait, before the run continues.
+    Every branch of the run stops at its next step or in its wait before the run continues as new.
     """
 
     def __init__(self, left: float | None = None) -> None:
         self.left = left
-        """Of a wait with an end: the seconds that were left."""
+        """Seconds left of a wait with an end."""
         super().__init__("the run continues as new")
 
 
-class on_abort:  # it reads as what it does: `async with on_abort(close):`
+class on_abort:  # lower case, since it reads `async with on_abort(close):`
     """Runs a cleanup when its block is aborted: by a failure, a cancellation, a skip, a return.
 
-    It does not when the run comes back to the block, and must find everything as it is: when the
-    run continues as new (`Interrupted`), or a worker puts it out of memory (`GeneratorExit`).
+    No cleanup runs if the run returns to the block and must find everything unchanged: when it
+    continues as new (`Interrupted`), or a worker evicts it (`GeneratorExit`).
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class on_abort:  # it reads as what it does: `async with on_abort(close):`
     ) -> None:
         self._cleanup = cleanup
         self._failures = failures
-        """Also when an Exception aborts it, and not a cancellation alone."""
+        """Whether an Exception counts as well, and not only a cancellation."""
 
     async def __aenter__(self) -> None:
         """Enter the block."""
@@ -62,7 +62,7 @@ class on_abort:  # it reads as what it does: `async with on_abort(close):`
         error: BaseException | None,
         traceback: object,
     ) -> None:
-        """Clean up where the block is aborted; the exception goes on."""
+        """Clean up if the block is aborted; the exception propagates."""
         if error is None or isinstance(error, Interrupted | GeneratorExit):
             return
         if self._failures or not isinstance(error, Exception):
@@ -83,7 +83,7 @@ class CallFailed(Exception):
 
 
 class Call(NamedTuple):
-    """How one call is named and run."""
+    """The name of a call, and how to run it."""
 
     id: str
     """`0003.review.sign_off`: stable over replays, unique in the run."""
@@ -94,7 +94,7 @@ class Call(NamedTuple):
 
 
 class Leaving:
-    """The run is about to leave its steps: no call starts, and those in progress end first."""
+    """The run is about to leave its steps: no call starts, and running calls end first."""
 
     def __init__(self, because: str) -> None:
         self.because = because
@@ -116,19 +116,19 @@ class Scope(Protocol):
     """What the evaluations of the run take."""
 
     def now(self) -> datetime:
-        """The run's clock, UTC."""
+        """Return the run's clock, UTC."""
         ...
 
     def time(self) -> float:
-        """The same clock, in seconds of Unix time."""
+        """Return the run's clock as seconds of Unix time."""
         ...
 
     def patched(self, patch: Patch) -> bool:
-        """Whether this run takes the new code of a change; the same at every replay."""
+        """Return whether this run takes the new code of a change; the same in every replay."""
         ...
 
     def cancelled(self) -> str | None:
-        """The reason given when somebody cancelled the run, maybe empty; None if nobody has."""
+        """Return the reason given for cancelling the run, maybe empty; None if not cancelled."""
         ...
 
     async def checkpoint(self) -> None:
@@ -136,11 +136,11 @@ class Scope(Protocol):
         ...
 
     def weigh(self, steps: int) -> None:
-        """Count work of a step that takes as long as so many others."""
+        """Count work as this many steps."""
         ...
 
     async def rest(self) -> None:
-        """Stands between two evaluations of one step, of which there may be many."""
+        """Yield between two evaluations of one step, if this workflow task has had its share."""
         ...
 
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
@@ -148,11 +148,11 @@ class Scope(Protocol):
         ...
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
-        """One model turn. Raises CallFailed."""
+        """Run one model turn. Raises CallFailed."""
         ...
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        """One skill. Raises CallFailed."""
+        """Call one skill. Raises CallFailed."""
         ...
 
     def notify(self, notification: PendingNotification) -> None:
@@ -168,7 +168,7 @@ class Scope(Protocol):
         boundary: bool = True,
         stands_still: bool = True,
     ) -> bool:
-        """Wait until the condition holds; False when the time is up first.
+        """Wait until the condition holds; False if the time is up first.
 
         At a `boundary` the run may continue as new, and comes back to the same wait. Its seconds
         stand still while the run is paused, unless they lead to a fixed time.
@@ -187,12 +187,14 @@ class Scope(Protocol):
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
     ) -> Set[str]:
-        """Run jobs at the same time until enough have finished, and cancel the rest.
+        """Run jobs concurrently until enough have finished, and cancel the rest.
 
-        They start in written order, `at_once` of them at a time, as long as the run has not more
-        branches at once than its limit. It is also enough when the
-        time is up, or when `wake` holds. A job's exception cancels all others and goes on; where
-        the run continues as new, all come to their next step before `Interrupted` goes on.
+        They start in written order, `at_once` of them at a time, within the run's limit of
+        concurrent
+        branches. A time limit or `wake` also ends the wait. An exception of a job cancels all
+        others and
+        propagates; when the run continues as new, all reach their next step before `Interrupted`
+        propagates.
 
         Returns:
             The names of the finished jobs.

@@ -41,51 +41,51 @@ class RunState:
     visits: dict[str, int] = field(default_factory=dict[str, int])
     """`{team: starts in this run}`, over all tracks."""
     seen: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Context fingerprints by team, where no-progress detection is on."""
+    """Context fingerprints by team, if no-progress detection is on."""
     frames: dict[str, Frame] = field(default_factory=dict[str, Frame])
     progress: StepProgress = field(default_factory=StepProgress)
     executions: dict[str, int] = field(default_factory=dict[str, int])
-    """How often each step has run in this run, by `team/path`."""
+    """Executions of each step in this run, by `team/path`."""
     calls: int = 0
-    """Activities so far; numbers their ids."""
+    """Activities so far; the next one's id gets the next number."""
     model_calls: int = 0
     skill_calls: int = 0
     usage: TokenUsage = field(default_factory=TokenUsage)
     queues: dict[str, OwnQueue] = field(default_factory=dict[str, OwnQueue])
-    """`{provider: the queue that it is called through}`, where a worker has named one."""
+    """`{provider: its own queue}`, if a worker has named one."""
     tallies: dict[str, Tally] = field(default_factory=dict[str, Tally])
-    """What was used, by task and model or skill."""
+    """Usage by task, and model or skill."""
     balances: dict[str, BudgetBalance] = field(default_factory=dict[str, BudgetBalance])
-    """What is used of each budget, by its id; of those that some call has touched."""
+    """Usage of each budget, by its id; budgets that no call has touched are missing."""
     marks: Marks | None = None
     """The visibility settings of the run."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
     unread: list[str] = field(default_factory=list[str])
-    """Ids of decisions that the steps which asked have yet to read."""
+    """Ids of decisions that the asking steps have yet to read."""
     paused: Paused | None = None
     amendments: list[AmendInput] = field(default_factory=list[AmendInput])
-    """Changes to the context that wait for the next boundary."""
+    """Changes to the context that apply at the next boundary."""
     redirect: RedirectInput | None = None
-    """The team that follows the current one, in place of its routes."""
+    """The team after the current one, if a person redirected the run."""
     remembered: dict[str, Decision] = field(default_factory=dict[str, Decision])
     """Approvals that answer equal requests: `{team/step digest: the decision}`."""
     conversations: dict[str, str] = field(default_factory=dict[str, str])
     """`{conversation: the name of its latest turn}`."""
     talking: list[str] = field(default_factory=list[str])
-    """Conversations in which an agent has its turn just now."""
+    """Conversations in which an agent has its turn now."""
     skips: dict[str, SkipInput] = field(default_factory=dict[str, SkipInput])
-    """`{team/path}` of the tasks that people skip, until they would begin or are cut."""
+    """`team/path` of the tasks that people skip, until they would start or their call ends."""
     stop_by: float | None = None
-    """Unix time at which a cancelled run ends, whatever it still does; None while it is not."""
+    """Unix time at which a cancelled run ends at the latest; None if it is not cancelled."""
     notifications: dict[str, PendingNotification] = field(
         default_factory=dict[str, PendingNotification]
     )
     """`{id: a notification in delivery}`."""
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
-    """Payloads of named signals that nobody has waited for yet."""
+    """Payloads of named signals for which no step has waited yet."""
     doing: dict[str, float] = field(default_factory=dict[str, float])
-    """`{step: Unix time of its begin}` of the steps in progress, outermost first."""
+    """`{step: Unix time of its start}` of the steps in progress, outermost first."""
     trail: list[TrailRecord] = field(default_factory=list[TrailRecord])
     """The latest entries; the history has all."""
     trail_length: int = 0
@@ -102,7 +102,7 @@ class RunState:
         return self.usage.input_tokens + self.usage.output_tokens
 
     def note(self, entry: TrailRecord, fingerprint: str = "") -> None:
-        """Add to the trail; the digest chains what was decided: not when, and in no words."""
+        """Add to the trail; the digest chains the facts, without times and wording."""
         self.trail_length += 1
         self.trail.append(entry)
         if len(self.trail) > 2 * _TRAIL_KEPT:
@@ -117,12 +117,12 @@ class RunState:
         self.trail_digest = sha256(covered, usedforsecurity=False).hexdigest()[:16]
 
     def carried(self) -> Json:
-        """What a run takes along when it continues as new; of the trail, the latest entries."""
+        """Return what a run takes along as it continues as new; of the trail, the latest."""
         kept = replace(self, trail=self.trail[-_TRAIL_CARRIED:])
         return cast("Json", _STATE.dump_python(kept, mode="json", exclude_defaults=True))
 
     def values(self) -> Iterator[JsonValue]:
-        """What grows with the data of a run: contexts, variables, outcomes, lists of loops."""
+        """Yield what grows with a run's data: contexts, variables, outcomes, lists of loops."""
         for track in self.tracks.values():
             yield track.context
             for outcomes in track.latest.values():
@@ -142,7 +142,7 @@ class RunState:
 
     @classmethod
     def resumed(cls, carried: Json) -> "RunState":
-        """The state that `carried` gave.
+        """Restore the state that `carried` gave.
 
         Raises:
             ValidationError: it is not a valid state.
@@ -155,12 +155,12 @@ class RunState:
             setattr(self, one.name, getattr(other, one.name))
 
     def open_frame(self, track: str) -> Frame | None:
-        """The frame of the visit that a track is in; None between two visits."""
+        """Return the frame of a track's current visit; None between two visits."""
         here = self.tracks[track]
         return self.frames.get(StateKey.visit(track, here.team, here.visit))
 
     def forget(self, key: StateKey) -> None:
-        """Drop everything at and below a key: it has ended, or was left in the middle."""
+        """Drop everything at and below a key: it has ended, or the run has left it."""
         self.frames.pop(key, None)
         for kept in self._kept():
             for one in [one for one in kept if one.startswith(key) and key.holds(one)]:
@@ -179,11 +179,11 @@ class RunState:
                 del kept[one]
 
     def _kept(self) -> Iterator[dict[str, Any]]:
-        """What is kept by StateKey, where there is any."""
+        """Yield what is kept by StateKey."""
         return filter(None, (self.frames, self.tracks, *self.progress.kinds()))
 
     def decide(self, decision: Decision, *, awaited: bool = True) -> None:
-        """Keep a decision; of very many, the latest: the trail has all.
+        """Keep a decision, and drop old ones beyond the maximum: the trail has all.
 
         One that a step waits for (`awaited`) stays at least until the step has read it.
         """
@@ -193,13 +193,13 @@ class RunState:
         self._forget_old()
 
     def decided(self, id: str) -> Decision:
-        """The decision that a step has waited for."""
+        """Return the decision that a step has waited for."""
         decision = self.decisions[id]
         self.heard(id)
         return decision
 
     def heard(self, id: str) -> None:
-        """No step waits for this decision any longer."""
+        """Note that no step waits for this decision any longer."""
         if id in self.unread:
             self.unread.remove(id)
             self._forget_old()
@@ -213,7 +213,7 @@ class RunState:
                 del self.decisions[id]
 
     def used_at(self, key: str, tokens: int) -> None:
-        """Count tokens of a call as those of others, for every step that it is not within."""
+        """Count a call's tokens as concurrent usage of the steps that do not contain it."""
         for list_key, sequence in self.progress.sequences.items():
             if sequence.started is not None and not StateKey(list_key).place.holds(key):
                 sequence.started.tokens_of_others += tokens

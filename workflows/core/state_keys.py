@@ -1,4 +1,4 @@
-"""Keys of what a run remembers. These two types format them and take them apart; nothing else does.
+"""Keys of what a run remembers. Only these two types format and parse them.
 
 A StateKey says where in a run something is:
 
@@ -27,33 +27,33 @@ class StateKey(str):
 
     @classmethod
     def visit(cls, track: str, team: str | None, number: int) -> "StateKey":
-        """The visit of a team on a track."""
+        """Return the key of a visit of a team on a track."""
         return cls(f"{track}:{team}#{number}")
 
     @classmethod
     def at(cls, track: str, team: str, visit: int, path: str) -> "StateKey":
-        """The place of a step, or of the visit itself where the path is empty."""
+        """Return the key of a step, or of the visit itself if the path is empty."""
         return cls(f"{track}:{team}#{visit}/{path}" if path else f"{track}:{team}#{visit}")
 
     @classmethod
     def cleanup(cls, team: str) -> "StateKey":
-        """The track of a team that cleans up after a cancelled run."""
+        """Return the track of a team that cleans up after a cancelled run."""
         return cls(f"on_cancel {team}")
 
     def fan_out_branch(self, team: str) -> "StateKey":
-        """The track of a branch that this track fans out into."""
+        """Return the track of a branch of this track's fan-out."""
         return StateKey(f"{self}>{team}")
 
     def called_team(self) -> "StateKey":
-        """The track of the team that the step at this place calls."""
+        """Return the track of the team that the step at this place calls."""
         return StateKey(f"{self}!")
 
     def frame_of(self, branch: str) -> "StateKey":
-        """The frame of a concurrent branch, or round, at this place."""
+        """Return the frame of a concurrent branch or round at this place."""
         return StateKey(f"{self}|{branch}")
 
     def part(self, name: str) -> "StateKey":
-        """One of the step lists at this place."""
+        """Return the key of one of the step lists at this place."""
         return StateKey(f"{self}:{name}")
 
     @property
@@ -68,16 +68,16 @@ class StateKey(str):
 
     @property
     def branch_name(self) -> str:
-        """The team with which a fan-out branch began."""
+        """The first team of a fan-out branch."""
         return self.rpartition(">")[2]
 
     @property
     def nested_calls(self) -> int:
-        """How many teams call each other to get here."""
+        """How many team calls are nested here."""
         return self.count("!")
 
     def holds(self, other: str) -> bool:
-        """Whether another key is this one, or lies within it.
+        """Return whether another key is this one, or lies within it.
 
         `main:a#1/code` does not hold `main:a#1/code_review`.
         """
@@ -86,25 +86,25 @@ class StateKey(str):
         return len(other) == len(self) or other[len(self)] in _ENDS
 
     def within_steps(self, names: Set[str], other: str) -> bool:
-        """Whether another key lies within one of the named steps, branches or rounds below."""
+        """Return whether another key lies in one of the named steps, branches or rounds."""
         return _first_name(f"{self}/", other) in names
 
     def within_fan_out(self, branches: Set[str], other: str) -> bool:
-        """Whether another key lies within one of the named fan-out branches of this track."""
+        """Return whether another key lies in one of this track's named fan-out branches."""
         return _first_name(f"{self}>", other) in branches
 
     def frame_serves(self, place: str) -> bool:
-        """Whether a step at a place writes to the frame of this key, or to one within it."""
+        """Return whether a step at a place writes to the frame of this key, or to one within it."""
         at = self.rpartition("|")[0] or self
         return place == at or place.startswith(f"{at}/")
 
     def led_through(self, visit: str) -> bool:
-        """Whether this track belongs to a step of a visit (`team#2`), on whichever track."""
+        """Return whether this track belongs to a step of a visit (`team#2`), on any track."""
         return f":{visit}/" in self
 
 
 def _first_name(above: str, key: str) -> str | None:
-    """The name that follows in a key after what is above it."""
+    """Return the name that follows `above` in a key."""
     if not key.startswith(above):
         return None
     return key[len(above) :].translate(_ONE_END).partition(":")[0]
@@ -114,7 +114,7 @@ MAIN = StateKey("main")
 """The run's own track."""
 
 FAILED = "failed"
-"""The last part of the place at which a failed task waits for a person."""
+"""The last part of the key under which a failed task waits for a person."""
 
 _SKIPPED = "skipped"
 
@@ -126,17 +126,17 @@ class StepKey(str):
 
     @classmethod
     def of(cls, team: str, path: str) -> "StepKey":
-        """The key of the step at a path of a team."""
+        """Return the key of the step at a path of a team."""
         return cls(f"{team}/{path}")
 
     @classmethod
     def of_request(cls, id: str) -> "StepKey":
-        """The place of the request with this id."""
+        """Return the key that the request with this id belongs to."""
         return cls(id.rpartition("#")[0])
 
     @classmethod
     def of_failed(cls, id: str) -> "StepKey":
-        """The failed step about which the request with this id asks; empty if it asks of none."""
+        """Return the failed step that the request with this id asks about; empty if none."""
         return cls(id.rpartition(f"/{FAILED}#")[0])
 
     @property
@@ -151,43 +151,43 @@ class StepKey(str):
 
     @property
     def task(self) -> str:
-        """The step of the team's own list that this step is, or is in."""
+        """The step of the team's own list that is or contains this step."""
         return self.path.partition("/")[0]
 
     @property
     def counter(self) -> str:
-        """Under which the state counts the requests at this place."""
+        """The key under which the state counts this step's requests."""
         return f"?{self}"
 
     @property
     def failed(self) -> "StepKey":
-        """The place of the request about this step's failure."""
+        """The key of the request about this step's failure."""
         return StepKey(f"{self}/{FAILED}")
 
     @property
     def skipped(self) -> "StepKey":
-        """The place of a decision that skips this step while no request waits."""
+        """The key of a decision that skips this step while no request waits."""
         return StepKey(f"{self}/{_SKIPPED}")
 
     def request(self, number: int) -> str:
-        """The id of a request at this place."""
+        """Return the id of a request of this step."""
         return f"{self}#{number}"
 
     def holds(self, other: str) -> bool:
-        """Whether another step is inside this one."""
+        """Return whether another step is inside this one."""
         return other.startswith(f"{self}/")
 
     def is_called(self, name: str) -> bool:
-        """Whether a name is the end of this key: `apply` and `code/apply` of `plan/code/apply`."""
+        """Return whether a name is an end of this key: `apply`, `code/apply` of `p/code/apply`."""
         return self.endswith(f"/{name}")
 
     def names(self) -> Iterator[str]:
-        """What people may call the step: the key and its ends, the longest first."""
+        """Yield what people may call the step: the key and its ends, the longest first."""
         name: str = str(self)
         while name:
             yield name
             name = name.partition("/")[2]
 
     def without_rounds(self) -> "StepKey":
-        """The step, whichever concurrent round it is in."""
+        """Return the step without the numbers of concurrent rounds."""
         return StepKey("/".join(part for part in self.split("/") if not part.isdigit()))

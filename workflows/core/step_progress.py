@@ -1,7 +1,7 @@
-"""Progress: how far each composite step has come. One type for each kind of step.
+"""Progress: how far each composite step is. One type for each kind of step.
 
-The state keeps each of them under the key of its place, so the interpreter, started anew with the
-same state, goes on where it was (decision 0007).
+The state keeps each of them under the key of its place, so an interpreter that starts anew with the
+same state continues at the same place (see docs/decisions/0007-frames-keep-every-position.md).
 """
 
 from dataclasses import dataclass, field
@@ -40,14 +40,14 @@ class SequenceProgress:
     """A list of steps."""
 
     next: int = 0
-    """Index of the step that is in progress, or comes next."""
+    """Index of the step in progress, or of the next one."""
     started: StartedStep | None = None
     """None until the step at `next` starts."""
 
 
 @dataclass(slots=True)
 class BranchProgress:
-    """A `branch` that has chosen."""
+    """A `branch` that has chosen one of its branches."""
 
     chosen: int | None
     """Index of the branch; None for `otherwise`."""
@@ -58,18 +58,18 @@ class LoopProgress:
     """A `loop` whose rounds run one after the other."""
 
     items: list[JsonValue] | None = None
-    """What it iterates on; None for a loop with conditions only."""
+    """The items of the loop; None for a loop with conditions only."""
     round: int = 0
     """Index of the current round."""
     results: list[JsonValue] = field(default_factory=_list)
     """The result of each finished round, except for those dropped."""
     dropped: int = 0
-    """Results of the earliest rounds, dropped because there was no room."""
+    """Number of the earliest results, dropped because there was no room."""
 
 
 @dataclass(slots=True)
 class ConcurrentLoopProgress:
-    """A `loop` with several rounds at a time."""
+    """A `loop` with concurrent rounds."""
 
     items: list[JsonValue]
     ended: dict[str, Outcome] = field(default_factory=_outcomes)
@@ -78,12 +78,12 @@ class ConcurrentLoopProgress:
 
 @dataclass(slots=True)
 class RepeatedCall:
-    """A call that the steps of a loop have made."""
+    """A call that the steps of a loop have repeated."""
 
     result: str
     """Digest of its latest result."""
     times: int
-    """How often in a row it gave this result."""
+    """How many times in a row it gave this result."""
     skill: str
 
 
@@ -100,7 +100,7 @@ class TryProgress:
     """A `try` step."""
 
     caught: int | None = None
-    """Index of the clause that caught the failure; None while none has."""
+    """Index of the clause that caught the failure; None if none has."""
     outcome: Outcome | None = None
     """Outcome of the steps and their clause, while `finally` runs."""
 
@@ -112,7 +112,7 @@ class RetryProgress:
     retries: int = 0
     """Attempts that have failed."""
     calls_before: int | None = None
-    """Calls that the run had made when the current attempt started; None between attempts."""
+    """Calls of the run when the current attempt started; None between attempts."""
     wait: float | None = None
     """Seconds left of the wait for the next attempt when the run continued as new."""
 
@@ -144,16 +144,16 @@ class StepProgress:
     time_limits: dict[str, float] = field(default_factory=dict[str, float])
     """Seconds left of a step's `timeout` when the run continued as new."""
     requests: dict[str, str] = field(default_factory=dict[str, str])
-    """Id of the request that was opened at a place."""
+    """Id of the request that a step has opened."""
     approved_inputs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """Input of a step, as a person approved it."""
+    """Input of a step as a person approved it."""
     outputs_to_approve: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """Outcome of a step that a person has yet to accept."""
     failures_to_decide: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """Outcome of a step with `on_failure: ask` whose failure a person has yet to decide about."""
 
     def kinds(self) -> tuple[dict[str, Any], ...]:
-        """The dictionaries of all kinds."""
+        """Return the dictionaries of all kinds."""
         return (
             self.sequences,
             self.branches,

@@ -1,7 +1,7 @@
 """The trail: one function for each kind of entry, which adds the entry with its cause.
 
-Entries of visits, routes, steps, requests and budgets say where they happened. Entries about the
-whole run stand where the run's own track is.
+Entries of visits, routes, steps, requests and budgets name the place where they happened. Entries
+about the whole run name the place of the run's own track.
 """
 
 import json
@@ -23,7 +23,7 @@ NextTeam = str | tuple[str, ...] | None
 
 
 def note_visit(scope: Scope, place: Location, cause: RouteCause) -> None:
-    """A visit starts."""
+    """Note the start of a visit."""
     scope.state.note(_entry(scope, place, "team", cause, None))
 
 
@@ -35,7 +35,7 @@ def note_route(
     next_team: NextTeam = None,
     updates: dict[str, JsonValue] | None = None,
 ) -> None:
-    """A visit, or the run, ends; `updates` are what the route sets in the context."""
+    """Note the end of a visit or of the run; `updates` are what the route sets in the context."""
     entry = _entry(scope, place, "route", cause, status)
     entry.next_team = ", ".join(next_team) if isinstance(next_team, tuple) else next_team
     entry.updated = tuple(updates or ())
@@ -43,7 +43,7 @@ def note_route(
 
 
 def note_step(scope: Scope, place: Location, status: str, cause: TrailCause | None) -> None:
-    """Something happens to a step or a branch, at one moment."""
+    """Note an event of a step or a branch."""
     scope.state.note(_entry(scope, place, "step", cause, status))
 
 
@@ -56,7 +56,7 @@ def note_step_end(
     tokens: int | None = None,
     found: CollectedFiles | None = None,
 ) -> None:
-    """A step ends; `since` is the Unix time at which it started."""
+    """Note the end of a step; `since` is the Unix time of its start."""
     entry = _entry(scope, place, "step", cause, status)
     entry.seconds = None if since is None else round(entry.at - since, 3)
     entry.tokens = tokens
@@ -67,7 +67,7 @@ def note_step_end(
 def note_request(
     scope: Scope, place: Location, status: str, cause: TrailCause, since: float | None = None
 ) -> None:
-    """Something happens to a request; `since` is the Unix time at which it opened."""
+    """Note an event of a request; `since` is the Unix time at which it opened."""
     entry = _entry(scope, place, "approval", cause, status)
     entry.seconds = None if since is None else round(entry.at - since, 3)
     scope.state.note(entry)
@@ -76,14 +76,14 @@ def note_request(
 def note_budget(
     scope: Scope, place: Location, status: str, cause: TrailCause, next_team: str | None = None
 ) -> None:
-    """Something happens to a budget."""
+    """Note an event of a budget."""
     entry = _entry(scope, place, "budget", cause, status)
     entry.next_team = next_team
     scope.state.note(entry)
 
 
 def note_cleanup_failure(scope: Scope, place: Location, cause: TrailCause) -> None:
-    """The team that cleans up after a cancelled run fails."""
+    """Note that a cleanup team of a cancelled run failed."""
     scope.state.note(_entry(scope, place, "control", cause, "failed"))
 
 
@@ -95,7 +95,7 @@ def note_control(
     status: str | None = None,
     updated: tuple[str, ...] = (),
 ) -> None:
-    """A person, or a watchdog, does something to the run; `updated` are context paths."""
+    """Note what a person or a watchdog did to the run; `updated` are context paths."""
     entry = _run_entry(state, now, "control", cause, status)
     entry.updated = updated
     state.note(entry)
@@ -104,14 +104,14 @@ def note_control(
 def note_refusal(
     state: RunState, now: datetime, cause: TrailCause, status: str | None = None
 ) -> None:
-    """The run refuses what somebody asked of it."""
+    """Note that the run refused a message."""
     state.note(_run_entry(state, now, "refused", cause, status))
 
 
 def note_undelivered(
     state: RunState, at: float, notification: PendingNotification, problem: str
 ) -> None:
-    """A notification reaches nobody."""
+    """Note that a notification reached nobody."""
     notice = notification.notice
     cause = NoticeFailed("notice_failed", notice.channel, notice.what, notice.request, problem)
     state.note(

@@ -1,4 +1,4 @@
-"""Because: causes of the trail as people read them. The one place of this room that words them."""
+"""Because: causes of the trail in words. The one place of this room that words them."""
 
 from typing import assert_never
 
@@ -43,7 +43,7 @@ from workflows.core.trail_causes import (
 
 
 def trail_because(cause: TrailCause | None) -> str:
-    """Why an entry of the trail exists, in words; empty without a cause."""
+    """Return why an entry of the trail exists, in words; empty without a cause."""
     return "" if cause is None else _worded(cause)
 
 

@@ -43,18 +43,18 @@ class StepStated:
 
 @dataclass(frozen=True, slots=True)
 class WhenAsked:
-    """The `when` of a step was asked."""
+    """The `when` of a step was evaluated."""
 
     code: Literal["when_held", "when_did_not_hold"]
     condition: ConditionFound | None = None
-    """None where it is too long to be shown."""
+    """None if it is too long to show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something failed: a step, an attempt, a branch, what a `catch` caught, a `when`.
+    """A failure: of a step, an attempt, a branch, a `when`, or what a `catch` caught.
 
-    A block that fails with a step in it has the very failure of that step.
+    A block that fails because of one of its steps has the failure of that step.
     """
 
     code: Literal["failed", "branch_failed", "when_failed"]
@@ -63,14 +63,14 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The run failed between two teams: no route, a limit, a template of its routing."""
+    """The run failed between two teams: no route, a limit, a template in routing."""
 
     code: Literal["run_failed"]
     failure: Failure
     limit: str | None = None
-    """The limit that is reached."""
+    """The limit that the run reached."""
     allowed: float | None = None
-    """By that limit."""
+    """How many the limit allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ class BranchChosen:
     number: int
     """From 1."""
     condition: ConditionFound | None = None
-    """None where it is too long to be shown."""
+    """None if it is too long to show."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRepeated:
-    """A call brought the same again and again."""
+    """A call repeatedly gave the same result."""
 
     code: Literal["call_repeated"]
     call: str
@@ -153,7 +153,7 @@ class Amended:
 
 @dataclass(frozen=True, slots=True)
 class AmendRefused:
-    """A change of the context could not be made at the next boundary."""
+    """The context could not be changed at the next boundary."""
 
     code: Literal["amend_refused"]
     asked: Amended
@@ -162,7 +162,7 @@ class AmendRefused:
 
 @dataclass(frozen=True, slots=True)
 class TooLate:
-    """The run ended before it did what a person asked for."""
+    """The run ended before it could do what a person asked for."""
 
     code: Literal["too_late"]
     asked: Annotated[Amended | SentOn, Field(discriminator="code")]
@@ -170,7 +170,7 @@ class TooLate:
 
 @dataclass(frozen=True, slots=True)
 class NotBegun:
-    """A person sent the run on before a team began."""
+    """A person redirected the run before a team began."""
 
     code: Literal["not_begun"]
     team: str
@@ -179,7 +179,7 @@ class NotBegun:
 
 @dataclass(frozen=True, slots=True)
 class SkipAsked:
-    """A person skips a task, now or when it would begin."""
+    """A person skips a task, now or when it starts."""
 
     code: Literal["skip_asked"]
     task: str
@@ -198,7 +198,7 @@ class WorkerBlocked:
 
 @dataclass(frozen=True, slots=True)
 class Forked:
-    """The run goes on from a point of another one."""
+    """The run continues from a point of another one."""
 
     code: Literal["forked"]
     run: str
@@ -209,17 +209,17 @@ class Forked:
 
 @dataclass(frozen=True, slots=True)
 class MessageRefused:
-    """A message could not be taken."""
+    """The run could not accept a message."""
 
     code: Literal["refused"]
     refusal: str | None = None
-    """Its code, where it has one."""
+    """Its code, if it has one."""
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SignalsDropped:
-    """Signals came before the run could judge them, and more of them than may wait."""
+    """More signals arrived than may wait before the run can judge them."""
 
     code: Literal["signals_dropped"]
     name: str
@@ -279,12 +279,12 @@ TrailCause = Annotated[
 
 
 def failed_with(error: TeamError) -> Failed:
-    """A failure that was raised."""
+    """Return a raised failure as a cause."""
     return Failed("failed", Failure(type(error).__name__, str(error)))
 
 
 def run_ended(error: TeamError) -> RunEnded:
-    """The end of a run by what was raised."""
+    """Return a raised failure as the cause of the run's end."""
     failure = Failure(type(error).__name__, str(error))
     if isinstance(error, LimitExceeded):
         return RunEnded("run_failed", failure, error.limit, error.allowed)

@@ -1,7 +1,6 @@
 """Usage: what calls use, counted in the run's state from the reports of the activities.
 
-Failed attempts count too, as far as their usage is known. Pure functions over
-RunState.
+Failed attempts count too, as far as their usage is known. Pure functions over RunState.
 """
 
 from functools import reduce
@@ -14,15 +13,15 @@ from workflows.core.memory import Tally
 from workflows.core.state import RunState
 
 DIGITS = 6
-"""Of US dollars: every answer about a run rounds alike."""
+"""Decimal places of US dollars: all answers about a run round alike."""
 
 Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
 
 
 def began(state: RunState, place: Location, persona: str, model: str = "", tool: str = "") -> Tally:
-    """Count a call that begins; what it uses is added to this tally."""
+    """Count a call that begins; its usage is added to the returned tally."""
     task = place.step
-    if place.frame_key.is_of_branch:  # concurrent rounds of a loop have numbers, which are no tasks
+    if place.frame_key.is_of_branch:  # a concurrent round has a number, which is not a task's name
         task = task.without_rounds()
     key = f"{task} {model}{tool}"
     tally = state.tallies.get(key)
@@ -55,12 +54,12 @@ _UNFILLED = (TemplateFailed.__name__, EvaluationLimitExceeded.__name__)
 
 
 def _asked(answer: AgentResponse) -> bool:
-    """Whether a model may have been called: not if the prompt could not be filled."""
+    """Return whether a model may have been called: not if the prompt could not be rendered."""
     return answer.error is None or answer.error.type not in _UNFILLED
 
 
 def together(cut: Spent, what: Used) -> Used:
-    """The result of a repeated call, with the usage of the attempt that was cut off."""
+    """Return the result of a repeated call, with the usage of the interrupted attempt."""
     seconds = cut.seconds + what.seconds
     if isinstance(what, SkillResult):
         return what.model_copy(update={"seconds": seconds})
@@ -80,7 +79,7 @@ def together(cut: Spent, what: Used) -> Used:
 
 
 def total_cost(state: RunState) -> tuple[float | None, bool]:
-    """US dollars of all calls that have a price, and whether others have none."""
+    """Return the US dollars of all calls that have a price, and whether others have none."""
     costs = [tally.cost for tally in state.tallies.values() if tally.cost is not None]
     unpriced = any(tally.unpriced for tally in state.tallies.values())
     return (round(sum(costs), DIGITS) if costs else None), unpriced

@@ -1,6 +1,6 @@
 """Views: the answers of a run's queries, its trail and its result.
 
-Plain and small, so that the `temporal` CLI shows them whole.
+Plain and small, so that the `temporal` CLI shows them in full.
 """
 
 from typing import Literal
@@ -16,7 +16,7 @@ from workflows.core.trail_causes import TrailCause
 TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget", "notice"]
 
 Standing = Literal["running", "waiting", "paused", "stopping", "cancelled", "done"]
-"""`stopping`: it is cancelled, and cleans up; `done`: it has ended otherwise than cancelled."""
+"""`stopping`: it is cancelled, and cleans up; `done`: it has ended, but was not cancelled."""
 
 
 class Paused(Frozen):
@@ -35,7 +35,7 @@ class CollectedFiles(Frozen):
     estimated_tokens: int
     """A token for each 4 bytes of their contents."""
     models: tuple[str, ...] = ()
-    """`provider/model` of the plan's personas: of whatever may read it; the first few."""
+    """`provider/model` of the plan's personas that may read them; the first few."""
 
 
 class TrailEntry(Frozen):
@@ -57,13 +57,13 @@ class TrailEntry(Frozen):
     seconds: float | None = None
     tokens: int | None = None
     found: CollectedFiles | None = None
-    """Of a skill that collects files."""
+    """With a skill that collects files."""
     cause: TrailCause | None = None
-    """What `because` says, as facts for programs; the words of a failure are in `because` alone."""
+    """The facts behind `because`, for programs; a failure's message is in `because` alone."""
 
 
 class TrailPage(Frozen):
-    """Trail entries after `since`, oldest first; ask again from the last number."""
+    """Trail entries after `since`, oldest first; query again from the last number."""
 
     entries: tuple[TrailEntry, ...]
     more: bool
@@ -85,21 +85,21 @@ class BudgetUse(Frozen):
     """`run.tokens`, `team.review.money`, `persona.coder.model_calls`, `task.draft.write.tokens`."""
     used: float
     limit: float
-    """Tokens, US dollars, calls or seconds; with what people added."""
+    """Tokens, US dollars, calls or seconds; includes the extensions."""
     on_exceeded: str
     state: Literal["open", "warned", "used_up", "not_held"] = "open"
-    """`not_held`: of money, and some model has no price."""
+    """`not_held`: a budget of money, while some model has no price."""
     extended: float = 0.0
-    """What people have added."""
+    """The extensions that people granted."""
 
     @property
     def left(self) -> float:
-        """What may be used yet."""
+        """What is left of the limit."""
         return max(self.limit - self.used, 0.0)
 
 
 class RunStatus(Frozen):
-    """Where a run is: the answer of the query `status`."""
+    """Where a run is and what it does: the answer of the query `status`."""
 
     plan: str
     digest: str
@@ -127,18 +127,18 @@ class RunStatus(Frozen):
     events: int
     """Trail entries so far."""
     trail_digest: str = ""
-    """Chained over every decision so far; the same in each worker that would decide the same."""
+    """Chained over every decision so far; equal in all workers that decide alike."""
 
 
 class CostRow(Frozen):
-    """What the calls of one team, task, persona, model or tool have used."""
+    """The usage of one team, task, persona, model or tool."""
 
     name: str
     calls: int
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
-    """Of the input."""
+    """Cached tokens; part of the input."""
     cost: float | None = None
     """US dollars of the calls that have a price; None when none has."""
     unpriced: int = 0
@@ -161,24 +161,24 @@ class CostReport(Frozen):
     """Skills, by their own names."""
     budgets: tuple[BudgetUse, ...] = ()
     left_out: dict[str, int] = Field(default_factory=dict[str, int])
-    """`{teams, tasks, ...: rows that are left out}`; those that used least."""
+    """`{teams, tasks, ...: number of rows left out}`: those that used least."""
 
 
 class StateView(Frozen):
-    """A part of what a run remembers: the answer of the query `state`."""
+    """A part of the state of a run: the answer of the query `state`."""
 
     path: JsonValue
     value: JsonValue
-    """Where a part is too large: `{"left_out": its kind and size, "path": ask for that}`."""
+    """Where a part is too large: `{"left_out": its kind and size, "path": query this path}`."""
     size: int
     """Bytes of the whole, as JSON."""
     whole: bool
     next: int | None = None
-    """The `start` of the next page."""
+    """The `start` of the next page; None on the last."""
 
 
 class TeamResult(Frozen):
-    """The result of a run, also of a failed one (as the failure's first detail)."""
+    """The result of a run; a failed run has it as its failure's first detail."""
 
     end: End
     because: str

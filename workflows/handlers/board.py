@@ -17,14 +17,14 @@ from workflows.core.usage import total_cost
 from workflows.core.views import Activity, RunStatus, Standing
 
 _MAX_LINES = 10
-"""Of a kind: otherwise a thousand concurrent branches would each write a thousand lines."""
+"""Maximum lines of a kind: a thousand concurrent branches would write a thousand lines."""
 
 _MAX_REASON_LENGTH = 2_000
 """Characters of a reason; the trail has the whole reason."""
 
 
 def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
-    """The answer of the query `status`."""
+    """Answer the query `status`."""
     cost, unpriced = total_cost(state)
     paused = state.paused
     return RunStatus(
@@ -55,7 +55,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
 
 
 def state_of(state: RunState, *, done: bool) -> Standing:
-    """What a run does, in one word."""
+    """Return what a run does, in one word."""
     if state.stop_by is not None:
         return "cancelled" if done else "stopping"
     if done:
@@ -67,20 +67,20 @@ def state_of(state: RunState, *, done: bool) -> Standing:
 
 @dataclass(slots=True)
 class LastBecause:
-    """Why the run came here, in words: every step shows the text, and few steps change it."""
+    """Keeps the text of the latest cause: every step shows it, and few steps change it."""
 
     cause: RouteCause | None = None
     text: str = ""
 
     def of(self, cause: RouteCause) -> str:
-        """The words for a cause; those of the latest one are kept."""
+        """Return the text of a cause."""
         if cause is not self.cause:
             self.cause, self.text = cause, plain(_cut(route_because(cause)))
         return self.text
 
 
 def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
-    """Render where the run is, what it does, whom it waits for, why it came here.
+    """Render where the run is, what it does, whom it waits for, and why it is here.
 
     Every step renders it anew, in one expression, and passes on the same `last`.
     """
@@ -126,14 +126,14 @@ def _cut(text: str) -> str:
 
 
 def _between(main: Track) -> str:
-    """Where a run is that is at no team."""
+    """Return where a run is that is between two teams."""
     if main.fork is not None:
         return f"branches {', '.join(f'**{plain(name)}**' for name in main.fork.branches)}"
     return "at its end" if main.team is None else f"team **{plain(main.team)}** is next"
 
 
 def _budgets(plan: Plan, state: RunState) -> str:
-    """A line for each budget that some call was paid from."""
+    """Return a line for each budget that some call was paid from."""
     if not plan.budgets:
         return ""
     return "".join(

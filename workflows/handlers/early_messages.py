@@ -1,6 +1,6 @@
-"""Signals that come before a run has begun: how many wait, and which did not fit.
+"""Signals that arrive before a run has begun: how many wait, and which were dropped.
 
-A run that compiles its document, or looks for the state that it forks, cannot judge messages yet.
+A run that compiles its document, or loads the state that it forks, cannot judge messages yet.
 Pure: the handlers of the run wait, this module only counts.
 """
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from workflows.core.trail_causes import SignalsDropped
 
 MAX_EARLY_SIGNALS = 1_000
-"""Of all names together."""
+"""Maximum signals, over all names."""
 
 MAX_EARLY_BYTES = 4_000_000
-"""Of their payloads together."""
+"""Maximum bytes of their payloads."""
 
 _MAX_NAMES = 20
 _OTHERS = "others"
@@ -28,7 +28,7 @@ class EarlySignals:
     _dropped: Counter[str] = field(default_factory=Counter[str])
 
     def admit(self, name: str, size: int) -> bool:
-        """Count one more signal of so many bytes; False when the queue is full."""
+        """Count one more signal of `size` bytes; False when the queue is full."""
         if self.count >= MAX_EARLY_SIGNALS or self.bytes + size > MAX_EARLY_BYTES:
             known = name in self._dropped or len(self._dropped) < _MAX_NAMES
             self._dropped[name if known else _OTHERS] += 1
@@ -38,7 +38,7 @@ class EarlySignals:
         return True
 
     def overflow(self) -> list[SignalsDropped]:
-        """One cause for each name of which signals were dropped."""
+        """Return one cause for each name whose signals were dropped."""
         return [
             SignalsDropped(
                 "signals_dropped",

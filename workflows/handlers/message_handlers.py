@@ -35,13 +35,13 @@ _MAX_TEXT_LENGTH = 1000
 
 
 def _text(refusal: AnyRefusal) -> str:
-    """The refusal as a sentence; what it repeats of a message may be long."""
+    """Return the refusal as a sentence, shortened: it may quote a long message."""
     text = refusal.message if isinstance(refusal, Refusal) else refusal_text(refusal)
     return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}..."
 
 
 def _error(refusal: AnyRefusal) -> ApplicationError:
-    """The error of a refused update: a sentence for people, a code and facts for programs."""
+    """Return the error of a refused update: a sentence for people, code and facts for programs."""
     text = _text(refusal)
     if isinstance(refusal, Refusal):
         facts: object = refusal.model_copy(update={"message": text})
@@ -55,7 +55,7 @@ def _malformed(error: RunRefused) -> MessageUnusable:
 
 
 def _shaped(kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
-    """The message of an update in its form."""
+    """Decode and check the message of an update."""
     try:
         return message(given, kind.model)
     except RunRefused as error:
@@ -63,27 +63,28 @@ def _shaped(kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
 
 
 class MessageJudge(SteeredRun):
-    """What the handlers of all messages share: when a run judges a message, and how it refuses."""
+    """When a run judges a message, and how it refuses one: the base of all message handlers."""
 
     listens: bool
-    """Messages find the run where they found it when they came."""
+    """The run is at the place where messages find it."""
     early: EarlySignals
     """Signals that wait until the run can judge them."""
 
     async def listening(self) -> None:
-        """Wait until the run can judge messages: it has begun, and stands where they found it."""
+        """Wait until the run can judge messages: it has begun and has reached its next wait."""
         raise NotImplementedError
 
     def refuse_too_early(self) -> None:
-        """Have an update sent again that the run cannot judge yet: a validator cannot wait.
+        """Refuse an update that the run cannot judge yet, so that the sender repeats it.
 
-        To accept it now and judge it later would not do (decision 0013).
+        A validator cannot wait, and accepting the update now to judge it later would be wrong (see
+        docs/decisions/0013-messages-come-in-the-order-of-history.md).
         """
         if not self.listens:
             raise _error(Refusal(code=NOT_YET, message=TOO_EARLY))
 
     def judged(self, kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
-        """What an update asks, where the run does it."""
+        """Decode an update; refuse it if the run does not do what it asks."""
         asked = _shaped(kind, given)
         refusal = kind.refusal(self, asked)
         if refusal is not None:
@@ -104,7 +105,7 @@ class MessageJudge(SteeredRun):
 
 
 def _update(name: str, description: str, kind: MessageKind[Asked, Done]) -> object:
-    """An update, for the SDK to find: its validator refuses at once what cannot be done."""
+    """Return an update for the SDK to find; its validator refuses at once what cannot be done."""
 
     @workflow.update(name=name, description=description)
     @takes_any_arguments
@@ -124,7 +125,7 @@ def _update(name: str, description: str, kind: MessageKind[Asked, Done]) -> obje
 
 
 def _signal(name: str, description: str, kind: MessageKind[Asked, Done]) -> object:
-    """A signal, for the SDK to find: the trail keeps why the run refuses it."""
+    """Return a signal for the SDK to find; the trail keeps why the run refuses it."""
 
     @workflow.signal(name=name, description=description)
     @takes_any_arguments

@@ -33,7 +33,7 @@ AnyRefusal = SteeringRefusal | Refusal
 
 
 class SteeredRun:
-    """What a message may look at and change."""
+    """The part of a run that a message may read and change."""
 
     plan: Plan | None
     state: RunState
@@ -47,11 +47,11 @@ class MessageKind(Generic[Asked, Done]):
     """One thing that people may ask of a run."""
 
     model: type[Asked]
-    """The form of the message."""
+    """The type of the message."""
     refusal: Callable[[SteeredRun, Asked], AnyRefusal | None]
-    """Why the run does not do it, or None."""
+    """Returns why the run refuses it, or None."""
     act: Callable[[SteeredRun, Asked, datetime, How], Done]
-    """Do it; it is not refused."""
+    """Applies it; it has not been refused."""
 
 
 def _decision(answer: Answer, decision: Literal["approve", "reject"]) -> DecideInput:
@@ -59,13 +59,13 @@ def _decision(answer: Answer, decision: Literal["approve", "reject"]) -> DecideI
 
 
 def _amend(run: SteeredRun, asked: AmendInput, now: datetime, how: How) -> int:
-    """Have the context changed at the next boundary; how many amendments wait."""
+    """Amend the context at the next boundary; return how many amendments wait."""
     run.state.amendments.append(asked)
     return len(run.state.amendments)
 
 
 def _redirect(run: SteeredRun, asked: RedirectInput, now: datetime, how: How) -> str:
-    """Have the run go to another team next; its name."""
+    """Redirect the run to another team; return its name."""
     control.redirect(run.state, asked, now)
     return asked.team
 

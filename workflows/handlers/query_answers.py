@@ -25,11 +25,11 @@ _MIN_ENTRIES_SIZE = 200
 _MIN_SHOWN_SIZE = 500
 _REST = TypeAdapter(RunState)
 _UNSEEN = frozenset({"tracks", "frames", "progress", "trail", "seen", "executions"})
-"""Parts of the state that the view shows elsewhere, or that mean nothing to people."""
+"""Parts of the state that the view shows elsewhere, or that are internal."""
 
 
 def events(state: RunState, since: int) -> TrailPage:
-    """The entries after number `since` that fit into an answer."""
+    """Return as many entries after number `since` as fit into an answer."""
     entries: list[TrailEntry] = []
     first = state.trail[0].number if state.trail else 0
     later = state.trail[max(since - first + 1, 0) :]
@@ -57,7 +57,7 @@ def _shortened(entry: TrailEntry) -> TrailEntry:
 
 
 def pending(state: RunState) -> list[Pending]:
-    """The open requests; each gets an equal share of the answer."""
+    """Return the open requests; each gets an equal share of the answer."""
     most = max(MAX_ANSWER_SIZE // max(len(state.pending), 1) - _ENTRY, _MIN_SHOWN_SIZE)
     return [_cut(request, most) for request in state.pending.values()]
 
@@ -74,10 +74,10 @@ def _cut(request: Pending, most: int) -> Pending:
 
 
 def request(state: RunState, id: str) -> RequestView:
-    """One request, whole.
+    """Return one request in full.
 
     Raises:
-        RunRefused: there never was one of that id.
+        RunRefused: the run never had one of that id.
     """
     waiting, decided = state.pending.get(id), state.decisions.get(id)
     if waiting is None and decided is None:
@@ -87,10 +87,10 @@ def request(state: RunState, id: str) -> RequestView:
 
 
 def look(state: RunState, asked: StateAsked) -> StateView:
-    """Return what lies at the path of the query.
+    """Return the value at the path of the query.
 
     Raises:
-        RunRefused: nothing does; the message lists what there is.
+        RunRefused: the path leads nowhere; the message lists what exists.
     """
     path = parse(asked.path) if isinstance(asked.path, str) else tuple(asked.path)
     view = _view(state)
@@ -104,7 +104,7 @@ def look(state: RunState, asked: StateAsked) -> StateView:
 
 
 def _nowhere(view: Json, path: tuple[str, ...]) -> str:
-    """How far the path leads, and what there is."""
+    """Return how far the path leads, and what exists there."""
     length = next(n for n in range(len(path), -1, -1) if get(view, path[:n]) is not MISSING)
     there = get(view, path[:length])
     where = f"at {'.'.join(path[:length])!r}" if length else "in the state of a run"
@@ -119,7 +119,7 @@ def _nowhere(view: Json, path: tuple[str, ...]) -> str:
 
 
 def _view(state: RunState) -> Json:
-    """The state as people know it: the names that templates use, then the counters."""
+    """Return the state in the names that templates use, followed by the counters."""
     view: Json = _track(MAIN, state.main, state)
     others = {
         name: _track(name, track, state) for name, track in state.tracks.items() if name != MAIN
@@ -135,7 +135,7 @@ def _view(state: RunState) -> Json:
 
 
 def _track(name: str, track: Track, state: RunState) -> Json:
-    """One track: where it is, and what steps see there."""
+    """Return one track: where it is, and what steps see there."""
     frame = state.open_frame(name) or Frame()
     return {
         "team": track.team,

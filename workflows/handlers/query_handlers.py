@@ -1,7 +1,7 @@
 """Query handlers: what a run answers, during the run and after its end. They change nothing.
 
 Part of TeamWorkflow. An answer stays below what the `temporal` CLI prints in full; an invalid query
-gets a sentence.
+gets a sentence that says how to ask.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,28 +55,28 @@ class QueryHandlers:
 
     @workflow.query(description="Where the run is and what it has used")
     def status(self) -> RunStatus:
-        """Where the run is."""
+        """Return where the run is and what it does."""
         return status(self.plan, self.state, done=self.done)
 
     @workflow.query(description="What the run came to, also when it was cancelled; null before")
     def result(self) -> TeamResult | None:
-        """The result of the run: for a cancelled run, the only place."""
+        """Return the result of the run; a cancelled run has no other place for it."""
         return self.came_to
 
     @workflow.query(description="What the run has used, and what is left of its budgets")
     def cost(self) -> CostReport:
-        """What the run has used."""
+        """Return the usage of the run."""
         return report(self.plan, self.state)
 
     @workflow.query(description="The requests that wait for a person")
     def pending(self) -> list[Pending]:
-        """The open requests; large values are cut, and the query `request` returns them in full."""
+        """Return the open requests; cut values are in full in the query `request`."""
         return looking.pending(self.state)
 
     @workflow.query(description="One request, whole, or how it was decided: {id}")
     @takes_any_arguments
     def request(self, *given: RawValue) -> RequestView:
-        """One request."""
+        """Return one request in full."""
         return _answered(
             given,
             RequestAsked,
@@ -88,7 +88,7 @@ class QueryHandlers:
     @workflow.query(description="What happened and because of what, after entry number {since}")
     @takes_any_arguments
     def events(self, *given: RawValue) -> TrailPage:
-        """A page of the trail; the latest thousand entries are kept here, history has all."""
+        """Return a page of the trail: of its latest thousand entries; the history has all."""
         return _answered(
             given,
             EventsAsked,
@@ -102,7 +102,7 @@ class QueryHandlers:
     )
     @takes_any_arguments
     def state_at(self, *given: RawValue) -> StateView:
-        """The part of the state at a path; a large value appears as its size and its path."""
+        """Return the part of the state at a path; a large value appears as size and path."""
         return _answered(
             given,
             StateAsked,

@@ -1,7 +1,7 @@
-"""The beginning of a run: a plan from anywhere is held together before it is trusted.
+"""The start of a run: its plan is checked for consistency before the run trusts it.
 
-A plan may come from a compiler of ours or from anyone who can start a workflow. What no
-compiler of ours makes and what would leave the interpreter without an end is refused here.
+Anyone who can start a workflow can send a plan. This module refuses what no compiler of ours
+produces and what would keep the interpreter from ever ending.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from dsl.model.steps import AgentStep, LoopStep, Step, TeamStep
 from workflows.core.state import RunState
 
 _MAX_DEPTH = 40
-"""Blocks in blocks; a document of ours has at most a hundred levels, three a block."""
+"""Maximum nesting of blocks; a document of ours has at most a hundred levels, three a block."""
 
 
 def begin(plan: Plan, state: RunState) -> None:
     """Put a fresh run at its entry team.
 
     Raises:
-        InvalidPlan: something that the plan names is not in it, or it would never end.
+        InvalidPlan: the plan names something that is not in it, or would never end.
         RunRefused: the context lacks what the plan needs.
     """
     lacking = lacking_context(plan.needs, state.main.context)

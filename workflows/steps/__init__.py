@@ -1,6 +1,6 @@
 """The one dispatch over the kinds of steps; one file for each.
 
-Kinds that hold other steps are handed the interpreter and so need not import what imports them.
+Kinds that hold other steps get the interpreter as an argument, so they need not import it.
 """
 
 from typing import assert_never

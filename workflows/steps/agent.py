@@ -1,4 +1,4 @@
-"""An agent at work: one model turn an activity, or its execution plan, step by step."""
+"""An agent: one model turn is one activity; an execution plan runs step by step."""
 
 from functools import partial
 
@@ -58,7 +58,7 @@ async def execute(
 
 
 def _sent(step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter) -> JsonValue:
-    """What the prompts name, shown to the approver of an agent without `input`."""
+    """Return what the prompts name, which the approver of an agent without `input` sees."""
     if step.agent_class is not None or step.agent_type == ORCHESTRATING:
         return None
     return slice_for(interpreter.persona(step), step, place.facts(scope)) or None
@@ -109,7 +109,7 @@ async def _turns(
     interpreter: Interpreter,
     given: JsonValue = None,
 ) -> Outcome:
-    """A model turn by itself, or one of a conversation."""
+    """Run a model turn, on its own or in a conversation."""
     if step.conversation is None:
         return (await _asked(step, place, scope, interpreter, given))[0]
     return await converse(
@@ -125,7 +125,7 @@ async def _asked(
     given: JsonValue,
     conversation: Conversation | None = None,
 ) -> tuple[Outcome, AgentResponse | None]:
-    """One model turn, and a bounded number of re-asks after an unusable answer."""
+    """Run one model turn, and a bounded number of re-asks after an unusable answer."""
     state = scope.state
     persona = step.persona_key or step.name
     noticing = bool(scope.plan.budgets) or place.loop is not None
@@ -174,7 +174,7 @@ async def _notices(
 async def _paid(
     scope: Scope, place: Location, persona: str, request: AgentRequest, call: Call, model: str
 ) -> AgentResponse:
-    """Run the turn, and pay it from the budgets of the plan."""
+    """Run the turn, and charge the budgets of the plan."""
     personas = (*place.personas, persona)
     try:
         response = await in_flight(scope, scope.run_agent(request, call))
@@ -194,9 +194,9 @@ def _model(request: AgentRequest) -> str:
 def _request(
     step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter, allowed: JsonValue
 ) -> tuple[AgentRequest, CallOptions, int]:
-    """The request, with just what the prompts name, and how to run it.
+    """Return the request, with only what the prompts name, and how to run it.
 
-    `allowed` is the step's input as a person allowed it; None when nobody was asked.
+    `allowed` is the step's input as a person approved it; None without an approval.
     """
     facts = place.facts(scope)
     count = scope.state.executed(place.step)

@@ -10,7 +10,7 @@ from workflows.core.scope import Scope
 
 
 async def execute(step: ApprovalStep, place: Location, scope: Scope) -> Outcome:
-    """Ask; an approval is a success, a rejection a failure that routing may take care of."""
+    """Ask; an approval is a success, a rejection a failure for routing."""
     names = place.facts(scope).names()
     prompt = fill(step.prompt, names)
     decision = await ask(

@@ -14,7 +14,7 @@ from workflows.skipped_steps import skip_steps
 async def execute(
     step: BranchStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Choose once, then run what was chosen."""
+    """Choose once, then run the chosen steps."""
     branches, key = scope.state.progress.branches, place.key
     progress = branches.get(key)
     if progress is None:

@@ -8,6 +8,6 @@ from workflows.core.scope import Scope
 
 
 async def execute(step: FailStep, place: Location, scope: Scope) -> Outcome:
-    """The failure."""
+    """Fail with the named error."""
     message = fill(step.message, place.facts(scope).names())
     return Outcome.failed(step.error, message if isinstance(message, str) else str(message))

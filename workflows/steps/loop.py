@@ -17,13 +17,15 @@ from workflows.core.step_progress import ConcurrentLoopProgress, LoopProgress
 from workflows.skipped_steps import skip_within
 
 MAX_RESULTS = 1_000_000
-"""Bytes of JSON that the results of a loop may have: of a longer one, the latest are kept."""
+"""Maximum bytes of JSON of a loop's results; the earliest are dropped."""
 
 _ITEMS_A_STEP = 400
-"""Of a list that a loop takes down: so many take as long as a step."""
+"""Items of a list that weigh as much as one step."""
 
 _LOOK_EVERY = 50
-"""Results; to weigh them each time would take time in proportion to all of them."""
+"""Results between two weighings; weighing each time would take time in proportion to all
+results.
+"""
 
 
 async def execute(
@@ -57,7 +59,7 @@ async def execute(
 
 
 def _open(step: LoopStep, place: Location, scope: Scope) -> LoopProgress | Outcome:
-    """How far the loop has come; the failure when it has no list to iterate on."""
+    """Return how far the loop is; the failure if it has no list to iterate on."""
     loops, key = scope.state.progress.loops, place.key
     progress = loops.get(key)
     if progress is None:
@@ -77,7 +79,7 @@ def _ended(data: Json, failure: Outcome | None) -> Outcome:
 
 
 def _close(place: Location, scope: Scope) -> None:
-    """Forget how far the loop has come, and which calls its steps have repeated."""
+    """Forget how far the loop is, and which calls its steps have repeated."""
     progress, key = scope.state.progress, place.key
     progress.loops.pop(key, None)
     progress.concurrent_loops.pop(key, None)
@@ -87,7 +89,7 @@ def _close(place: Location, scope: Scope) -> None:
 def _items(
     step: LoopStep, iterate_on: JsonValue, place: Location, scope: Scope
 ) -> list[JsonValue] | Outcome:
-    """The list that the loop iterates on, or the failure when it is none."""
+    """Return the list that the loop iterates on, or the failure when it is not a list."""
     items = fill(iterate_on, place.facts(scope).names())
     if not isinstance(items, list):
         kind = type(items).__name__
@@ -98,7 +100,7 @@ def _items(
 
 
 def _keep(progress: LoopProgress, result: JsonValue) -> None:
-    """Keep a round's result; drop the earliest when there are more than a run can carry along."""
+    """Keep a round's result; drop the earliest if there are more than a run can carry along."""
     results = progress.results
     results.append(result)
     if len(results) % _LOOK_EVERY and json_size(result) < MAX_RESULTS // _LOOK_EVERY:
@@ -115,7 +117,7 @@ def _keep(progress: LoopProgress, result: JsonValue) -> None:
 async def _concurrent(
     step: LoopStep, iterate_on: JsonValue, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Run several rounds at a time, each with its own variables; results keep the list's order."""
+    """Run rounds concurrently, each with its own variables; results keep the list's order."""
     loops, key = scope.state.progress.concurrent_loops, place.key
     progress = loops.get(key)
     if progress is None:
@@ -178,7 +180,7 @@ class _Rounds(Mapping[str, Job]):
 
 
 def _watching_calls(step: LoopStep, place: Location) -> Location:
-    """The place of the body: which loop watches for repeated calls there, if any."""
+    """Return the location of the body, with the loop that watches for repeated calls there."""
     match step.repeated_calls:
         case None:
             return place
@@ -193,7 +195,7 @@ def _goes_on(step: LoopStep, progress: LoopProgress, place: Location, scope: Sco
         return False
     if progress.items is not None and progress.round >= len(progress.items):
         return False
-    if step.loop_variable is not None:  # which `while` may ask about
+    if step.loop_variable is not None:  # `while` may read it
         place.frame(scope).variables[step.loop_variable] = _item(progress)
     return step.while_ is None or holds(step.while_, place.facts(scope))
 

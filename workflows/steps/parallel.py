@@ -22,7 +22,7 @@ from workflows.skipped_steps import skip_steps
 async def execute(
     step: ParallelStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Run the branches; merge what they set in written order; the data has each one's outcome."""
+    """Run the branches; merge their variables in written order; the data has their outcomes."""
     parallels, key = scope.state.progress.parallels, place.key
     outcomes = parallels.setdefault(key, ParallelProgress()).ended
     good = sum(outcome.status != "failure" for outcome in outcomes.values())

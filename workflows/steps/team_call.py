@@ -12,7 +12,7 @@ from workflows.core.memory import Routed, Track
 from workflows.core.scope import Interrupted, Scope
 
 MAX_NESTED = 20
-"""A team in a team in a team takes Python's stack, which is not endless."""
+"""Maximum nesting of team calls: each takes Python's stack, which is limited."""
 
 
 async def execute(

@@ -1,4 +1,4 @@
-"""A tool: a skill by the name that the document gives it, chosen now or at run time."""
+"""A tool: a skill under the name that the document gives it, chosen now or at run time."""
 
 from pydantic import JsonValue
 
@@ -14,7 +14,7 @@ from workflows.core.scope import Scope
 
 
 async def execute(step: ToolStep, place: Location, scope: Scope) -> Outcome:
-    """Call the tool; an unknown name is a failure that names the tools there are."""
+    """Call the tool; an unknown name is a failure that lists the tools."""
     names = place.facts(scope).names()
     name = fill(step.tool, names)
     tools = scope.plan.tools

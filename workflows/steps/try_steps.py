@@ -1,4 +1,4 @@
-"""Try: steps, what to do when one of them fails, and what to do in any case."""
+"""Try: steps, a clause for their failure, and steps that always run."""
 
 from functools import partial
 
@@ -18,10 +18,10 @@ from workflows.skipped_steps import skip_steps
 async def execute(
     step: TryStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """The outcome of the steps, or of the clause that caught their failure.
+    """Run the steps and, if they fail, the clause that catches their failure.
 
-    `finally` runs in any case, also when the run is cancelled or returns; its own failure is
-    the step's failure.
+    `finally` always runs, also when the run is cancelled or returns; its own failure is the step's
+    failure.
     """
     tries, key = scope.state.progress.tries, place.key
     progress = tries.setdefault(key, TryProgress())
@@ -36,7 +36,7 @@ async def execute(
 async def _finally(
     step: TryStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """The last steps, in any case: when the run is cancelled meanwhile, within its time limit."""
+    """Run the `finally` steps, also when the run is cancelled, within its time limit."""
     if scope.cancelled() is None:
         async with on_abort(lambda: _at_last(step, place, scope, interpreter)):
             return await interpreter.run_steps(step.finally_, place, part="finally")
@@ -45,7 +45,7 @@ async def _finally(
 
 
 async def _at_last(step: TryStep, place: Location, scope: Scope, interpreter: Interpreter) -> None:
-    """The last steps of a cancelled run, within its time limit."""
+    """Run the `finally` steps of a cancelled run, within its time limit."""
     if step.finally_ and scope.cancelled() is not None:
         rest = partial(interpreter.run_steps, step.finally_, place, part="finally")
         await at_last(scope, f"{place.path}/finally", rest)

@@ -1,4 +1,4 @@
-"""Wait: for a while, for a time, or for a named signal with its payload."""
+"""Wait: for a duration, for a time, or for a named signal with its payload."""
 
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ from workflows.core.scope import Interrupted, Scope
 
 
 async def execute(step: WaitStep, place: Location, scope: Scope) -> Outcome:
-    """Wait; on resume, the wait goes on and does not start over."""
+    """Wait; on resume, the wait continues and does not start over."""
     if step.signal is not None:
         return await _signal(step, step.signal, place, scope)
     if step.time is not None:
@@ -39,7 +39,7 @@ async def _time(written: str, place: Location, scope: Scope) -> Outcome:
 
 
 async def _duration(step: WaitStep, place: Location, scope: Scope) -> Outcome:
-    """Wait so long; the time of a pause does not count."""
+    """Wait for a duration; the time of a pause does not count."""
     waits, key = scope.state.progress.relative_waits, place.key
     left = waits.get(key)
     if left is None:
@@ -63,7 +63,7 @@ def _ended(at: float) -> Outcome:
 
 
 def _moment(written: JsonValue, scope: Scope) -> float | Outcome:
-    """When the wait ends, in seconds of Unix time."""
+    """Return when the wait ends, in seconds of Unix time."""
     try:
         moment = datetime.fromisoformat(str(written))
         until = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

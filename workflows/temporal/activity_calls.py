@@ -34,7 +34,7 @@ from workflows.temporal.pacer import Pacer
 from workflows.temporal.queues import MAX_WAIT, Elsewhere, NotTaken, fairness_key
 
 _STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
-"""A skill changes the world: the next step waits until a cancelled skill has stopped."""
+"""A skill changes the world, so the next step waits until a cancelled skill has stopped."""
 
 T = TypeVar("T", AgentResponse, SkillResult)
 
@@ -50,9 +50,9 @@ class Calls:
         """`{team/path: the call that it waits for}`."""
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
-        """One activity `run_agent`, on the workflow's own task queue (eager start).
+        """Run one activity `run_agent`, on the workflow's own task queue (eager start).
 
-        Or on the queue of its provider, as soon as a worker has said that there is one.
+        Or on the queue of its provider, as soon as a worker has reported that queue.
         """
         queues, sent, detours = self._state.queues, call, 0
         provider = request.persona.provider if request.persona is not None else ""
@@ -68,9 +68,9 @@ class Calls:
             sent = call._replace(id=f"{call.id}.q{detours}")
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        """One activity `call_skill`; a cancelled one is waited for, until it has stopped."""
+        """Run one activity `call_skill`; if it is cancelled, wait until it has stopped."""
         answer = await self._call(CALL_SKILL, request, SkillResult, call, _STOPPED)
-        if _is_cancelled():  # it had ended before it heard of that
+        if _is_cancelled():  # it had ended before the request reached it
             raise asyncio.CancelledError
         return answer
 
@@ -121,33 +121,33 @@ class Calls:
             self._waiting.pop(call.step, None)
 
     async def _ended(self, handle: workflow.ActivityHandle[T]) -> T:
-        """What the call answers, counted as pending until then."""
+        """Return what the call answers, counted as pending until then."""
         try:
             return await handle
         finally:
             self._pacer.called()
 
     def cut(self, step: str) -> None:
-        """End the call that a step waits for, if it does; its outcome is not waited for."""
+        """End the call that a step waits for, if any, without waiting for its outcome."""
         handle = self._waiting.get(step)
         if handle is not None:
             handle.cancel()
 
     def _turn(self, queue: OwnQueue) -> Priority:
-        """With whom the call takes turns; a key given at the start of the run has precedence."""
+        """Return with whom the call takes turns; a key given at the run's start wins."""
         if workflow.info().priority.fairness_key:
             return Priority.default
         return Priority(fairness_key=fairness_key(queue, self._run_id, self._state.main.context))
 
 
 def _given_back(error: ActivityError) -> ApplicationError | None:
-    """The failure of an attempt that ended only because its worker had to stop, or None."""
+    """Return the failure of an attempt that ended only because its worker stopped, or None."""
     cause = error.cause
     return cause if isinstance(cause, ApplicationError) and cause.type == WORKER_STOPPED else None
 
 
 def _expected(error: ActivityError, call: Call) -> BaseException:
-    """The failure of a call as an expected one."""
+    """Return the failure of a call as an expected one."""
     cause = error.cause
     match cause:
         case ApplicationError() if _given_back(error) is not None:
@@ -186,7 +186,7 @@ def _expected(error: ActivityError, call: Call) -> BaseException:
 
 
 async def _with(cut: Spent, calling: Coroutine[None, None, T]) -> T:
-    """Repeat a call, and add what the attempt used that was cut off."""
+    """Repeat a call, and add the usage of the interrupted attempt."""
     try:
         answer = await calling
     except CallFailed as error:
@@ -196,13 +196,13 @@ async def _with(cut: Spent, calling: Coroutine[None, None, T]) -> T:
 
 
 def _is_cancelled() -> bool:
-    """Whether the waiting coroutine is cancelled: with the run, or because others have ended."""
+    """Return whether the waiting coroutine is cancelled: with the run, or after a join."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def _spent(details: Sequence[object]) -> Spent | None:
-    """What the attempts of a failed call used, from its failure or its last heartbeat."""
+    """Return the usage of a failed call's attempts, from its failure or its last heartbeat."""
     if not details:
         return None
     try:

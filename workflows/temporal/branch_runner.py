@@ -38,11 +38,11 @@ class BranchRunner:
         """Run jobs concurrently until enough have finished, and stop the others.
 
         Args:
-            jobs: what runs, by name.
-            enough: whether those that have finished are enough.
+            jobs: the coroutines, by name.
+            enough: whether the finished ones are enough.
             at_once: how many run at a time; None for as many as the run may have.
             timer: ends when the time is up; None without a time limit.
-            wake: whether a signal ends it.
+            wake: whether a signal ends the wait.
 
         Returns:
             The names of the finished jobs.
@@ -75,7 +75,7 @@ class BranchRunner:
     async def _start(
         self, group: BranchGroup, at_once: int | None, stirred: Callable[[], bool]
     ) -> None:
-        """Start a portion of branches, and wait until one has ended or others may start."""
+        """Start some of the branches, and wait until one has ended or others may start."""
         pacer = self._pacer
 
         def may_go_on() -> bool:
@@ -95,16 +95,17 @@ class BranchRunner:
         timer: asyncio.Task[bool] | None,
         error: BaseException | None = None,
     ) -> None:
-        """Stop what is no longer needed, and wait until everything has stopped.
+        """Stop the branches that are no longer needed, and wait until all have stopped.
 
         Args:
-            group: the branches, of which some still run.
+            group: the branches, some of which still run.
             timer: their time limit.
             error: the reason to stop them; None if enough have ended.
 
         Raises:
-            BaseException: the first failure of a stopped branch. An expected failure gives way to
-                `error`, and to the end of a cancelled run.
+            BaseException: the first failure of a stopped branch. `error` and the end of a cancelled
+            run
+                take precedence over an expected failure.
         """
         self._stopping += 1
         rest: list[asyncio.Task[Any]] = [*group.running.values()]
@@ -124,8 +125,8 @@ class BranchRunner:
     async def _all_ended(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
         """Wait until cancelled tasks have stopped, with their `finally` steps.
 
-        When the run itself is cancelled, they have the time that it has left. A cancellation that
-        arrives here meanwhile waits too.
+        When the run itself is cancelled, they have the rest of its time limit. A cancellation that
+        arrives in between waits too.
         """
         stopped: asyncio.CancelledError | None = None
         while not all(task.done() for task in tasks):
@@ -139,7 +140,7 @@ class BranchRunner:
             raise stopped
 
     async def _cut_off(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
-        """Wait as long as a cancelled run has time, then cancel what still runs once more."""
+        """Wait as long as a cancelled run has time, then cancel again what still runs."""
         left = self._time_to_stop()
         if left > 0:
             await workflow.wait(tasks, timeout=left)

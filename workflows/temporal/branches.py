@@ -11,7 +11,7 @@ from workflows.core.scope import Interrupted, Job
 
 
 class BranchGroup:
-    """Concurrent coroutines: which wait, which run, which have finished."""
+    """Concurrent coroutines: which are waiting, which are running, which have finished."""
 
     def __init__(self, jobs: Mapping[str, Job], branches: Branches, pace: Pace) -> None:
         self._jobs = jobs
@@ -23,21 +23,21 @@ class BranchGroup:
         self._finished: set[str] = set()
         self.running: dict[str, asyncio.Task[None]] = {}
         self.stopped = False
-        """One has stopped for the run to continue as new: no other starts."""
+        """Whether one has stopped for the run to continue as new: no other starts."""
 
     @property
     def finished(self) -> Set[str]:
-        """The names of those that have finished."""
+        """The names of the finished branches."""
         return self._finished
 
     @property
     def go_on(self) -> bool:
-        """Whether there is something to wait for."""
+        """Return whether there is something to wait for."""
         return bool(self.running) or self._waits
 
     @property
     def stirred(self) -> bool:
-        """Whether a finished branch has not been processed yet."""
+        """Return whether a finished branch has not been processed yet."""
         return bool(self._done)
 
     @property
@@ -45,14 +45,14 @@ class BranchGroup:
         return self._next is not None and not self.stopped
 
     def wants(self, at_once: int | None) -> bool:
-        """Whether another has its turn, as soon as the pace allows it."""
+        """Return whether another branch may start, as soon as the pace allows it."""
         beside = len(self.running)
         if not self._waits or (at_once is not None and beside >= at_once):
             return False
         return self._branches.may_start(beside)
 
     def start(self, at_once: int | None) -> None:
-        """Start those that wait, in written order, as many as may run concurrently."""
+        """Start waiting branches in written order, as many as may run concurrently."""
         while (name := self._next) is not None and self.wants(at_once) and self._pace.may_step():
             self._next = next(self._names, None)
             self._pace.steps += 1
@@ -61,7 +61,7 @@ class BranchGroup:
             task.add_done_callback(lambda _, name=name: self._done.append(name))
 
     def ended(self) -> bool:
-        """Take those that have ended, in the order of their starts; whether there were any."""
+        """Remove the ended branches, in order of their starts; return whether there were any."""
         if not self._done:
             return False
         done, self._done = set(self._done), []
@@ -76,19 +76,19 @@ class BranchGroup:
         return True
 
     def leave(self) -> None:
-        """Give back the places of all that still run: they have been stopped."""
+        """Give back the slots of all branches that still run: they have been stopped."""
         while self.running:
             self.running.popitem()
             self._branches.ended(len(self.running))
 
 
 def interrupted(task: asyncio.Task[Any]) -> bool:
-    """Whether it has stopped for the run to continue as new."""
+    """Return whether the task has stopped for the run to continue as new."""
     return task.done() and not task.cancelled() and isinstance(task.exception(), Interrupted)
 
 
 async def left_of(timer: asyncio.Task[bool] | None) -> float | None:
-    """Seconds left of a time limit that was interrupted together with what it limits."""
+    """Return the seconds left of a time limit that was interrupted together with its job."""
     if timer is None:
         return None
     try:
@@ -99,7 +99,7 @@ async def left_of(timer: asyncio.Task[bool] | None) -> float | None:
 
 
 def failures(tasks: Sequence[asyncio.Task[Any]]) -> Iterator[BaseException]:
-    """The failures of stopped tasks, other than their stop."""
+    """Yield the failures of stopped tasks, other than their cancellation."""
     for task in tasks:
         failure = None if task.cancelled() else task.exception()
         if failure is not None and not isinstance(failure, Interrupted):
@@ -107,15 +107,15 @@ def failures(tasks: Sequence[asyncio.Task[Any]]) -> Iterator[BaseException]:
 
 
 def gives_way(failure: BaseException, error: BaseException | None, cancelled: str | None) -> bool:
-    """Whether a failure is not raised, because something else ended the block before it.
+    """Return whether a failure is dropped, because something else ended the block before it.
 
     Args:
-        failure: of a branch that was to stop.
-        error: what the branches were stopped for; None when enough of them had ended.
+        failure: of a branch that was being stopped.
+        error: why the branches were stopped; None if enough of them had ended.
         cancelled: the reason of the request to cancel the run.
     """
     if not isinstance(failure, (TeamError, Redirected, Returned, Skipped)):
-        return False  # a bug, which the run is not to end with
+        return False  # a bug, with which the run must not end
     if cancelled is not None:
         return True
     return error is not None and not isinstance(error, asyncio.CancelledError)

@@ -50,22 +50,22 @@ class DurableScope:
         )
         self._calls = Calls(state, self.run_id, self._pacer)
         self.notifier = Notifier(state, self._pacer)
-        self._clock = asyncio.get_running_loop().time  # Temporal's, and the shortest way to it
+        self._clock = asyncio.get_running_loop().time  # Temporal's, accessed by the shortest path
 
     def now(self) -> datetime:
-        """Temporal's time of the current workflow task."""
+        """Return Temporal's time of the current workflow task."""
         return workflow.now()
 
     def time(self) -> float:
-        """The same, in seconds of Unix time; cheaper where only a difference is wanted."""
+        """Return that time in seconds of Unix time; cheaper where only a difference matters."""
         return self._clock()
 
     def patched(self, patch: Patch) -> bool:
-        """One event in the history of a run that asks for the first time, none in older ones."""
+        """Ask for a patch: one event in a run that asks first, none in older runs."""
         return workflow.patched(patch.value)
 
     def cancelled(self) -> str | None:
-        """The reason of the request to cancel, as Temporal keeps it."""
+        """Return the reason of the request to cancel, as Temporal keeps it."""
         return workflow.cancellation_reason()
 
     async def checkpoint(self) -> None:
@@ -91,7 +91,7 @@ class DurableScope:
             raise Interrupted
 
     def _ending(self) -> bool:
-        """Whether the run must continue as new: not while it is cancelled, or stops a branch.
+        """Return whether the run must continue as new: not while it stops, or stops a branch.
 
         The `finally` steps of a stopped branch belong to what the run leaves.
         """
@@ -108,11 +108,11 @@ class DurableScope:
         self._pacer.pace.steps += steps
 
     async def rest(self) -> None:
-        """Yield where evaluations have taken their share of the workflow task."""
+        """Yield if evaluations have used up their share of the workflow task."""
         await self._pacer.rest()
 
     def hold(self, events: int) -> None:
-        """Do not continue as new before the history has so many events."""
+        """Do not continue as new before the history has this many events."""
         self._held = events
 
     def show(self) -> None:
@@ -123,7 +123,7 @@ class DurableScope:
             self._upsert()
 
     def _upsert(self) -> None:
-        """One event, when something is new: at a new team, at a wait, at its end."""
+        """Write one event when something is new: at a new team, at a wait, at the end."""
         current = attributes(self.plan, self.state, done=self.done)
         new = {key: value for key, value in current.items() if self._upserted.get(key, ()) != value}
         if new:
@@ -132,11 +132,11 @@ class DurableScope:
             workflow.upsert_search_attributes(updates)  # pyright: ignore[reportUnknownMemberType]
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
-        """One activity `run_agent`."""
+        """Run one activity `run_agent`."""
         return await self._calls.run_agent(request, call)
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        """One activity `call_skill`."""
+        """Run one activity `call_skill`."""
         return await self._calls.call_skill(request, call)
 
     def cut(self, step: str) -> None:
@@ -144,12 +144,12 @@ class DurableScope:
         self._calls.cut(step)
 
     async def grouped(self, name: str, work: Coroutine[None, None, Outcome]) -> Outcome:
-        """An event group: a few bytes with each call."""
+        """Group the events of the work: a few bytes with each call."""
         with workflow.create_event_group(name).scope():
             return await work
 
     def notify(self, notification: PendingNotification) -> None:
-        """One activity `notify`, while the run goes on."""
+        """Start one activity `notify`; the run does not wait for it."""
         self.notifier.notify(notification)
 
     async def wait_until(
@@ -161,7 +161,7 @@ class DurableScope:
         boundary: bool = True,
         stands_still: bool = True,
     ) -> bool:
-        """A wait that signals and updates end; a timer only when there is a deadline."""
+        """Wait until the condition holds; a timer runs only if there is a deadline."""
         state = self.state
         left = seconds
 
@@ -198,7 +198,7 @@ class DurableScope:
         seconds: float | None = None,
         wake: Callable[[], bool] | None = None,
     ) -> Set[str]:
-        """Coroutines of this one workflow; they add no event of their own."""
+        """Run coroutines of this one workflow; they add no event of their own."""
         if seconds is None:
             return await self._runner.run(jobs, enough, at_once, None, wake)
         what = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_MAX_SUMMARY_LENGTH]
@@ -206,7 +206,7 @@ class DurableScope:
         return await self._runner.run(jobs, enough, at_once, timer, wake)
 
     def _time_to_stop(self) -> float:
-        """Seconds that a cancelled run has left."""
+        """Return the seconds that a cancelled run has left."""
         return begin_to_stop(self) - self.time()
 
 

@@ -1,4 +1,4 @@
-"""Notifier: sends notifications while the run goes on. Uses Temporal.
+"""Notifier: sends notifications while the run continues. Uses Temporal.
 
 A notification never delays a decision and never fails a run. Failed deliveries appear in the trail.
 """
@@ -19,7 +19,7 @@ from workflows.temporal.pacer import Pacer
 _ATTEMPTS = 5
 _ATTEMPT = timedelta(seconds=60)
 _WITHIN = timedelta(minutes=3)
-"""For a notification with all its attempts; then the run gives it up."""
+"""Maximum time for a notification with all its attempts; then the run gives up."""
 
 
 class Notifier:
@@ -33,7 +33,7 @@ class Notifier:
         self._closing = False
 
     def notify(self, notification: PendingNotification) -> None:
-        """Send it, without waiting for it."""
+        """Send a notification without waiting for it."""
         self._state.notifications[notification.notice.id] = notification
         self._tasks.add(asyncio.create_task(self._deliver(notification)))
 
@@ -59,7 +59,7 @@ class Notifier:
         state.notifications.pop(notification.notice.id, None)
 
     async def _sent(self, notification: PendingNotification) -> str | None:
-        """Why it could not be sent, or None."""
+        """Send a notification; return why it failed, or None."""
         notice = notification.notice
         await self._pacer.call(len(notice.model_dump_json()))
         try:

@@ -11,10 +11,11 @@ _MIN_PAUSE = timedelta(milliseconds=1)
 
 
 class Pacer:
-    """Waits for the next workflow task where the current one has done enough.
+    """Waits for the next workflow task when the current one has done enough.
 
-    Temporal takes a workflow that keeps the thread for a deadlock, and retries it forever. Any
-    event brings the next task; if none is due, one timer serves all branches.
+    Temporal treats a workflow that keeps the thread as a deadlock, and retries it forever. Any
+    event
+    starts the next task; if none is due, one timer serves all branches.
     """
 
     def __init__(self) -> None:
@@ -22,19 +23,19 @@ class Pacer:
         self._timer: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Count anew when another workflow task has begun."""
+        """Restart the counters when another workflow task has begun."""
         self.pace.begin(workflow.info().get_current_history_length())
 
     def renewed(self) -> bool:
-        """Whether another workflow task has begun since the last `begin`."""
+        """Return whether another workflow task has begun since the last `begin`."""
         return workflow.info().get_current_history_length() != self.pace.task
 
     def idle(self) -> bool:
-        """Whether no event is due that brings another workflow task."""
+        """Return whether no event is due that starts another workflow task."""
         return self.pace.pending == 0 and self._timer is None
 
     async def step(self) -> None:
-        """Count a step, in the next workflow task when this one has had its share."""
+        """Count a step; wait for the next workflow task first if this one is full."""
         self.begin()
         while not self.pace.may_step():
             await self.next_task()
@@ -47,7 +48,7 @@ class Pacer:
             await self.next_task()
 
     async def call(self, size: int) -> None:
-        """Count a call with a request of so many bytes, as soon as a workflow task has room."""
+        """Count a call with a request of `size` bytes; wait until a workflow task has room."""
         pace = self.pace
         self.begin()
         while not pace.may_call(size):
@@ -60,11 +61,11 @@ class Pacer:
         pace.called(size)
 
     def called(self) -> None:
-        """Count a call out: it has ended."""
+        """Count a call that has ended."""
         self.pace.pending -= 1
 
     async def next_task(self) -> None:
-        """Wait for the next workflow task, which a timer brings if nothing else does."""
+        """Wait for the next workflow task; start a timer if nothing else brings it."""
         if self._timer is None:
             self._timer = asyncio.create_task(self._tick())
         await workflow.wait_condition(self.renewed)

@@ -1,9 +1,9 @@
 """Queues: where a call of a model waits for its turn, and with whom it takes turns.
 
 Calls share the run's own queue, which starts them without a detour. A provider with a rate limit
-is called through its own queue, where the server holds the limit over all workers. Plans cannot
-name queues: a worker that gets such a call refuses it and names the queue. So the name is in the
-run's history, and nobody who starts a run can invent one.
+has its own queue, where the server enforces the limit over all workers. Plans cannot name queues: a
+worker that gets such a call refuses it and names the queue. So the name is in the run's history,
+and nobody who starts a run can invent one.
 """
 
 from datetime import timedelta
@@ -14,8 +14,10 @@ from dsl.paths import get, parse
 from dsl.values import Json
 
 MAX_WAIT = timedelta(minutes=15)
-"""For a turn in such a queue. Then the call comes back to the run's own queue, whose worker sends
-it there again: or makes it, where the limit was lifted and nobody serves that queue any more."""
+"""Maximum wait in such a queue. Then the call comes back to the run's own queue, whose worker sends
+it
+there again, or makes it if the limit was lifted and no worker serves that queue any more.
+"""
 
 _MAX_KEY_LENGTH = 64
 
@@ -33,7 +35,7 @@ class NotTaken(Exception):
 
 
 def fairness_key(queue: OwnQueue, run_id: str, context: Json) -> str:
-    """With whom a call takes turns; the run itself if the context names nobody."""
+    """Return with whom a call takes turns; the run itself if the context names nobody."""
     key = run_id
     if queue.fair_by != "run":
         found = get(context, parse(queue.fair_by))

@@ -10,13 +10,13 @@ from workflows.temporal.attribute_kinds import PLAN, STATE, TEAM, WAITING
 _MAX_VALUE_LENGTH = 100
 """Characters of a value: databases keep 255 bytes of a keyword."""
 _MAX_VALUES = 10
-"""Values of a list: a server takes two kilobytes."""
+"""Maximum values of a list: a server accepts two kilobytes."""
 
 Attributes = dict[str, str | tuple[str, ...]]
 
 
 def attributes(plan: Plan, state: RunState, *, done: bool) -> Attributes:
-    """Where the run is: its plan, its state, its teams, the requests that wait."""
+    """Return where the run is: its plan, its state, its teams, the requests that wait."""
     teams = (track.team for track in state.tracks.values() if track.team is not None)
     return {
         PLAN: plan.name[:_MAX_VALUE_LENGTH],

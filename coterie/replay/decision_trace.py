@@ -272,6 +272,7 @@ def _facts(
         variables=frame.variables,
         input=frame.input,
         budget=plan.evaluation,
+        settings=plan.settings,
     )
 
 

@@ -120,6 +120,7 @@ class _PlanCompiler:
             model,
             task_names(orchestration),
             outputs,
+            orchestration.settings,
         )
         self.teams = TeamCompiler(
             document,
@@ -162,6 +163,7 @@ class _PlanCompiler:
             groups=orchestration.groups,
             notify=channels(orchestration.notify),
             on_cancel=orchestration.on_cancel,
+            settings=orchestration.settings,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
         ).sealed()
 

@@ -58,6 +58,7 @@ class AgentResolver:
         model: str | None,
         teams: Mapping[str, Sequence[str]],
         outputs: DeclaredOutputs,
+        settings: Json,
     ) -> None:
         self.llm = document.llm_config
         self.tree = tree
@@ -66,6 +67,7 @@ class AgentResolver:
         self.teams = teams
         self.tools = document.tools
         self.outputs = outputs
+        self.settings = settings
         self.personas: dict[str, Persona] = {}
         self.uses_legacy = False
         self.budgets: dict[str, tuple[Budgets, NodePath]] = {}
@@ -266,6 +268,7 @@ class AgentResolver:
             inputs=inputs if step.input is not None else (),
             tools=self.tools,
             outputs=self.outputs.of(plan),
+            settings=self.settings,
         )
         checker.run()
         self._open.append(plan_key)
@@ -305,4 +308,5 @@ class AgentResolver:
                 (*place, "execution_plan"),
                 tools=self.tools,
                 outputs=self.outputs.of(plan),
+                settings=self.settings,
             ).run()

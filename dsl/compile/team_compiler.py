@@ -58,6 +58,7 @@ class TeamCompiler:
             tools=self.tools,
             given=() if collect is None else CONCENTRATOR_NAMES,
             outputs=self.outputs.of(team.tasks),
+            settings=self.orchestration.settings,
         )
         checker.run()
         steps, agents_read = self.agents.team_steps(team_id, team.tasks, (*path, "tasks"), checker)

@@ -108,6 +108,8 @@ class Orchestration(Frozen):
     """The team that cleans up when the run is cancelled."""
     cancel_timeout: Timeout = 60.0
     """For all work after the cancellation: `finally` and `on_cancel`."""
+    settings: Json = Field(default_factory=dict[str, JsonValue])
+    """Constants that templates and conditions read as `settings`."""
     teams: dict[str, TeamDocument] = Field(min_length=1)
 
 

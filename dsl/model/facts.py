@@ -15,7 +15,7 @@ from dsl.model.evaluation_budget import (
 from dsl.model.outcomes import Outcome
 from dsl.values import Json
 
-ROOTS = ("context", "tasks", "teams", "input", "run", "routing")
+ROOTS = ("context", "tasks", "teams", "input", "run", "routing", "settings")
 """The names that every template knows; a variable may not be called like one of them."""
 
 RESERVED = (
@@ -91,6 +91,8 @@ class Facts:
     """What one evaluation over these facts may cost."""
     work: EvaluationWork | None = None
     """Who counts what evaluations over these facts take, if anybody does."""
+    settings: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    """The plan's constants."""
 
     def meter(self) -> EvaluationMeter:
         """The meter of a new evaluation."""
@@ -107,6 +109,8 @@ class Facts:
             "run": self.run,
             "routing": self.routing,
         }
+        if self.settings:  # in older plans, a variable may have this name
+            named["settings"] = self.settings
         return Names(named, self.meter() if meter is None else meter)
 
     def with_task(self, name: str, outcome: Outcome) -> "Facts":
@@ -126,4 +130,5 @@ class Facts:
             own,
             self.budget,
             self.work,
+            self.settings,
         )

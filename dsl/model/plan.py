@@ -171,6 +171,8 @@ class Plan(Frozen):
     """The channels that tell people what waits for them, where an approval names no others."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled."""
+    settings: Json = Field(default_factory=dict[str, JsonValue])
+    """Constants that templates read as `settings`."""
     needs: dict[str, str] = Field(default_factory=dict[str, str])
     """`{path of the context: the step that reads it first}`: a start has to give these."""
     evaluation: EvaluationBudget = EvaluationBudget()

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
+from pydantic import JsonValue
+
 from dsl.model.facts import CAUGHT, ERROR, OUTCOME, ROOTS, ROUTING, ROUTING_ERROR, RUN
 from dsl.paths import Path
 
@@ -14,6 +16,7 @@ class TemplateScope(Protocol):
     inputs: Collection[str] | None
     flags: Collection[str] | None
     given: Collection[str]
+    settings: Mapping[str, JsonValue]
 
     @property
     def task_names(self) -> Collection[str]:
@@ -63,16 +66,8 @@ def _levels(named: Path, scope: TemplateScope) -> Iterator[_Level]:
     more = () if scope.flags is None else ("flags",)
     yield _Level([*ROOTS, *more, *scope.variables, *scope.given], "there is no name")
     match named:
-        case ("tasks", *rest):
-            yield _Level(scope.task_names, "there is no task")
-            yield from _outcome(rest[1:])
-        case ("teams", team, *rest):
-            yield _Level(scope.teams, "there is no team")
-            yield _Level(("tasks",))
-            tasks = scope.teams[team]
-            if tasks:  # else they could not be read
-                yield _Level(tasks, f"the team {team!r} has no task")
-                yield from _outcome(rest[2:])
+        case ("tasks" | "teams", *_):
+            yield from _outcomes(named, scope)
         case ("input", *_) if scope.inputs is not None:
             yield _Level(scope.inputs, "there is no input")
         case ("flags", *_) if scope.flags is not None:
@@ -83,8 +78,26 @@ def _levels(named: Path, scope: TemplateScope) -> Iterator[_Level]:
             yield _Level(ROUTING)
             if rest[:1] == ["error"]:
                 yield _Level(ROUTING_ERROR)
+        case ("settings", *rest):
+            yield from _constants(scope.settings, rest)
         case ("error", *_) if scope.only_caught:
             yield _Level(CAUGHT)
+        case _:
+            return
+
+
+def _outcomes(named: Path, scope: TemplateScope) -> Iterator[_Level]:
+    match named:
+        case ("tasks", *rest):
+            yield _Level(scope.task_names, "there is no task")
+            yield from _outcome(rest[1:])
+        case ("teams", team, *rest):
+            yield _Level(scope.teams, "there is no team")
+            yield _Level(("tasks",))
+            tasks = scope.teams[team]
+            if tasks:  # else they could not be read
+                yield _Level(tasks, f"the team {team!r} has no task")
+                yield from _outcome(rest[2:])
         case _:
             return
 
@@ -93,3 +106,13 @@ def _outcome(rest: list[str]) -> Iterator[_Level]:
     yield _Level(OUTCOME)
     if rest[:1] == ["error"]:
         yield _Level(ERROR)
+
+
+def _constants(value: JsonValue | Mapping[str, JsonValue], rest: list[str]) -> Iterator[_Level]:
+    """What settings have at each segment; items of lists are known only at run time."""
+    for segment in (*rest, ""):
+        if isinstance(value, list | str):
+            return
+        known = value if isinstance(value, Mapping) else {}
+        yield _Level(known)
+        value = known.get(segment)

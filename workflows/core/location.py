@@ -104,6 +104,7 @@ class Location(NamedTuple):
             input=frame.input,
             budget=scope.plan.evaluation,
             work=scope.work,
+            settings=scope.plan.settings,
         )
 
 

@@ -69,6 +69,7 @@ class PromptChecks:
             given=checker.given,
             outputs=checker.outputs,
             flags=tuple(persona.flags or ()),
+            settings=checker.settings,
         )
         for key in dict.fromkeys((SYSTEM, asked)):
             text = persona.prompts.get(key) if key is not None else None

@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from pydantic import JsonValue
+
 from dsl.checks.steps.condition_checks import check_data
 from dsl.checks.steps.known_answers import missing_field
 from dsl.checks.steps.outputs import NO_OUTPUTS, Outputs
@@ -86,6 +88,8 @@ class Checker:
     """What the data of tasks and the variables can look like, where that is declared."""
     flags: Collection[str] | None = None
     """The persona's flags, which its prompts may name; None where there are none to name."""
+    settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """The constants of the document."""
     reads: dict[str, None] = field(default_factory=dict[str, None])
     """Context paths that are looked at, in order; those into earlier teams are marked."""
     _walked: list[tuple[Step, NodePath]] | None = None

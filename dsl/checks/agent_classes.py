@@ -1,4 +1,4 @@
-"""Legacy agent classes: whether a worker would import them, and whose sections nobody reads."""
+"""Legacy agent classes: whether a worker imports them, and which of their sections are unread."""
 
 from dsl.checks.document_steps import every_step
 from dsl.model.capabilities import Capabilities
@@ -13,11 +13,11 @@ from dsl.wording.document_wording import unimportable_class
 def check_agent_classes(
     document: SystemDocument, tree: Node, problems: Problems, capabilities: Capabilities
 ) -> None:
-    """Warn of a class in no package that the worker allows; check the sections of `agents`."""
+    """Warn of a class whose package the worker does not allow; check the sections of `agents`."""
     _sections(document, tree, problems)
     own = None if document.worker is None else document.worker.agent_packages
     if capabilities.agent_packages is None and own is None:
-        return  # nobody knows what the worker allows
+        return  # the worker's packages are not known here
     allowed = (*(capabilities.agent_packages or ()), *(own or ()))
     for step, path in every_step(document):
         name = step.agent_class if isinstance(step, AgentStep) else None

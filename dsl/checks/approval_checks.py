@@ -1,4 +1,4 @@
-"""What the terms of a question refer to, and whether they can come about."""
+"""Checks of approvals: the names that their terms refer to, and whether a decision is possible."""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
@@ -40,19 +40,19 @@ from dsl.wording.approval_wording import (
 from dsl.wording.step_names import called
 
 SILENCE = ("reject", "approve", "fail")
-"""What `on_timeout` may say besides the name of a team."""
+"""The values of `on_timeout` that are not names of teams."""
 
 
 class _Asked(NamedTuple):
-    """A question that a document lets a run ask."""
+    """A question that a run of the document may ask."""
 
     name: str
     """`the approval 'sign_off'`."""
     terms: DecisionTerms
     path: NodePath
-    """Where its terms stand."""
+    """Where its terms are written."""
     nothing_sent: bool = False
-    """It asks before a step that is given nothing."""
+    """Whether it asks before a step that has no input."""
 
 
 def check_approvals(
@@ -62,7 +62,7 @@ def check_approvals(
     problems: Problems,
     known_channels: Collection[str] | None,
 ) -> None:
-    """Note every question that names what is not there, or that nobody could ever answer."""
+    """Note every question that names something unknown, or that nobody can answer."""
     checks = _Checks(orchestration, tree, problems, known_channels)
     checks.channels(orchestration.notify, ("orchestration",))
     for team_id in SILENCE:
@@ -156,7 +156,7 @@ class _Checks:
                 unknown(self._problems, mark, place, "E212", "channel", name, self._channels)
 
     def quorum(self, asked: _Asked) -> None:
-        """As many people as have to approve are named, and allowed to."""
+        """Check that enough people are named for the quorum."""
         terms = asked.terms
         if self._nobody(asked):
             return
@@ -172,7 +172,7 @@ class _Checks:
             )
 
     def _nobody(self, asked: _Asked) -> bool:
-        """Refuse a group without people where it is to decide; whether there was one."""
+        """Refuse a group without people as approver; return whether there was one."""
         terms = asked.terms
         named = [(name, ("approvers", index)) for index, name in enumerate(terms.approvers)]
         for index, one in enumerate(terms.escalate):
@@ -186,7 +186,7 @@ class _Checks:
         return bool(empty)
 
     def moments(self, asked: _Asked) -> None:
-        """Escalations follow each other, and nothing is due only after the deadline."""
+        """Check that escalations are in order, and that nothing comes after the deadline."""
         terms = asked.terms
         after = [one.after for one in terms.escalate]
         if after != sorted(after):
@@ -199,7 +199,7 @@ class _Checks:
             self._note("E106", asked, "remind_every", reminder_after_deadline(asked.name))
 
     def change(self, asked: _Asked) -> None:
-        """What may be changed is there, is shown, and can be checked."""
+        """Check that an editable value exists, is shown, and has a valid schema."""
         terms = asked.terms
         if not isinstance(terms, ApprovalTerms):
             return
@@ -225,5 +225,7 @@ class _Checks:
     def _note(self, code: Code, asked: _Asked, key: str, details: Details) -> None:
         path = (*asked.path, key)
         node = self._tree.find(path)
-        mark = node.mark if code == "E201" else node.at  # a wrong name itself, else the key
+        mark = (
+            node.mark if code == "E201" else node.at
+        )  # the place of a wrong name itself, else of the key
         self._problems.note(code, mark, path, details)

@@ -1,4 +1,4 @@
-"""Whether the budgets of a document can be held, and lead somewhere; and the plan's own of them."""
+"""Checks of budgets: is each measurable, does its team exist; and the budgets of the plan."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -21,7 +21,7 @@ from dsl.wording.approval_wording import (
 )
 
 Priced = Callable[[str, str], bool]
-"""Whether a provider's model has a price here."""
+"""Whether a provider's model has a price."""
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 _OF_TASKS = "@"
@@ -39,7 +39,7 @@ class BudgetCompiler:
         self._problems = problems
 
     def check(self) -> None:
-        """Note what leads nowhere and what says too much; also of personas that no task uses."""
+        """Note unknown teams and contradictory keys; also in personas that no task uses."""
         for budgets, path in sections(self._document, self._orchestration):
             for kind, terms in written(budgets):
                 self._terms(terms, (*path, kind))
@@ -51,13 +51,13 @@ class BudgetCompiler:
         tasks: Mapping[str, tuple[Budgets, NodePath]],
         priced: Priced | None,
     ) -> tuple[Budget, ...]:
-        """Every budget of the plan; one that some calls escape is reported.
+        """Return every budget of the plan, and warn of each that cannot see some of its calls.
 
         Args:
             teams: of the plan.
             personas: of the plan.
             tasks: `{plan key of a task's persona: the task's own budgets and their place}`.
-            priced: knows which models have a price; None where nobody does.
+            priced: returns whether a model has a price; None if prices are not known here.
         """
         found: list[Budget] = []
         used = {key.partition(_OF_TASKS)[0] for key in personas}
@@ -113,7 +113,7 @@ class BudgetCompiler:
         personas: Mapping[str, Persona],
         priced: Priced | None,
     ) -> tuple[Budget, ...]:
-        """The budgets, after a warning for what they cannot see."""
+        """Warn of what the budgets cannot see; return them."""
         for budget in budgets:
             if budget.kind not in ("tokens", "money"):
                 continue
@@ -139,7 +139,7 @@ class BudgetCompiler:
 def sections(
     document: SystemDocument, orchestration: Orchestration
 ) -> Iterator[tuple[Budgets, NodePath]]:
-    """Every section of budgets that is written anywhere, with its place."""
+    """Yield every section of budgets in the document, with its place."""
     for _, _, budgets, path in _owned(document, orchestration):
         if budgets is not None:
             yield budgets, path
@@ -159,7 +159,7 @@ def _owned(
 
 
 def _legacy(budget: Budget, teams: Mapping[str, Team]) -> str | None:
-    """The first legacy agent whose calls the budget should see."""
+    """Return the first legacy agent whose calls the budget should see."""
     if budget.scope not in ("run", "team"):
         return None
     for team in teams.values():
@@ -173,7 +173,7 @@ def _legacy(budget: Budget, teams: Mapping[str, Team]) -> str | None:
 def _unpriced(
     budget: Budget, personas: Mapping[str, Persona], priced: Priced | None
 ) -> list[tuple[str, str]]:
-    """The models without a price whose calls a money budget may have to pay for."""
+    """Return the models without a price whose calls a money budget may have to pay for."""
     if priced is None or budget.kind != "money":
         return []
     asked = {

@@ -18,7 +18,7 @@ def check_document(
     problems: Problems,
     capabilities: Capabilities,
 ) -> None:
-    """Note everything that is wrong with the document whatever its steps do."""
+    """Note every problem of the document that does not depend on what its steps do."""
     refuse_secrets(tree, problems)
     refuse_unfilled(document, tree, problems)
     refuse_control_characters(document, tree, problems)

@@ -1,4 +1,4 @@
-"""The steps of a document as they are written: of teams, of plans, and of plans in a `config`."""
+"""The steps of a document as written: of teams, of plans, and of plans in a `config`."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Keys that nothing would read where they stand, like prompts of an agent that asks no model."""
+"""Keys without effect where they are written, like prompts of an agent that asks no model."""
 
 from dsl.checks.document_steps import every_step
 from dsl.model.document import SystemDocument
@@ -10,11 +10,11 @@ from dsl.wording.agent_wording import without_effect
 _PERSONAS: NodePath = ("llm_config", "personas")
 
 OF_ANSWERS = ("prompts", "prompt", "prompt_syntax", "output_schema", "max_reasks", "flags")
-"""Keys of a persona that make a question or read its answer."""
+"""Keys of a persona that form a question or read its answer."""
 
 
 def check_without_effect(document: SystemDocument, tree: Node, problems: Problems) -> None:
-    """Note what questions and answers are set for where no model is asked."""
+    """Note keys for questions and answers where no model is asked."""
     _steps(document, tree, problems)
     asked = _asked_personas(document)
     followed = {
@@ -54,7 +54,7 @@ def _refuse(
 
 
 def _asked_personas(document: SystemDocument) -> set[str | None]:
-    """The personas whose model some task asks, or which an agent of the worker's own has."""
+    """Return the personas with which some task, or an agent class of the worker, asks a model."""
     return {
         step.persona_key
         for step, _ in every_step(document)

@@ -1,4 +1,4 @@
-"""A team has what its type needs, and no section of another type."""
+"""Checks that a team has what its type needs, and no section of another type."""
 
 from dsl.model.document import TeamDocument
 from dsl.source.nodes import Node, Problems
@@ -11,7 +11,7 @@ def check_team_type(
 ) -> None:
     """Note a team without tasks, and sections that belong to another type of team."""
     if problems.has("E105", (*path, "type")):
-        return  # nobody knows which type is meant
+        return  # the type itself is unknown
     misfits = any(problems.below((*path, "tasks")))
     if not team.tasks and team.type != "concentrator" and not misfits:
         problems.note("E102", tree.find(path).at, (*path, "tasks"), team_without_tasks(team_id))

@@ -26,7 +26,7 @@ from dsl.values import UNREADABLE, NodePath
 from dsl.wording.document_wording import control_character, unfilled_template
 
 _KEY = "\0key"
-"""Ends the place of a text that is a key."""
+"""Ends the path of a text that is a key."""
 
 _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     PersonaDocument: ("prompts",),
@@ -36,10 +36,10 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     Consent: FILLED_OF_CONSENTS,
     **{model: FILLED_OF_STEPS[kind] for kind, model in STEP_MODELS.items()},
 }
-"""What is filled when it is used; docs/language.md, "Templates"."""
+"""The fields that are rendered when used; docs/language.md, "Templates"."""
 
 _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
-    SystemDocument: ("description", "worker"),  # a command may well have braces of its own
+    SystemDocument: ("description", "worker"),  # a command may have braces of its own
     TeamDocument: ("description",),
     ToolSection: ("description",),
     PersonaDocument: ("description", "output_schema"),
@@ -59,10 +59,10 @@ def refuse_unfilled(document: SystemDocument, tree: Node, problems: Problems) ->
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""Characters that a terminal obeys, or that end a line."""
+"""Control characters, and those that end a line."""
 
 _FREE = ("value", "fixed", "flags", "message", "prompt", "run")
-"""Fields with texts that are not names."""
+"""Fields whose texts are not names."""
 
 
 def refuse_control_characters(document: SystemDocument, tree: Node, problems: Problems) -> None:
@@ -84,7 +84,7 @@ def refuse_control_characters(document: SystemDocument, tree: Node, problems: Pr
 
 @cache
 def _fields(model: type[BaseModel]) -> tuple[tuple[str, str, bool], ...]:
-    """Name, key and whether it is filled of each field that can have a template."""
+    """Return name, key and whether it is rendered, for each field that can contain a template."""
     left = {name for base, names in _LEFT.items() if issubclass(model, base) for name in names}
     filled = _FILLED.get(model, ())
     return tuple(
@@ -95,9 +95,9 @@ def _fields(model: type[BaseModel]) -> tuple[tuple[str, str, bool], ...]:
 
 
 def _texts(value: object, path: NodePath, field: str) -> Iterator[tuple[NodePath, str, str]]:
-    """Each text that is not filled: where it stands, in which field, and the text itself.
+    """Yield each text that is never rendered: its path, its field, the text itself.
 
-    Of a key of a mapping, `_KEY` stands in the place of the key.
+    The path of a key of a mapping ends with `_KEY`.
     """
     match value:
         case str():
@@ -119,10 +119,10 @@ def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str,
     for name, key, filled in _fields(type(value)):
         below = getattr(value, name)
         if isinstance(value, ToolSection) and isinstance(below, Consent):
-            # a tool is called from anywhere, so its question has nothing to be filled from
+            # a tool has callers everywhere, so nothing could fill its question
             for word in FILLED_OF_CONSENTS:
                 yield from _texts(getattr(below, word), (*path, key, word), word)
         compared = name == "value" and isinstance(value, TaskField | ContextField)
-        if filled or (compared and isinstance(below, str)):  # E402 tells it
+        if filled or (compared and isinstance(below, str)):  # E402 reports it
             continue
         yield from _texts(below, (*path, key), key)

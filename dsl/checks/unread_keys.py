@@ -1,4 +1,4 @@
-"""Keys that are well formed, and that nothing reads as the rest of the document stands."""
+"""Keys that are valid, but that the rest of the document leaves without effect."""
 
 from dsl.checks.document_steps import every_step
 from dsl.model.document import SystemDocument
@@ -32,7 +32,7 @@ def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None
 
 
 def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
-    """Sections beside teams that do not use them; a file without teams is for any team."""
+    """Warn of sections that no team uses; a file without teams may serve any team."""
     steps = [step for step, _ in every_step(document) if isinstance(step, AgentStep)]
     classes = {step.name for step in steps if step.agent_class is not None}
     personas = {step.persona_key for step in steps if step.persona_key is not None}

@@ -1,4 +1,4 @@
-"""Personas that no task uses: what is certain of them, for every user of them."""
+"""Checks of personas that no task uses: only what holds for every user."""
 
 from collections.abc import Collection
 
@@ -17,15 +17,15 @@ def check_written_model(
     tree: Node,
     problems: Problems,
 ) -> None:
-    """Check the provider and the model that a persona names itself; without defaults.
+    """Check the provider and the model that a persona names itself, without defaults.
 
     Args:
-        persona: as it is written.
+        persona: the section as written.
         place: where it is written.
-        llm: the section that it stands in.
+        llm: the section that contains it.
         providers: those that the worker has.
         tree: of the document.
-        problems: where it is noted.
+        problems: collects the findings.
     """
     written = persona.provider
     if written is not None and written not in providers:

@@ -1,4 +1,4 @@
-"""Because: causes as people read them. The one place of this room that puts them into words."""
+"""Because: causes in words. The one place of this room that words them."""
 
 import json
 from typing import Final, assert_never
@@ -30,31 +30,33 @@ from dsl.model.causes import (
 )
 from dsl.templates.jsonable import beginning
 
-_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one each time
+_ENCODED: Final = json.JSONEncoder(
+    ensure_ascii=False
+).encode  # `dumps` would make a new encoder each time
 
 
 def condition_because(found: ConditionFound) -> str:
-    """A condition with what it found: `review.status is "FAIL" (equals "FAIL")`."""
+    """Return a condition with its finding: `review.status is "FAIL" (equals "FAIL")`."""
     return _condition(found)
 
 
 def route_because(cause: RouteCause) -> str:
-    """Why a run goes to a team, in one line."""
+    """Return why a run enters a team, in one line."""
     return _route(cause)
 
 
 def failure_because(team: str, task: str, error: str | None, message: str) -> str:
-    """The failure of a team by one of its tasks."""
+    """Return the failure of a team because of one of its tasks."""
     return _failure(team, task, error, message)
 
 
 def act_because(what: str, by: str, why: str) -> str:
-    """What a person did, with the reason that the person gave."""
+    """Return what a person did, with the person's reason."""
     return f"{what} by {by}: {why}" if why else f"{what} by {by}"
 
 
 def brief(value: JsonValue, most: int = 60) -> str:
-    """A value in a sentence: JSON, cut at `most` characters."""
+    """Return a value for a sentence: JSON, cut at `most` characters."""
     text = _ENCODED(beginning(value, most))
     return text if len(text) <= most else f"{text[: most - 3]}..."
 

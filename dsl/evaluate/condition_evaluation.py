@@ -1,4 +1,4 @@
-"""Deciding: whether a condition holds, and what it found. Pure, total."""
+"""Condition evaluation: whether a condition holds, and why. Pure, total."""
 
 from typing import Final, assert_never
 
@@ -43,14 +43,14 @@ def holds(
     *,
     missing_is_false: bool = False,
 ) -> bool:
-    """Whether the condition holds; all its parts share one budget.
+    """Return whether the condition holds; all its parts share one budget.
 
-    With `missing_is_false`, an expression that cannot be evaluated and names a task without
-    success does not hold.
+    With `missing_is_false`, an expression that cannot be evaluated and names a task without success
+    does not hold.
 
     Raises:
-        TemplateFailed: an expression names what is not there.
-        EvaluationLimitExceeded: it needs more than one evaluation may take.
+        TemplateFailed: an expression names something that does not exist.
+        EvaluationLimitExceeded: it needs more work than one evaluation may take.
     """
     meter = facts.meter() if meter is None else meter
     return _holds(condition, facts, meter, missing_is_false)
@@ -134,7 +134,7 @@ def _counted(facts: Facts) -> Outcomes:
 
 
 def inspect(condition: Condition, facts: Facts) -> ConditionFound:
-    """The condition with what it found."""
+    """Return the condition with the values that it found."""
     match condition:
         case TaskField(task=task, output_field=path):
             return _field_found(f"{task}.{path}", condition, _task_field(condition, facts))

@@ -1,4 +1,4 @@
-"""Conditions as a reader says them, without the facts of a run."""
+"""Conditions in words, without the facts of a run."""
 
 import json
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _MAX_VALUE_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The words for each kind of test; how they are joined is always the same."""
+    """The words for each kind of test; the words that join tests are always the same."""
 
     test: Callable[[str, Operator, JsonValue], str]
     """Of `(task.path or context.path, operator, value)`."""
@@ -38,7 +38,7 @@ class Wording:
 
 
 def condition_text(condition: Condition, wording: Wording | None = None) -> str:
-    """`review.status equals "FAIL" and approve is success`, unless in a wording of its own."""
+    """Return `review.status equals "FAIL" and approve is success`, or another wording."""
     words = wording or WRITTEN
     match condition:
         case TaskField(task=task, output_field=path, operator=operator, value=value):
@@ -62,13 +62,13 @@ def condition_text(condition: Condition, wording: Wording | None = None) -> str:
 
 
 def part_text(condition: Condition, wording: Wording) -> str:
-    """A condition within another one."""
+    """Return the text of a condition within another one."""
     text = condition_text(condition, wording)
     return f"({text})" if isinstance(condition, AllOf | AnyOf) else text
 
 
 def value_text(value: object) -> str:
-    """A value in one short line; a template stays as it is written."""
+    """Return a value in one short line; a template stays unchanged."""
     text = (
         value if isinstance(value, str) and "{{" in value else json.dumps(value, ensure_ascii=False)
     )
@@ -87,4 +87,4 @@ WRITTEN = Wording(
     outcome=lambda outcome: outcome,
     expression=lambda text: text,
 )
-"""Close to what is written in the document: its own names of operators and outcomes."""
+"""The wording of the document: its own names of operators and outcomes."""

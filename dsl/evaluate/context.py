@@ -13,7 +13,7 @@ from dsl.values import Json
 
 
 def apply(context: Json, updates: Mapping[str, JsonValue]) -> Json:
-    """The context with the updates merged in, as one writer's: paths in written order.
+    """Return the context with the updates of one writer merged in, in written order.
 
     Raises:
         ContextConflict: a path leads through a value that is not a mapping.
@@ -27,11 +27,11 @@ def apply(context: Json, updates: Mapping[str, JsonValue]) -> Json:
 
 
 def lacking_context(needs: Mapping[str, str], context: Json) -> str | None:
-    """Why a run cannot start with the context, each path with its first reader; or None.
+    """Return why a run cannot start with the context, naming each path's first reader; or None.
 
     Args:
         needs: `{path of the context: the step that reads it first}`.
-        context: what the start gives.
+        context: as given at the start.
     """
     lacking = [path for path in needs if get(context, parse(path)) is MISSING]
     if not lacking:
@@ -42,7 +42,7 @@ def lacking_context(needs: Mapping[str, str], context: Json) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """What became of one path."""
+    """The change at one path."""
 
     path: str
     change: Literal["added", "changed", "removed"]
@@ -51,7 +51,7 @@ class PathChange:
 
 
 def differences(before: Json, after: Json) -> tuple[PathChange, ...]:
-    """What differs, by path, as deep as both hold mappings."""
+    """Return the differences by path, down to where either side is not a mapping."""
     return tuple(_differences(before, after, ()))
 
 

@@ -1,7 +1,7 @@
-"""Examining: every question that a decision asked, with what was found. Pure, for people.
+"""Evidence: every test of a decision, with what it found. Pure, for people.
 
-`deciding` and `routing` decide; here the same is taken apart, so that one sees which rule held
-and which did not, down to the single test.
+`condition_evaluation` and `routing` decide; this module shows which rule held and which did not,
+down to the single test.
 """
 
 from collections.abc import Iterator
@@ -35,33 +35,33 @@ from dsl.templates.template_rules import BadTemplate
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A condition and what came of it."""
+    """A condition and its result."""
 
     asked: Literal["all of", "any of", "not", "test"]
     holds: bool
     finding: str = ""
-    """The test with what it found; why it could not be asked."""
+    """The test with what it found, or why it failed."""
     parts: tuple["Examined", ...] = ()
     found: ConditionFound | None = None
-    """What the test found, as facts; None for a group, and where it could not be asked."""
+    """What the test found, as facts; None for a group, and for a test that failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TriedAlternatives:
-    """One of several ways that were tried in order."""
+    """One of several alternatives that were tried in order."""
 
     number: int
     """From 1."""
     leads_to: str | None
-    """The next team or teams; None is the end of the run. For a branch, the way's first step."""
+    """The next team or teams, None for the end of the run; the first step of a branch."""
     taken: bool | None
-    """None: an earlier one was taken, so nobody asked."""
+    """None: not evaluated, because an earlier alternative was taken."""
     condition: Examined | None = None
-    """None: it holds always."""
+    """None: an alternative without a condition."""
 
 
 def examine(condition: Condition, facts: Facts) -> Examined:
-    """The condition, taken apart."""
+    """Evaluate every part of a condition."""
     match condition:
         case AllOf(all_of=parts):
             found = tuple(examine(part, facts) for part in parts)
@@ -91,7 +91,7 @@ def _expression(condition: Expression, text: str, facts: Facts) -> Examined:
 
 
 def _found(text: str, facts: Facts) -> Iterator[str]:
-    """`context.attempts is 3`, for each path that the expression names."""
+    """Yield `context.attempts is 3` for each path that the expression names."""
     try:
         paths = parse(text).paths
     except BadTemplate:
@@ -103,7 +103,7 @@ def _found(text: str, facts: Facts) -> Iterator[str]:
 
 
 def rules(team: Team, facts: Facts) -> tuple[TriedAlternatives, ...]:
-    """The team's rules as `choose` asked them, of the same facts."""
+    """Return the team's rules, evaluated with the same facts as in `choose`."""
     if team.routing is None:
         return ()
     facts = counted(team, facts)
@@ -114,7 +114,7 @@ def rules(team: Team, facts: Facts) -> tuple[TriedAlternatives, ...]:
 
 
 def ways(step: BranchStep, facts: Facts) -> tuple[TriedAlternatives, ...]:
-    """The ways of a branch, asked in the same manner."""
+    """Return the alternatives of a `branch` step, evaluated in order."""
     leads_to = [way.steps[0].name if way.steps else None for way in step.branches]
     return _in_order([way.condition for way in step.branches], leads_to, facts)
 

@@ -1,7 +1,7 @@
-"""Limits: what a run may do, checked before a team starts (seed c4h 3.4.4).
+"""Limits: what a run may do, checked before a team starts.
 
-A limit of N means exactly N executions. A start counts, whatever becomes of the team: a team
-that always fails reaches its limit too (checklist C-01, C-02).
+A limit of N means exactly N executions. Every start counts, whatever its result: otherwise a team
+that always fails would never reach its limit.
 """
 
 import json
@@ -17,10 +17,11 @@ from dsl.values import Json
 
 
 def check(limits: Limits, team: Team, teams_run: int, visits: Mapping[str, int]) -> None:
-    """Whether one more visit of the team is allowed.
+    """Check that one more visit of the team is allowed.
 
     Raises:
-        LimitExceeded: with the seed's own words first.
+        LimitExceeded: the message starts with a fixed sentence, as users of earlier systems know
+        it.
     """
     if teams_run >= limits.max_total_teams:
         raise LimitExceeded(
@@ -39,12 +40,12 @@ def check(limits: Limits, team: Team, teams_run: int, visits: Mapping[str, int])
 
 
 def depth_allowed(limits: Limits, team: Team) -> int:
-    """How often the team may run: its own bound, or else the run's."""
+    """Return how often the team may run: its own limit, or else the run's."""
     return team.max_recursion_depth or limits.max_recursion_depth
 
 
 def fingerprint(team: Team, context: Json, latest: Mapping[str, Outcomes]) -> str:
-    """A digest of what the team looks at, of the context and of what earlier teams came to."""
+    """Return a digest of what the team reads of the context and of earlier teams' outcomes."""
     relevant = {path: get(context, parse(path)) for path in team.reads}
     if team.reads_teams:
         earlier = Facts(context={}, teams=latest).names()["teams"]
@@ -56,7 +57,7 @@ def fingerprint(team: Team, context: Json, latest: Mapping[str, Outcomes]) -> st
 
 
 def non_progressing(team: Team) -> LimitExceeded:
-    """The error of a team that is entered again with nothing new to look at."""
+    """Return the error of a team that is entered again with the same inputs."""
     paths = [path or "the whole context" for path in team.reads]
     looked_at = ", ".join((*paths, *(f"teams.{path}" for path in team.reads_teams)))
     return LimitExceeded(

@@ -1,4 +1,4 @@
-"""Data that templates name and that no task has brought: it failed, was skipped, did not run."""
+"""Data that templates name and that a task does not have: it failed, was skipped or did not run."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from dsl.templates.template_rules import BadTemplate
 
 
 def missing_outcomes(value: JsonValue, facts: Facts) -> tuple[str, ...]:
-    """The tasks without success that the templates in a value name, each once, in order."""
+    """Return the tasks without success that a value's templates name, each once, in order."""
     named = (path for text in _texts(value) if is_template(text) for path in _paths(text))
     return tuple(dict.fromkeys(task for path in named for task in _without_success(path, facts)))
 
@@ -38,7 +38,7 @@ def _paths(text: str) -> tuple[Path, ...]:
 
 
 def _without_success(path: Path, facts: Facts) -> Iterator[str]:
-    """The task that a path leads into, when it has not succeeded."""
+    """Yield the task that a path leads into, if it has not succeeded."""
     match path:
         case ("tasks", name, *_):
             outcome = facts.tasks.get(name)

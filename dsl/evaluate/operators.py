@@ -1,8 +1,7 @@
-"""The operators of conditions, each total: none raises, whatever it is given.
+"""The operators of conditions, each total: none raises for any values.
 
-What each does with a missing value and a wrong type: docs/language.md, "Operators".
-A missing value satisfies only `not_equals`, `is_empty` and `is_null` (and `exists` with
-`value: false`).
+How each treats a missing value and a wrong type: docs/language.md, "Operators". A missing value
+satisfies only `not_equals`, `is_empty` and `is_null` (and `exists` with `value: false`).
 """
 
 import operator
@@ -50,7 +49,7 @@ def _number(value: object) -> float | None:
 
 
 def _ordered(compare: Callable[[float | str, float | str], bool]) -> "Test":
-    """Numbers with numbers, texts with texts; anything else does not hold."""
+    """Compare numbers with numbers and texts with texts; anything else does not hold."""
 
     def test(found: Found, value: JsonValue) -> bool:
         left, right = _number(found), _number(value)
@@ -110,7 +109,7 @@ def _in_range(found: Found, value: JsonValue) -> bool:
 
 
 def type_name(found: Found) -> str:
-    """The closed set of JSON type names that `is_type` knows; a missing value has none."""
+    """Return the JSON type name, as `is_type` knows it; a missing value has none."""
     match found:
         case bool():
             return "boolean"
@@ -163,10 +162,10 @@ def _charge_each(meter: EvaluationMeter, found: Found, value: JsonValue) -> None
 
 
 def charge(operator: Operator, meter: EvaluationMeter, found: Found, value: JsonValue) -> None:
-    """Charge for the test before it is made.
+    """Charge for a test before it is made.
 
     Raises:
-        EvaluationLimitExceeded: the budget has less left.
+        EvaluationLimitExceeded: the rest of the budget is too small.
     """
     meter.charge(2)
     match operator:
@@ -185,7 +184,7 @@ def charge(operator: Operator, meter: EvaluationMeter, found: Found, value: Json
 
 
 WITHOUT_VALUE = ("exists", "is_empty", "is_null")
-"""Operators that ask without a `value`."""
+"""Operators that take no `value`."""
 
 TESTS: dict[Operator, Test] = {
     "equals": json_equal,
@@ -272,6 +271,6 @@ _WANTED: dict[Operator, tuple[Callable[[JsonValue], bool], str]] = {
 
 
 def wrong_value(operator: Operator, value: JsonValue) -> str | None:
-    """Why the operator can never hold with this value, or None: the compiler refuses it then."""
+    """Return why the operator never holds with this value, or None; the compiler refuses it."""
     fits, wanted = _WANTED.get(operator, (lambda _: True, ""))
     return None if fits(value) else wanted

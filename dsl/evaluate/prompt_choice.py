@@ -1,6 +1,6 @@
 """Which of a persona's prompts an agent asks.
 
-The one that is named with `prompt`, else `user`, else the only one beside `system`.
+The one that `prompt` names, else `user`, else the only one besides `system`.
 """
 
 from collections.abc import Collection
@@ -34,7 +34,7 @@ class AmbiguousPrompt:
 
 @dataclass(frozen=True, slots=True)
 class NoPrompt:
-    """There is none beside `system`: the agent's input is the message."""
+    """There is none besides `system`: the agent's input is the message."""
 
 
 PromptChoice = ChosenPrompt | UnknownPrompt | AmbiguousPrompt | NoPrompt
@@ -62,6 +62,6 @@ def choose_prompt(prompts: Collection[str], named: str | None) -> PromptChoice:
 
 
 def asked_prompt(prompts: Collection[str], named: str | None) -> str | None:
-    """Return the name of the prompt to ask, or None when the choice is not clear."""
+    """Return the name of the prompt to ask, or None if there is none or the choice is ambiguous."""
     choice = choose_prompt(prompts, named)
     return choice.name if isinstance(choice, ChosenPrompt) else None

@@ -22,36 +22,39 @@ Reason = Literal["rule", "no_rule_matched", "team_failed", "no_routing", "redire
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What comes after a team."""
+    """The way from one team to the next, or to the end."""
 
     next_team: str | tuple[str, ...] | None
     cause: RouteCause
     reason: Reason
-    """`routing.reason` for the next team (checklist C-25)."""
+    """`routing.reason` for the next team."""
     updates: Json = field(default_factory=dict[str, JsonValue])
-    """`{dotted path: value}`, filled."""
+    """`{dotted path: value}`, rendered."""
     rule: Rule | None = None
     """The rule that matched."""
 
     @property
     def because(self) -> str:
-        """The cause as people read it."""
+        """The cause in words."""
         return route_because(self.cause)
 
 
 def choose(team: Team, facts: Facts) -> Route:
-    """The first rule that holds, else the default; evaluated after a failed team too.
+    """Choose the first rule that holds, else the default; also after a failed team.
 
-    `facts.tasks` are all outcomes of the visit; `all_success` and its like count the team's own
-    tasks, not the steps inside them: what a `try` caught, or a `join: any` did not need, is not
-    a failure of the team. A condition that cannot be evaluated for want of a task's data does
-    not hold, and a context update is left out.
+    `facts.tasks` are all outcomes of the visit. `all_success` and its like count the team's own
+    tasks,
+    not the steps inside them: a failure that a `try` caught, or that a `join: any` did not need, is
+    not
+    a failure of the team. A condition that lacks the data of a task does not hold, and a context
+    update
+    that lacks it is left out.
 
     Raises:
-        TeamFailed: the team failed, and no rule and no default takes over, or they cannot be
-            evaluated for another reason.
+        TeamFailed: the team failed, and no rule and no default applies, or they cannot be evaluated
+            for another reason.
         NoRoute: the team succeeded, has rules, none holds, and there is no default.
-        TemplateFailed: an update or an expression names what is not there.
+        TemplateFailed: an update or an expression names something that does not exist.
     """
     failure = failed_task(team, facts.tasks)
     facts = counted(team, facts)
@@ -85,7 +88,7 @@ def _routed(
 
 
 def counted(team: Team, facts: Facts) -> Facts:
-    """The facts, of which `all_success` and its like count the team's own tasks."""
+    """Return facts in which `all_success` and its like count the team's own tasks."""
     own = {step.name: facts.tasks[step.name] for step in team.steps if step.name in facts.tasks}
     return facts.counting(own)
 
@@ -146,7 +149,7 @@ def _rules_text(routing: Routing, facts: Facts) -> str:
 def _filled(
     updates: Json, facts: Facts, meter: EvaluationMeter
 ) -> tuple[Json, tuple[UpdateLeftOut, ...]]:
-    """The updates, and those that are left out for want of a task's data."""
+    """Render the updates; return also those left out because a task's data is missing."""
     if not updates:
         return {}, ()
     names = facts.names(meter)
@@ -166,9 +169,9 @@ def _filled(
 
 
 def failed_task(team: Team, tasks: Outcomes) -> tuple[str, Outcome] | None:
-    """The first failed task and its outcome, or None when the team succeeded.
+    """Return the first failed task and its outcome, or None when the team succeeded.
 
-    A task that says `on_failure: continue` may fail without the team failing.
+    A task with `on_failure: continue` does not fail its team.
     """
     for step in team.steps:
         outcome = tasks.get(step.name)

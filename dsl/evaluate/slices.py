@@ -1,7 +1,7 @@
-"""Slices: the part of the facts that an agent's prompts name, and nothing else.
+"""Slices: the part of the facts that an agent's prompts name.
 
-An agent's input stays in history forever, so it gets only what its prompts ask for
-(design, "History stays linear").
+An agent's input stays in the history forever, so it contains only what its prompts name: a history
+of n steps then grows with n, and not with its square.
 """
 
 from collections.abc import Mapping
@@ -25,10 +25,10 @@ from dsl.values import Json
 
 
 def snapshot(persona: Persona, step: AgentStep) -> Persona:
-    """The persona as one agent needs it: its system prompt, and the one prompt it asks."""
+    """Return the persona as the agent receives it: its system prompt, and the one it asks."""
     asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
     used = {key: text for key, text in persona.prompts.items() if key in (SYSTEM, asked)}
-    named = asked if asked == SYSTEM else None  # the only other prompt needs no naming
+    named = asked if asked == SYSTEM else None  # the only other prompt needs no name
     return persona.model_copy(update={"prompts": used, "prompt": named, "execution_plan": None})
 
 
@@ -41,17 +41,17 @@ def _paths(text: str, known_inputs: tuple[str, ...] | None) -> tuple[Path, ...]:
     try:
         return tuple(parse(text, statements=True).paths)
     except BadTemplate:
-        return ()  # the agent's own rendering will say so
+        return ()  # rendering in the agent reports it
 
 
 def slice_for(persona: Persona, step: AgentStep, facts: Facts, allowed: JsonValue = None) -> Json:
-    """What the persona's prompts name, nested as they name it, and the step's own input.
+    """Return what the persona's prompts name, nested as they name it, and the step's own input.
 
-    A path with no value is left out: the prompt may have a default for it. What a person allowed
-    as the input is taken as it is, never filled.
+    A path without a value is left out: the prompt may have a default for it. An input that a person
+    approved is used unchanged and never rendered.
 
     Raises:
-        TemplateFailed: the step's `input` names what is not there.
+        TemplateFailed: the step's `input` names something that does not exist.
     """
     names = facts.names()
     inputs: Json = {}
@@ -87,4 +87,4 @@ def _take(inputs: Json, path: Path, names: Mapping[str, object]) -> None:
             case dict() as below:
                 here = below
             case _:
-                return  # already taken whole
+                return  # an earlier path has taken the whole value

@@ -1,4 +1,4 @@
-"""An agent step says which agent it means: a type and a persona, or a legacy class."""
+"""Checks that an agent step names its agent: a type and a persona, or a legacy class."""
 
 from dsl.model.capabilities import Capabilities
 from dsl.model.steps import AgentStep
@@ -16,7 +16,7 @@ from dsl.wording.agent_wording import (
 def check_agent_keys(
     step: AgentStep, path: NodePath, capabilities: Capabilities, tree: Node, problems: Problems
 ) -> bool:
-    """Whether the step has an agent type and a persona; what is missing or unknown is noted."""
+    """Return whether the step has an agent type and a persona; note what is missing or unknown."""
     missing = [key for key in ("agent_type", "persona_key") if getattr(step, key) is None]
     for key in missing:
         mark = tree.find(path).at
@@ -40,7 +40,7 @@ def _agent_type(
 
 
 def check_legacy(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> None:
-    """Note what a step with an `agent_class` says besides, and cannot mean."""
+    """Note the keys that contradict an `agent_class`."""
     if step.agent_type is not None or step.persona_key is not None:
         problems.note(
             "E107", tree.find((*path, "agent_class")).at, path, two_forms_of_agent(step.name)

@@ -19,15 +19,15 @@ def check_command(
     given: JsonValue,
     path: NodePath,
 ) -> None:
-    """Note a command that the worker has not, or that this skill may not run.
+    """Note a command that the worker does not have, or that this skill may not run.
 
     Args:
-        capabilities: what the worker has; its commands may not be known.
-        problems: takes what is wrong.
+        capabilities: of the worker; its commands may be unknown.
+        problems: collects the findings.
         tree: the document.
-        skill: which one runs the command.
+        skill: the skill that runs the command.
         given: the skill's input; a command that is a template is known only in the run.
-        path: where the input stands.
+        path: where the input is written.
     """
     commands = capabilities.commands
     if skill not in (RUN, RUN_ONCE) or commands is None or not isinstance(given, dict):

@@ -23,7 +23,7 @@ _TYPES = {
     "object": "mapping",
     "null": "null",
 }
-"""`{type of JSON Schema: what `is_type` calls it}`."""
+"""`{type of JSON Schema: its name in `is_type`}`."""
 
 _BOUNDS: dict[str, tuple[tuple[str, Operator], ...]] = {
     "number": (
@@ -41,14 +41,14 @@ _BOUNDS["integer"] = _BOUNDS["number"]
 def check_data(
     leaf: TaskField, schema: JsonValue, tree: Node, problems: Problems, path: NodePath
 ) -> None:
-    """Note a condition that the declared data can never meet, or that it always meets.
+    """Note a condition that the declared data never meets, or always meets.
 
     Args:
-        leaf: what the condition asks.
+        leaf: the test of the condition.
         schema: of all data of the task; None when nothing is declared.
         tree: of the document.
-        problems: where it is noted, unless the condition has a problem already.
-        path: where the condition stands.
+        problems: collects the findings; a condition that already has a problem gets no other.
+        path: where the condition is written.
     """
     here = schema_at(schema, parse(leaf.output_field))
     if here is None or any(problems.below(path)):
@@ -73,9 +73,9 @@ def check_data(
 
 
 def possible_in(schema: Json, operator: Operator, value: JsonValue) -> bool:
-    """Whether data of the schema, or that there is none, can make the operator hold.
+    """Return whether data of the schema, or its absence, can make the operator hold.
 
-    Sound: "no" is certain. Where the schema does not say what the data is, all is possible.
+    Sound: "no" is certain. If the schema does not restrict the data, everything is possible.
     """
     claim = Claim(operator, value)
     if claim.fits(MISSING):
@@ -92,7 +92,7 @@ def possible_in(schema: Json, operator: Operator, value: JsonValue) -> bool:
 
 
 def _few(schema: Json) -> list[JsonValue] | None:
-    """All values that there are, when the schema lists them."""
+    """Return all possible values, if the schema lists them."""
     if "const" in schema:
         return [schema["const"]]
     listed = schema.get("enum")
@@ -100,7 +100,7 @@ def _few(schema: Json) -> list[JsonValue] | None:
 
 
 def _types(schema: Json) -> list[str]:
-    """The types that the schema allows; none when it does not say, or says it wrongly."""
+    """Return the types that the schema allows; none if it does not restrict them, or is invalid."""
     written = schema.get("type")
     names = written if isinstance(written, list) else [written]
     known = [name for name in names if isinstance(name, str) and name in _TYPES]
@@ -133,7 +133,7 @@ def _words(schema: Json) -> list[str]:
 
 
 def _meant(schema: Json, value: JsonValue) -> str | None:
-    """The listed word that is nearest."""
+    """Return the nearest word of the schema's list."""
     if not isinstance(value, str):
         return None
     words = _words(schema)
@@ -142,7 +142,7 @@ def _meant(schema: Json, value: JsonValue) -> str | None:
 
 
 def _unquoted(schema: Json, operator: Operator, value: JsonValue) -> str | None:
-    """The text, if without its quotes it would be a number that the data can be."""
+    """Return the text, if without its quotes it is a number that the data can be."""
     if not isinstance(value, str) or value.lower() in map(str.lower, _words(schema)):
         return None
     number = _number(value)

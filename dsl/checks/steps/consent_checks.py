@@ -1,6 +1,6 @@
-"""What a change of what is sent, or of what came of it, is checked against: a declared schema.
+"""The declared schema that an edited input or output must match.
 
-A plan carries it with the step, so that a run can refuse a change at once.
+A plan carries it with the step, so that a run can refuse an invalid edit at once.
 """
 
 from pydantic import JsonValue
@@ -16,14 +16,14 @@ from dsl.wording.approval_wording import uncheckable_changes
 def checked_by(
     approval: Approval, declared: Json | None, path: NodePath, tree: Node, problems: Problems
 ) -> Approval:
-    """The approval with the declared schema, where a change is to meet it and the file says none.
+    """Return the approval with the declared schema, if it is editable and has none of its own.
 
     Args:
-        approval: what `requires_approval` says.
-        declared: the schema of what is shown, where there is one.
-        path: where `requires_approval` stands.
+        approval: the value of `requires_approval`.
+        declared: the schema of the value shown, if there is one.
+        path: where `requires_approval` is written.
         tree: the document.
-        problems: gets a schema that cannot be checked inside a run.
+        problems: collects a schema that cannot be checked inside a run.
     """
     if not isinstance(approval, Consent) or not approval.editable or approval.schema_ is not None:
         return approval
@@ -39,7 +39,7 @@ def checked_by(
 def of_contract(
     approval: Approval, contract: SkillContract, fixed: Json | None = None
 ) -> Json | None:
-    """What a contract declares of what is shown; what a tool fixes stays as it is."""
+    """Return what a contract declares of the value shown; a tool's fixed values stay fixed."""
     if not isinstance(approval, Consent):
         return None
     if approval.when == "after":

@@ -1,4 +1,4 @@
-"""Whether a skill's contract takes what a step, or a tool, gives it."""
+"""Checks whether a skill's contract accepts the input of a step or a tool."""
 
 from dsl.checks.steps.contract_problems import ContractFault, contract_faults, resolved
 from dsl.model.capabilities import SkillContract
@@ -18,16 +18,16 @@ def check_input(
     fixed: Json | None = None,
     whole: bool = True,
 ) -> None:
-    """Note every input that the contract never takes; what only the run knows is left to it.
+    """Note every part of an input that the contract never accepts; the run checks the rest.
 
     Args:
         tree: the document.
-        problems: takes what is wrong.
+        problems: collects the findings.
         contract: of the skill.
-        given: the input, templates not filled.
-        path: where it stands.
-        fixed: what a tool lays over it, checked where the tool stands.
-        whole: nothing is added to it later.
+        given: the input, templates not rendered.
+        path: where it is written.
+        fixed: the tool's values that override it; they are checked at the tool.
+        whole: whether nothing is added to it later.
     """
     parts = _without_unreadable(known_parts(given))
     if given is None and _wants_mapping(contract.input_schema):
@@ -53,13 +53,13 @@ def _note(tree: Node, problems: Problems, skill: str, fault: ContractFault, path
 
 
 def _wants_mapping(schema: Json) -> bool:
-    """Whether the input is a mapping in any case, so that without one its keys are missing."""
+    """Return whether the input is always a mapping, so that without one its keys are missing."""
     here = resolved(schema, schema)
     return isinstance(here, dict) and here.get("type") == "object"
 
 
 def _without_unreadable(part: Part) -> Part:
-    """The part without the stand-ins for what could not be read, which is reported already."""
+    """Return the part without the placeholders for unreadable values, already reported."""
     if isinstance(part, dict):
         return {key: _without_unreadable(item) for key, item in part.items() if item != UNREADABLE}
     return part

@@ -1,7 +1,7 @@
-"""What is certainly wrong with an input, checked against the contract of the skill that takes it.
+"""Problems of an input that are certain from the contract of its skill.
 
-As lenient as the skills are when they run: a text that reads as a number is taken for one, the
-words of an enum in any case. What only the run knows is left to the run.
+As lenient as the skills are when they run: a text that reads as a number counts as one, and the
+words of an enum match in any case. The run checks whatever is known only there.
 """
 
 import re
@@ -28,7 +28,7 @@ from dsl.wording.step_wording import (
 )
 
 ALSO = "x-also"
-"""In a schema: the further names by which a property is taken."""
+"""Key of a schema: further names of a property."""
 
 _MAX_DEPTH = 30
 _NUMBER = re.compile(r"\s*[+-]?(\d[\d_]*)?\.?\d*([eE][+-]?\d+)?\s*\Z")
@@ -37,27 +37,27 @@ _TRUTH = ("true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", "1", "0
 
 
 class ContractFault(NamedTuple):
-    """One thing that the contract does not take."""
+    """One problem of an input."""
 
     path: NodePath
-    """Within the input; of what is missing, where it would stand."""
+    """Path within the input; a missing value has the path where it belongs."""
     message: str
-    """Follows "the skill takes": `no input 'pth'`; or "the skill needs", of what is missing."""
+    """Follows "the skill takes": `no input 'pth'`; or, for a missing value, "the skill needs"."""
     allowed: str = ""
     fix: str = ""
     missing: bool = False
     unknown: bool = False
     of_type: bool = False
-    """It is another kind of value altogether."""
+    """Whether it is a completely different kind of value."""
 
 
 def contract_faults(given: Part, schema: Json, *, whole: bool = True) -> list[ContractFault]:
-    """What the schema never takes.
+    """Return everything that the schema never accepts.
 
     Args:
         given: the input, as far as it is known.
         schema: of the contract's input.
-        whole: nothing is added to the input later; else nothing is missing in it yet.
+        whole: whether nothing is added to the input later; else nothing counts as missing.
     """
     found = _Checked(schema).faults(given, schema, (), 0)
     return [fault for fault in found if whole or not fault.missing]
@@ -86,7 +86,7 @@ class _Checked:
     def _any(
         self, given: Part, options: list[JsonValue], path: NodePath, depth: int
     ) -> list[ContractFault]:
-        """Of the options that are of the right kind, the one that fits best."""
+        """Return the faults of the option that fits best, among those of the right kind."""
         tried = [self.faults(given, option, path, depth + 1) for option in options]
         if not all(tried):
             return []
@@ -155,7 +155,7 @@ def _also(schema: JsonValue) -> list[str]:
 
 
 def resolved(schema: JsonValue, root: Json) -> JsonValue:
-    """The schema that a `$ref` within the same document leads to; None where it leads nowhere."""
+    """Return the schema that a `$ref` within the document leads to; None if it leads nowhere."""
     for _ in range(_MAX_DEPTH):
         if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
             return schema
@@ -168,7 +168,7 @@ def resolved(schema: JsonValue, root: Json) -> JsonValue:
 
 
 def wanted_by(schema: JsonValue) -> str:
-    """What a schema wants, in words; nothing where that is not simple."""
+    """Return what a schema accepts, in words; empty if there are no simple words for it."""
     if not isinstance(schema, dict):
         return ""
     words = schema.get("enum")
@@ -216,7 +216,7 @@ def _shown(given: Part) -> str:
 
 
 def _may_be(given: Part, kind: str) -> bool:
-    """Whether a value of the input can be taken as this type of JSON Schema."""
+    """Return whether a value of the input can count as this type of JSON Schema."""
     match kind:
         case "string":
             return isinstance(given, str | PartText)

@@ -1,4 +1,4 @@
-"""What a task's data can look like: paths into declared output schemas, before any run."""
+"""The possible data of a task: paths into declared output schemas, before any run."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeGuard
@@ -14,14 +14,14 @@ class MissingField(NamedTuple):
 
     segment: str
     known: list[str]
-    """What it can have there."""
+    """The names that it can have there."""
 
 
 def missing_field(schema: JsonValue, path: Sequence[str]) -> MissingField | None:
-    """The first segment that data of this schema can never have, and what it can have there.
+    """Return the first segment that data of this schema can never have, and the possible names.
 
-    Only what is certain: an object that allows no other properties, or a plain value. Of several
-    forms that data may have, the segment is in none.
+    Only what is certain: an object without additional properties, or a plain value. Of several
+    alternatives, none has the segment.
     """
     root = schema if isinstance(schema, dict) else {}
     forms: list[JsonValue] = [schema]
@@ -37,7 +37,7 @@ def missing_field(schema: JsonValue, path: Sequence[str]) -> MissingField | None
 
 
 def schema_at(schema: JsonValue, path: Sequence[str]) -> Json | None:
-    """What the schema says of the data at the path; None where that is not certain."""
+    """Return the schema of the data at the path; None if it is not certain."""
     root = schema if isinstance(schema, dict) else {}
     here: JsonValue = resolved(schema, root)
     for segment in path:
@@ -50,7 +50,7 @@ _MAX_FORMS = 50
 
 
 def _forms(schemas: Sequence[JsonValue], root: Json) -> list[JsonValue]:
-    """The forms that data may have, unions taken apart; null has no field, so it says nothing."""
+    """Return the alternatives of unions; null is left out, since it has no fields."""
     found: list[JsonValue] = []
     ahead = [*schemas]
     while ahead and len(found) + len(ahead) <= _MAX_FORMS:
@@ -68,12 +68,12 @@ def _forms(schemas: Sequence[JsonValue], root: Json) -> list[JsonValue]:
 
 
 def _below(here: JsonValue, segment: str) -> tuple[JsonValue, list[str] | None]:
-    """The schema of a segment, None when it is not known; and what there is when that is not."""
+    """Return the schema of a segment, None if unknown; the possible names if impossible."""
     if not _certain(here):
         return None, None
     kind = here.get("type")
     if kind == "string" and segment.isdigit():
-        return None, None  # one of its characters
+        return None, None  # an index selects one of its characters
     if kind in ("string", "number", "integer", "boolean", "null"):
         return None, []
     if kind == "array":

@@ -1,7 +1,7 @@
-"""What tasks and variables hold, where a schema or a contract declares it.
+"""What tasks and variables hold, if a schema or a contract declares it.
 
-The data of an agent by its `output_schema`, of a skill or tool by its contract, of an agent that
-follows a plan by the variables of that plan; and of a loop's item by the list that it goes over.
+The data of an agent by its `output_schema`, of a skill or tool by its contract, of an agent with an
+execution plan by the variables of that plan; the item of a loop by the list that it iterates on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,16 +35,16 @@ from dsl.values import Json, JsonValue
 from dsl.wording.condition_wording import data_of_task, data_of_variable
 
 _MAX_PLANS = 5
-"""Plans within plans that are looked into."""
+"""Maximum depth of nested plans that are inspected."""
 
 _MAX_DEPTH = 12
-"""Levels of a schema that stands in another one; what is below is left open."""
+"""Maximum levels of an inlined schema; deeper levels are left open."""
 
 TaskSchemas = Mapping[str, Json]
 
 
 class Declared(NamedTuple):
-    """A declared form of data, and the path into it that something names."""
+    """A declared form of data, and a path into it."""
 
     what: str
     """`the data of task 'discovery/read_project'`."""
@@ -57,17 +57,17 @@ def _no_tasks(_: str) -> TaskSchemas:
 
 
 class Outputs(NamedTuple):
-    """What is declared where one team or plan is."""
+    """What is declared in one team or plan."""
 
     tasks: TaskSchemas
     """`{task: schema of its data}`."""
     variables: Mapping[str, Json]
-    """Of those that one step sets."""
+    """`{variable: schema}` of the variables that a single step sets."""
     of_team: Callable[[str], TaskSchemas]
-    """The same of the tasks of another team."""
+    """Returns `{task: schema of its data}` of another team."""
 
     def declared(self, named: Path) -> Declared | None:
-        """What is declared of a path of the facts; None where nothing is."""
+        """Return what is declared for a path of the facts; None if nothing is."""
         match named:
             case ("tasks", task, "data", *rest):
                 return _declared(data_of_task(task), self.tasks.get(task), rest)
@@ -99,13 +99,13 @@ class DeclaredOutputs:
         self._known: dict[str, TaskSchemas] = {}
 
     def of(self, steps: Sequence[Step]) -> Outputs:
-        """Of one team or plan."""
+        """Return the outputs of one team or plan."""
         return self._of(steps, 0)
 
     def _of(self, steps: Sequence[Step], depth: int) -> Outputs:
         tasks = self._tasks(steps, depth)
         outputs = Outputs(tasks, {}, self._of_team)
-        for _ in range(2):  # the item of a loop may be one of a variable's
+        for _ in range(2):  # a loop may iterate on a variable
             outputs = outputs._replace(variables=_variables(steps, outputs))
         return outputs
 
@@ -150,7 +150,7 @@ class DeclaredOutputs:
         return self._plan(plan, depth + 1)
 
     def _plan(self, steps: Sequence[Step], depth: int) -> Json | None:
-        """Its variables, unless it returns something else; a caught failure is one, too."""
+        """Return the schema of its variables, unless it returns a value or a caught failure."""
         if any(isinstance(step, ReturnStep) for step, _ in walk(steps, ())):
             return None
         typed = self._of(steps, depth).variables
@@ -159,11 +159,11 @@ class DeclaredOutputs:
 
 
 def _alone(schema: Json) -> Json:
-    """The schema with what it refers to put in its place, so that it may stand in another one."""
+    """Return the schema with its references inlined, so that another schema can contain it."""
 
     def inlined(part: JsonValue, depth: int) -> JsonValue:
         if depth > _MAX_DEPTH:
-            return {}  # it refers to itself
+            return {}  # a recursive schema
         here = resolved(part, schema)
         if isinstance(here, list):
             return [inlined(item, depth) for item in here]
@@ -176,7 +176,7 @@ def _alone(schema: Json) -> Json:
 
 
 def _edited(step: AgentStep | SkillStep) -> bool:
-    """Whether a person may make anything of what it gives."""
+    """Return whether a person may replace its output."""
     asked = step.requires_approval
     return isinstance(asked, Consent) and asked.when == "after" and asked.editable
 
@@ -190,7 +190,7 @@ def _output_schema(step: AgentStep, persona: PersonaDocument) -> Json | None:
 
 
 def _variables(steps: Sequence[Step], outputs: Outputs) -> dict[str, Json]:
-    """`{variable: schema}` of those that one step alone sets."""
+    """Return `{variable: schema}` of the variables that a single step sets."""
     setters: dict[str, list[Json | None]] = {}
     for step, _ in walk(steps, ()):
         for name, schema in _sets(step, partial(_item, outputs=outputs)):
@@ -201,7 +201,7 @@ def _variables(steps: Sequence[Step], outputs: Outputs) -> dict[str, Json]:
 
 
 def _sets(step: Step, item: Callable[[JsonValue], Json]) -> list[tuple[str, Json | None]]:
-    """What a step sets, each with its schema: empty when it is not known, None for its data's."""
+    """Return `(variable, schema)` of each; empty if unknown, None for the schema of its data."""
     found: list[tuple[str, Json | None]] = []
     if step.output_variable is not None:
         found.append((step.output_variable, None))
@@ -218,7 +218,7 @@ def _sets(step: Step, item: Callable[[JsonValue], Json]) -> list[tuple[str, Json
 
 
 def _item(over: JsonValue, outputs: Outputs) -> Json:
-    """The schema of an item of what a loop goes over; empty when it is not known."""
+    """Return the schema of an item of a loop's list; empty if unknown."""
     if not isinstance(over, str) or not is_template(over):
         return {}
     try:

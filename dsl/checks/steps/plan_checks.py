@@ -1,4 +1,4 @@
-"""An agent step and its persona agree on whether there is an execution plan."""
+"""Checks that an agent step and its persona agree on whether there is an execution plan."""
 
 from dsl.model.plan import Persona
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, AgentStep
@@ -15,15 +15,15 @@ def plan_fits(
     tree: Node,
     problems: Problems,
 ) -> bool:
-    """Whether the agent follows the plan that its persona has; a problem when it does not.
+    """Return whether the agent follows the plan of its persona; note a problem if they disagree.
 
     Args:
         step: the agent step.
-        persona: with the step's `config` laid over it.
-        path: where the step stands.
-        is_open: the plan is being resolved already, further out.
+        persona: with the step's `config` merged in.
+        path: where the step is written.
+        is_open: whether an enclosing step is already resolving this plan.
         tree: the document.
-        problems: takes the problem.
+        problems: collects the findings.
     """
     key = str(step.persona_key)
     if step.agent_type != ORCHESTRATING:

@@ -1,4 +1,4 @@
-"""The prompts of an agent: one of them is asked, and every name in it can have a value."""
+"""Checks of an agent's prompts: the prompt to ask is clear, and its names can have values."""
 
 from collections.abc import Callable, Mapping
 
@@ -22,7 +22,7 @@ from dsl.values import NodePath
 from dsl.wording.agent_wording import nothing_to_ask, prompt_not_chosen
 
 Origin = Callable[..., NodePath]
-"""Where a field of the merged persona is written."""
+"""Returns where a field of the merged persona is written."""
 
 
 def check_syntax(
@@ -32,7 +32,7 @@ def check_syntax(
     syntax: str | None,
     place: Callable[[str], NodePath],
 ) -> None:
-    """Check that prompts parse; which names they would find is known of those asked alone."""
+    """Check that prompts parse; names are checked only in prompts that some task asks."""
     if syntax != "braces":
         check_placeholders(tree, problems, prompts, place)
     for key, text in prompts.items():
@@ -43,7 +43,7 @@ def check_syntax(
 
 
 class PromptChecks:
-    """Checks the prompts of one agent step, and notes what they read of the context."""
+    """Checks the prompts of one agent step, and collects the context paths that they read."""
 
     def __init__(
         self, tree: Node, problems: Problems, checker: Checker, reads: dict[str, None]
@@ -54,7 +54,7 @@ class PromptChecks:
         self.reads = reads
 
     def check(self, step: AgentStep, persona: Persona, path: NodePath, origin: Origin) -> None:
-        """Check the system prompt and the one that is asked."""
+        """Check the system prompt and the prompt that the step asks."""
         checker = self.checker
         asked = self._asked(step, persona, path)
         inputs = step.input if isinstance(step.input, dict) else None
@@ -87,7 +87,7 @@ class PromptChecks:
         self.reads.update(prompts.reads)
 
     def _asked(self, step: AgentStep, persona: Persona, path: NodePath) -> str | None:
-        """The prompt to ask; a problem when there is none, or several."""
+        """Return the prompt to ask; note a problem if there is none, or several."""
         match choose_prompt(persona.prompts, step.prompt or persona.prompt):
             case ChosenPrompt(name):
                 return name

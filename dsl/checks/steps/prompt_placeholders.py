@@ -1,4 +1,4 @@
-"""`{name}` in a prompt that is filled as a template: it reaches the model unchanged."""
+"""Warns of `{name}` in a prompt that is a template: it reaches the model unchanged."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,14 +14,14 @@ _PLACEHOLDER = re.compile(r"(?<![\w$\\{}])\{([A-Za-z_]\w*(?:\.\w+)*)\}(?!\})")
 
 
 class Placeholder(NamedTuple):
-    """One `{name}`, and the line of the text that it is in, from 1."""
+    """One `{name}`, and its line in the text, from 1."""
 
     name: str
     line: int
 
 
 def placeholders(text: str) -> list[Placeholder]:
-    """Every `{name}` outside of templates, each name once."""
+    """Return every `{name}` outside of templates, each name once."""
     if "{" not in text:
         return []
     bare = _TEMPLATE.sub(lambda found: "\n" * found[0].count("\n"), text)
@@ -37,13 +37,13 @@ def check_placeholders(
     prompts: Mapping[str, str | None],
     place: Callable[[str], NodePath],
 ) -> None:
-    """Warn of each prompt with placeholders, and say which syntax its persona is written in.
+    """Warn of each prompt with placeholders, and name the prompt syntax that renders them.
 
     Args:
         tree: the document.
-        problems: takes the warnings.
-        prompts: of one persona, which are filled as templates.
-        place: where a prompt is written.
+        problems: collects the warnings.
+        prompts: of one persona whose prompts are templates.
+        place: returns where a prompt is written.
     """
     texts = {key: text for key, text in prompts.items() if text is not None}
     older = not any(is_template(text) for text in texts.values())

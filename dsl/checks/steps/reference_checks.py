@@ -1,4 +1,4 @@
-"""Checks of one team or plan: names, references, conditions and templates, all at their place."""
+"""Checks of one team or plan: names, references, conditions and templates, with their positions."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -49,7 +49,7 @@ from dsl.wording.step_wording import (
 )
 
 EARLIER = "teams:"
-"""Marks, among the paths that are read, those into what earlier teams came to."""
+"""Marks the paths that read outcomes of earlier teams."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 _TEMPLATE = re.compile(r"\{\{.*\}\}", re.DOTALL)
@@ -58,7 +58,7 @@ _TEMPLATE = re.compile(r"\{\{.*\}\}", re.DOTALL)
 def parsed(
     text: str, node: Node, problems: Problems, path: NodePath, *, statements: bool = False
 ) -> Template | None:
-    """The template; None, and a problem, where it does not work."""
+    """Parse a template; None, and a problem, if that fails."""
     try:
         return parse(text, statements=statements)
     except BadTemplate as error:
@@ -69,7 +69,7 @@ def parsed(
 
 @dataclass(slots=True)
 class Checker:
-    """Checks the steps of one team or one plan against what they may name."""
+    """Checks the names that the steps of one team or plan refer to."""
 
     tree: Node
     problems: Problems
@@ -79,19 +79,19 @@ class Checker:
     steps: Sequence[Step]
     path: NodePath
     inputs: Collection[str] | None = None
-    """The names that `input` has here; None when they are not known."""
+    """The names that `input` has here; None if they are not known."""
     tools: Mapping[str, ToolSection] = field(default_factory=dict[str, ToolSection])
     """The tools that the document declares."""
     given: Collection[str] = ()
-    """Variables that are there from the beginning."""
+    """Variables that exist from the start."""
     outputs: Outputs = NO_OUTPUTS
-    """What the data of tasks and the variables can look like, where that is declared."""
+    """The declared forms of task data and variables."""
     flags: Collection[str] | None = None
-    """The persona's flags, which its prompts may name; None where there are none to name."""
+    """The persona's flags, which its prompts may name; None outside of prompts."""
     settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """The constants of the document."""
     reads: dict[str, None] = field(default_factory=dict[str, None])
-    """Context paths that are looked at, in order; those into earlier teams are marked."""
+    """Context paths that are read, in order; paths of earlier teams' outcomes are marked."""
     _walked: list[tuple[Step, NodePath]] | None = None
     _names: dict[str, None] | None = None
     _variables: dict[str, NodePath] | None = None
@@ -110,7 +110,7 @@ class Checker:
 
     @property
     def walked(self) -> list[tuple[Step, NodePath]]:
-        """Every step of this team or plan, nested ones too, in written order, with its place."""
+        """Every step of this team or plan with its place, in written order, nested ones too."""
         if self._walked is None:
             self._walked = list(walk(self.steps, self.path))
         return self._walked
@@ -124,20 +124,20 @@ class Checker:
 
     @property
     def variables(self) -> dict[str, NodePath]:
-        """What some step sets, and where below the steps."""
+        """The variables that steps set, and where."""
         if self._variables is None:
             self._variables = variables(self.steps)
         return self._variables
 
     @property
     def only_caught(self) -> bool:
-        """Whether `error` is nothing but the failure that a `catch` caught."""
+        """Whether `error` is only the failure that a `catch` caught."""
         return "error" not in self.given and not any(
             sets_as_well(step, "error") for step, _ in self.walked
         )
 
     def at(self, path: NodePath) -> Mark:
-        """Where the value at the path stands."""
+        """Return where the value at the path is written."""
         return self.tree.find(path).mark
 
     def _unique_names(self) -> None:
@@ -169,7 +169,7 @@ class Checker:
     def _loop_variables(
         self, steps: Sequence[Step], path: NodePath, taken: Mapping[str, str]
     ) -> None:
-        """Note a loop whose item has the name of an outer loop's: it would take it away."""
+        """Note a loop whose item has the name of an outer loop's item, which it would hide."""
         for index, step in enumerate(steps):
             here = (*path, index)
             inner = dict(taken)
@@ -223,7 +223,7 @@ class Checker:
         return any(p.code.startswith(("E1", "E401")) for p in self.problems.below(path))
 
     def _field(self, task: str, path: Path, place: NodePath) -> None:
-        """Whether a task's data can have something at the path."""
+        """Check that a task's data can have a value at the path."""
         self._known_field(
             self.outputs.tasks.get(task), data_of_task(task), path, place, self.at(place)
         )
@@ -231,7 +231,7 @@ class Checker:
     def _known_field(
         self, schema: Json | None, what: str, path: Path, place: NodePath, mark: Mark
     ) -> None:
-        """Whether data of a declared form can have something at the path."""
+        """Check that data of a declared form can have a value at the path."""
         if UNREADABLE in path:
             return
         missing = missing_field(schema, path)
@@ -243,7 +243,7 @@ class Checker:
     def _operator_value(self, leaf: TaskField | ContextField, path: NodePath) -> None:
         place = (*path, "value")
         if self._misfits(path):
-            return  # reported already: what is missing may be misspelled
+            return  # already reported: the missing field may be misspelled
         if "value" not in leaf.model_fields_set and leaf.operator not in WITHOUT_VALUE:
             self.problems.note(
                 "E102", self.tree.find(path).at, place, value_missing(leaf.operator, WITHOUT_VALUE)
@@ -307,5 +307,5 @@ class Checker:
     def unknown(
         self, code: Code, what: str, name: str, known: Collection[str], path: NodePath
     ) -> None:
-        """Note a name that refers to nothing, with the names that there are."""
+        """Note a name that refers to nothing, with the names that exist."""
         unknown(self.problems, self.at(path), path, code, what, name, known)

@@ -56,16 +56,16 @@ from dsl.wording.step_wording import (
 )
 
 RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip", "worker_blocked")
-"""The signals that every run takes itself: no step would ever get one of them."""
+"""The signals that every run handles itself: no step can receive them."""
 
 TEMPORALS = "__temporal"
-"""How the names of signals begin that Temporal keeps for itself."""
+"""The prefix of the names that Temporal reserves for itself."""
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[\d+\])*\Z")
 
 
 class Surroundings(Protocol):
-    """What a check needs to know of where the step stands; see `reference_checks.Checker`."""
+    """What a check needs to know about the place of a step; see `reference_checks.Checker`."""
 
     tree: Node
     problems: Problems
@@ -74,18 +74,18 @@ class Surroundings(Protocol):
     tools: Mapping[str, ToolSection]
 
     def at(self, path: NodePath) -> Mark:
-        """Where the value at the path stands."""
+        """Return where the value at the path is written."""
         ...
 
     def unknown(
         self, code: Code, what: str, name: str, known: Collection[str], path: NodePath
     ) -> None:
-        """Note a name that refers to nothing."""
+        """Note a name that refers to nothing, with the names that exist."""
         ...
 
 
 def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
-    """Check what only this kind of step can have wrong, and what its `retry` names."""
+    """Check what is specific to this kind of step, and the types in its `retry`."""
     _retried(here, step, path)
     match step:
         case AgentStep() | SkillStep():
@@ -108,7 +108,7 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
 
 
 def _retried(here: Surroundings, step: Step, path: NodePath) -> None:
-    """Note types of failure that `retry` names and that no further attempt could mend."""
+    """Note failure types in `retry` that another attempt cannot change."""
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
         if not can_pass(error, data_can_differ=holds_steps(step)):
             place = (*path, "retry", "errors", index)
@@ -192,7 +192,7 @@ def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:
 
 
 def _over(here: Surroundings, over: JsonValue, path: NodePath) -> None:
-    """What a loop goes over is a list, or one expression that may give one."""
+    """Check that a loop iterates on a list, or on one expression that may give a list."""
     if isinstance(over, list) or (isinstance(over, str) and _may_be_a_list(over)):
         return
     if isinstance(over, str) and _PATH.match(over):
@@ -205,7 +205,7 @@ def _may_be_a_list(text: str) -> bool:
     try:
         return is_template(text) and parse(text).single
     except BadTemplate:
-        return True  # reported where all templates are checked
+        return True  # reported with all other templates
 
 
 def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
@@ -226,7 +226,7 @@ def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
 
 
 def check_signal(tree: Node, problems: Problems, name: str | None, path: NodePath) -> None:
-    """Note the name of a signal that would never come to a step: the run, or Temporal, takes it."""
+    """Note the name of a signal that no step can receive: the run, or Temporal, handles it."""
     if name is None or not (name in RUN_SIGNALS or name.startswith(TEMPORALS)):
         return
     problems.note("E105", tree.find(path).mark, path, reserved_signal(name, RUN_SIGNALS, TEMPORALS))

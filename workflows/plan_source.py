@@ -126,8 +126,7 @@ def _is_refused() -> bool:
     """Return whether this run ends because it brought a plan; every replay gives the same answer.
 
     Only the worker on which a run starts is asked. A refusal writes one event; a run that has
-    started
-    continues, also on a worker that would refuse it.
+    started continues, also on a worker that would refuse it.
     """
     functions = cast(
         "Mapping[str, Callable[[], bool]]",

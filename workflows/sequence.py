@@ -38,8 +38,7 @@ async def run_steps(
     """Run the steps in order, from where the state left the list.
 
     Their outcomes go into the frame. With `stop`, the steps after a failed one are skipped, unless
-    it
-    has `on_failure: continue`. At the end every step has run or is skipped.
+    it has `on_failure: continue`. At the end every step has run or is skipped.
 
     Returns:
         The first failure that stops the list; else the outcome of the last step.

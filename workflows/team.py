@@ -172,9 +172,8 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         """Accept messages from now on: the run has begun and has come as far as it can alone.
 
         Without a plan it can judge no message. Signals that arrive before the first workflow task
-        are
-        delivered before the run does anything: a decision would then find no open request. So the
-        condition is true only when nothing else can proceed, which is when Temporal checks it.
+        are delivered before the run does anything: a decision would then find no open request. So
+        the condition is true only when nothing else can proceed, which is when Temporal checks it.
         """
         await workflow.wait_condition(lambda: self._begun)
         for cause in self.early.overflow():
@@ -220,8 +219,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         """Continue with an empty history and everything that the run remembers.
 
         A state that is too large to carry may be smaller later: until then the run continues in
-        this
-        history, as far as Temporal allows.
+        this history, as far as Temporal allows.
 
         Raises:
             RunFailed: this history is nearly full.

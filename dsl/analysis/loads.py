@@ -34,7 +34,7 @@ APPROVALS: Key = ("approvals",)
 OUTPUT_TOKENS: Key = ("output_tokens",)
 COST: Key = ("cost",)
 LEGACY = "legacy agents"
-"""Stands for the models of legacy classes, which no document names."""
+"""Counts the models of legacy classes, which no document names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Terms:
     prices: Mapping[str, Price]
     """`{"provider/model": price}`; a model without an entry is unpriced."""
     input_tokens: int
-    """Of one model call: an assumption, for nobody knows before the run."""
+    """Tokens of one model call's prompt: an assumption, since only the run knows it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Certain(NamedTuple):
     teams: tuple[str, ...] = ()
     """The teams that it runs as steps."""
     goes_on: bool = True
-    """It always runs to the end."""
+    """Whether it always runs to the end."""
 
     def then(self, other: "Certain") -> "Certain":
         """Combine the effects of two sequences, one after the other."""

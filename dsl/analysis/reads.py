@@ -38,11 +38,11 @@ class Read(NamedTuple):
     """`("context", "order", "id")`, `("tasks", "review", "data")`, or a variable's name."""
     place: NodePath
     needed: bool
-    """The text takes no care of its absence."""
+    """Whether the text does not handle a missing value."""
     fails: bool = True
-    """Absence fails the step; else a condition only does not hold."""
+    """Whether a missing value fails the step; else a condition only does not hold."""
     asks: bool = False
-    """It stands in a condition."""
+    """Whether it is in a condition."""
 
 
 def value_reads(value: object, place: NodePath, *, statements: bool = False) -> Iterator[Read]:

@@ -55,7 +55,7 @@ class Teams:
     ) -> None:
         self.plan = plan
         self.worlds = worlds
-        """`{team: how its tasks may have ended when its routing is asked}`."""
+        """`{team: how its tasks may have ended when its routing is evaluated}`."""
         self.calls = calls
         """`{team: the teams that its steps, and the plans that its agents follow, run}`."""
         self.exits = exits

@@ -17,7 +17,7 @@ class TimeoutRoute(NamedTuple):
     step: str
     """The step that asks."""
     after: float
-    """Seconds that people have."""
+    """Seconds that people have to decide."""
     target: str
     """The team that comes next."""
 

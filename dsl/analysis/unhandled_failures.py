@@ -11,7 +11,7 @@ from dsl.source.nodes import Problems
 from dsl.wording.finding_wording import unhandled_failure
 
 _QUIET = ("set", "return", "loop", "branch", "parallel", "try")
-"""Kinds that fail by what is in them alone, or by a template that names what is not there."""
+"""Kinds that fail only through their nested steps, or through a template with an unknown name."""
 
 
 def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort) -> None:

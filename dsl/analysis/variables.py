@@ -43,7 +43,7 @@ class _Check:
         self.reported: set[Path] = set()
         self.places = {path: order for order, (_, path) in enumerate(body.walked())}
         self.order = len(self.places)
-        """How far down the present step stands."""
+        """The current step's depth of nesting."""
 
     def reads(self, reads: Iterable[Read], known: Names) -> None:
         """Report reads of values that no step can have set."""
@@ -69,7 +69,7 @@ class _Check:
         for index, step in enumerate(steps):
             here = (*path, index)
             self.order = self.places[here]
-            if step.retry is not None:  # an attempt finds what the one before it has set
+            if step.retry is not None:  # an attempt can read what the attempt before it has set
                 known |= _gains([step])
             own = self.reader.before(step, here)
             for read in guarded(own, guards):

@@ -13,7 +13,7 @@ from dsl.evaluate.limits import depth_allowed
 from dsl.logic.components import components, is_cycle
 
 Weight = Callable[[str], float]
-"""What one visit of a team counts."""
+"""Returns what one visit of a team counts."""
 Calls = Mapping[str, Mapping[str, float]]
 """`{team: {called team: how often one visit calls it}}`."""
 _MAX_TRIED = 4
@@ -28,7 +28,7 @@ class _Hitting:
 
     teams: frozenset[TeamNode]
     rest: tuple[TeamNode, ...]
-    """Each after every one that it leads to."""
+    """Each after all nodes that it leads to."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,9 @@ class _Part:
     nodes: tuple[TeamNode, ...]
     loops: bool
     tangled: bool
-    """A fan-out or a called team leads back into the loop: each round begins more of them."""
+    """Whether a fan-out or a called team leads back into the loop: each round starts more of
+    them.
+    """
     entered_at: frozenset[TeamNode]
     hitting: tuple[_Hitting, ...]
 

@@ -225,7 +225,5 @@ class _Checks:
     def _note(self, code: Code, asked: _Asked, key: str, details: Details) -> None:
         path = (*asked.path, key)
         node = self._tree.find(path)
-        mark = (
-            node.mark if code == "E201" else node.at
-        )  # the place of a wrong name itself, else of the key
+        mark = node.mark if code == "E201" else node.at  # a wrong name itself, else the key
         self._problems.note(code, mark, path, details)

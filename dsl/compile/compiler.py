@@ -1,7 +1,7 @@
 """Compile documents into a Plan: read and merge, normalise, shape, check, compile.
 
 This happens before a run, and a run never changes its plan. Each phase collects every problem of
-every file; a phase begins only where the phases before it left something to work on.
+every file; a phase runs only if the earlier phases left it something to work on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ from dsl.source.nodes import Node, Problems
 from dsl.wording.document_wording import orchestration_disabled, orchestration_missing
 
 Pricing = Callable[[Mapping[str, ProviderSection], str, str], bool]
-"""Whether a model has a price: the document's providers, the provider's name, the model's."""
+"""Returns whether a model has a price, given the document's providers, a provider and a model."""
 
 
 class Compiled(NamedTuple):
@@ -42,7 +42,7 @@ class Compiled(NamedTuple):
     providers: dict[str, ProviderSection]
     warnings: tuple[Problem, ...]
     tree: Node
-    """The merged document, every value with its place."""
+    """The merged document, each value with its position."""
 
 
 def compile_sources(
@@ -53,14 +53,14 @@ def compile_sources(
     model: str | None = None,
     pricing: Pricing | None = None,
 ) -> Compiled:
-    """Compile the sources, later ones laid over earlier ones, into one plan.
+    """Compile the sources into one plan; later sources override earlier ones.
 
     Args:
         sources: in merge order.
-        capabilities: what the worker has.
-        name: what the run will call the plan, when the document gives no name.
+        capabilities: of the worker.
+        name: the plan's name, if the document gives none.
         model: `provider/model` for every persona instead of its own.
-        pricing: what is known of prices, asked only where a budget is of money.
+        pricing: called only if the document has a budget of money.
 
     Raises:
         InvalidDocument: with every problem of every source.
@@ -87,7 +87,7 @@ def compile_sources(
 
 
 def _without_teams(tree: Node, problems: Problems) -> None:
-    """Note that there is nothing to run, unless it is noted why."""
+    """Note that the document has nothing to run, unless another problem explains it."""
     written = tree.child("orchestration")
     if (written is None or written.value is None) and not problems.errors:
         problems.note("E102", tree.at, (), orchestration_missing())
@@ -135,7 +135,7 @@ class _PlanCompiler:
         self.budgets = BudgetCompiler(document, orchestration, tree, problems)
 
     def plan(self, name: str, priced: Priced | None) -> Plan | None:
-        """The plan; None when a problem leaves no way to make one."""
+        """Compile the plan; None if a problem makes that impossible."""
         self._entry()
         orchestration, agents = self.orchestration, self.agents
         tools = {key: self.tools.tool(key, section) for key, section in self.document.tools.items()}

@@ -11,18 +11,18 @@ from dsl.source.unknown_names import unknown
 from dsl.values import Json, NodePath
 
 CONCENTRATOR_NAMES = ("branches", "aggregate", "data")
-"""The variables that a concentrator's tasks find."""
+"""The variables that a concentrator's tasks can read."""
 
 _BUILT_IN = ("list", "merge_dict")
 
 
 def collect_of(team: TeamDocument) -> Collect | None:
-    """How a concentrator collects; None for every other type of team."""
+    """Return how a concentrator collects; None for every other type of team."""
     return (team.collect or Collect()) if team.type == "concentrator" else None
 
 
 def is_by_skill(collect: Collect | None) -> bool:
-    """Whether a skill makes `aggregate`: the team then begins with one more step."""
+    """Return whether a skill makes `aggregate`: the team then starts with one more step."""
     return collect is not None and collect.aggregate not in _BUILT_IN
 
 
@@ -33,7 +33,7 @@ def aggregation(
     problems: Problems,
     path: NodePath,
 ) -> tuple[SkillStep, ...]:
-    """The step that makes `aggregate`, when a skill does it; else no step."""
+    """Return the step that makes `aggregate`, if a skill does it; else no step."""
     if collect is None or not is_by_skill(collect):
         return ()
     place = (*path, "collect", "aggregate")
@@ -58,7 +58,7 @@ def aggregation(
 
 
 def task_names(orchestration: Orchestration) -> dict[str, tuple[str, ...]]:
-    """`{team id: the names of its tasks}`, nested ones too, and the one that aggregates."""
+    """Return `{team id: the names of its tasks}`, with nested ones and the one that aggregates."""
     return {
         team_id: (
             *(step.name for step, _ in walk(team.tasks, ())),

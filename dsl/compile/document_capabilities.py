@@ -1,11 +1,11 @@
-"""What a document may name: what the worker offers, and what the document itself declares."""
+"""The names that a document may use: what the worker offers, and what the document declares."""
 
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
 
 
 def with_declarations(capabilities: Capabilities, document: SystemDocument) -> Capabilities:
-    """The capabilities, with the document's own providers, commands and channels."""
+    """Return the capabilities with the document's own providers, commands and channels."""
     update: dict[str, object] = {}
     if document.worker is not None:
         known = capabilities.commands or ()

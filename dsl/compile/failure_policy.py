@@ -1,4 +1,4 @@
-"""`on_failure: ask` of a team or of all teams: which of its tasks it means."""
+"""`on_failure: ask` of a team or of all teams: the tasks that it applies to."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,10 @@ from dsl.model.steps import ApprovalStep, FailStep, LoopStep, ReturnStep, Step
 
 
 def asking_about_failures(steps: Sequence[Step], team_type: str) -> tuple[Step, ...]:
-    """The team's own tasks, which ask a person when they fail and say nothing else themselves.
+    """Make the tasks of a team ask a person when they fail, unless they set `on_failure`.
 
-    The tasks of a team of type `loop` are the body of its loop. What is a decision already, of a
-    person or of the file, is not asked about.
+    For a team of type `loop` these are the steps in the loop's body. Steps that already decide, or
+    let a person decide, do not ask.
     """
     if team_type == "loop":
         return tuple(

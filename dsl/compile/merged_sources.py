@@ -1,4 +1,4 @@
-"""The files of a document, read and laid over each other as one tree."""
+"""The files of a document, read and merged into one tree."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,13 +16,15 @@ class SourceText(NamedTuple):
     file: str
     text: str
     trusted: bool = True
-    """False for a file that came with a run: it may not say how the worker reaches the world."""
+    """False for a file that came with a run: it must not configure the worker's access to the
+    world.
+    """
     persona: str | None = None
-    """The file is one persona, with this key."""
+    """The key of the persona, if the file is one."""
 
 
 def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
-    """Read every file and lay later ones over earlier ones.
+    """Read every file and merge it over the earlier ones.
 
     Raises:
         InvalidDocument: a file is not readable YAML, or there is no file.

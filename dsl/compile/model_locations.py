@@ -1,4 +1,4 @@
-"""Where pydantic's errors lie: the models at their locations, and the keys as people write them."""
+"""Locations of pydantic's errors: the models there, and the keys as people write them."""
 
 import types
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ TAGGED: dict[str, type[BaseModel]] = {
 
 
 def keys(model: type[BaseModel]) -> Iterator[str]:
-    """The keys of a model as people write them: `type` is the `kind` of a step, and no other."""
+    """Yield the keys of a model as people write them; the `kind` of a step is `type`."""
     of_step = issubclass(model, steps.StepBase)
     for name, info in model.model_fields.items():
         if name != "terms":
@@ -36,18 +36,18 @@ def keys(model: type[BaseModel]) -> Iterator[str]:
 
 
 def path_at(location: Sequence[int | str], root: type[BaseModel]) -> NodePath:
-    """The keys and indexes of an error's location, without pydantic's names of union members."""
+    """Return the keys and indexes of an error's location, without the tags of union members."""
     return _followed(location, root)[0]
 
 
 def model_at(location: Sequence[int | str], root: type[BaseModel]) -> type[BaseModel] | None:
-    """The document model whose fields stand at an error's location."""
+    """Return the document model whose fields are at an error's location."""
     here = _unwrapped(_followed(location, root)[1])
     return here if isinstance(here, type) and issubclass(here, BaseModel) else None
 
 
 def words_at(location: Sequence[int | str], root: type[BaseModel]) -> tuple[str, ...]:
-    """The closed set of words that the value at an error's location may be one of."""
+    """Return the closed set of words that the value at an error's location may have."""
     return tuple(_words(_followed(location, root)[1]))
 
 
@@ -63,7 +63,7 @@ def _words(annotation: object) -> Iterator[str]:
 
 
 def _followed(location: Sequence[int | str], root: type[BaseModel]) -> tuple[NodePath, object]:
-    """The path, and the type of what stands there.
+    """Return the path, and the type of the value there.
 
     Only the types tell pydantic's names of union members from keys: a team may be called `str`.
     """
@@ -72,7 +72,7 @@ def _followed(location: Sequence[int | str], root: type[BaseModel]) -> tuple[Nod
     entered = False
     for part in location:
         members = _members(here)
-        if isinstance(here, str | ForwardRef) and part in TAGGED:  # itself, within
+        if isinstance(here, str | ForwardRef) and part in TAGGED:  # the root itself
             here = TAGGED[str(part)]
         elif isinstance(part, str) and len(members) > 1 and not entered:
             named = TAGGED.get(part) or _named(members, part)
@@ -86,7 +86,7 @@ def _followed(location: Sequence[int | str], root: type[BaseModel]) -> tuple[Nod
 
 
 def _members(annotation: object) -> list[object]:
-    """Those of a union but None; else none."""
+    """Return the members of a union other than None; empty for any other type."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _members(get_args(annotation)[0])
@@ -97,7 +97,7 @@ def _members(annotation: object) -> list[object]:
 
 
 def _named(members: Sequence[object], tag: str) -> object | None:
-    """The member of a union that has the tag."""
+    """Return the member of a union that has the tag."""
     for member in members:
         metadata = get_args(member)[1:] if get_origin(member) is Annotated else ()
         if any(isinstance(one, Tag) and one.tag == tag for one in metadata):

@@ -1,4 +1,4 @@
-"""The provider and the model of each persona: known to the worker, and allowed."""
+"""The provider and the model of each persona, which the worker must know and allow."""
 
 from typing import cast
 
@@ -12,7 +12,7 @@ from dsl.wording.agent_wording import chosen_for_all, model_missing, provider_mi
 
 
 class PersonaModels:
-    """Fills in what personas leave to the defaults."""
+    """Fills in the provider and the model that a persona leaves to the defaults."""
 
     def __init__(
         self,
@@ -31,10 +31,10 @@ class PersonaModels:
     def complete(
         self, merged: Json, origins: tuple[NodePath, NodePath], key: str
     ) -> Persona | None:
-        """The persona with its provider and model filled in from the defaults.
+        """Return the persona with its provider and model, filled in from the defaults.
 
         Args:
-            merged: the persona with the task's `config` laid over it.
+            merged: the persona with the task's `config` merged in.
             origins: where the `config` is written, and where the persona is.
             key: the persona's.
         """
@@ -77,11 +77,11 @@ class PersonaModels:
         return Persona.model_validate({**merged, "provider": provider, "model": model})
 
     def _named(self, what: str) -> str:
-        """What is unknown; it may not be in the document at all."""
+        """Return how to call the unknown name; it may come from outside the document."""
         return what if self.model is None else chosen_for_all(what)
 
     def _where(self, origins: tuple[NodePath, NodePath], key: str) -> NodePath:
-        """Where a persona's field was written: in the task, the persona, or the defaults."""
+        """Return where a persona's field is written: in the task, the persona, or the defaults."""
         places = (*((*origin, key) for origin in origins), ("llm_config", f"default_{key}"))
         written = (path for path in places if self.tree.find(path) is not self.tree.find(path[:-1]))
         return next(written, places[1])

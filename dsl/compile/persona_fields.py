@@ -1,4 +1,4 @@
-"""The fields of a persona that make an agent, as plain values."""
+"""The fields of a persona that configure its agent, as plain values."""
 
 from typing import cast
 
@@ -9,7 +9,7 @@ from dsl.values import Json
 
 
 def without_nulls(persona: Json) -> Json:
-    """What a null takes away is not there, at the top and among the prompts."""
+    """Drop nulls at the top and among the prompts: null deletes a key."""
     kept: Json = {key: value for key, value in persona.items() if value is not None}
     prompts = kept.get("prompts")
     if isinstance(prompts, dict):
@@ -18,6 +18,6 @@ def without_nulls(persona: Json) -> Json:
 
 
 def plain_persona(persona: PersonaDocument) -> Json:
-    """The fields that make an agent; budgets are the run's affair."""
+    """Return the fields that configure the agent; its budgets belong to the run."""
     plain = persona.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude={"budgets"})
     return cast("Json", plain)

@@ -1,7 +1,7 @@
 """Agents of a plan: personas merged with a task's config, prompts checked, plans resolved.
 
-The rule of seed c4h 3.2 and 3.3: the task's `config` is deep-merged onto the persona; neither
-is changed. What comes out is a snapshot that needs nothing else.
+The task's `config` is deep-merged onto the persona; neither is changed. The result is a snapshot
+that needs nothing else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ class AgentResolver:
     def team_steps(
         self, team: str, tasks: Sequence[Step], path: NodePath, checker: Checker
     ) -> tuple[tuple[Step, ...], dict[str, None]]:
-        """The team's steps, resolved, and the context paths that its agents read."""
+        """Resolve the team's steps; return them with the context paths that its agents read."""
         reads: dict[str, None] = {}
         steps = self._steps(tasks, path, checker, team, reads, in_plan=False)
         return steps, reads
@@ -172,7 +172,7 @@ class AgentResolver:
         )
 
     def _consent(self, step: AgentStep, persona: Persona, path: NodePath) -> Approval:
-        """Check the changes of an editable answer against the schema of answers."""
+        """Return the approval, which checks an edited answer against the schema of answers."""
         asked = step.requires_approval
         after = isinstance(asked, Consent) and asked.when == "after"
         declared = persona.output_schema if after and step.agent_type != ORCHESTRATING else None
@@ -183,7 +183,7 @@ class AgentResolver:
         self.uses_legacy = True
         check_legacy(step, path, self.tree, self.problems)
         if step.input is None:
-            reads[""] = None  # a legacy agent is given the whole context
+            reads[""] = None  # a legacy agent receives the whole context
         return step
 
     def _persona(self, step: AgentStep, path: NodePath) -> Persona | None:
@@ -212,7 +212,7 @@ class AgentResolver:
         plan_key: str,
         reads: dict[str, None],
     ) -> Persona | None:
-        """The persona with its plan resolved; None when its plan and its agent do not fit."""
+        """Return the persona with its plan resolved; None if agent type and plan disagree."""
         self._schema(persona.output_schema, self._origin(step, origin, "output_schema"))
         if step.agent_type == ORCHESTRATING:
             check_syntax(
@@ -241,7 +241,7 @@ class AgentResolver:
             warn_of_formats(schema, self.problems, self.tree.find(where).mark, where)
 
     def _origin(self, step: AgentStep, origin: NodePath, *keys: str) -> NodePath:
-        """Where a field of the merged persona is written: the task's config, or the persona."""
+        """Return where a field of the merged persona is written: in the config or the persona."""
         node: Node | None = self.tree.find(origin)
         for key in keys:
             node = node.child(key) if node is not None else None
@@ -255,7 +255,7 @@ class AgentResolver:
         plan_key: str,
         reads: dict[str, None],
     ) -> tuple[Step, ...]:
-        """The steps of an execution plan, checked and resolved."""
+        """Check and resolve the steps of an execution plan."""
         plan_path = self._origin(step, origin, "execution_plan")
         inputs = tuple(step.input) if isinstance(step.input, dict) else None
         checker = Checker(
@@ -284,7 +284,7 @@ class AgentResolver:
                 self._unused(persona, (*_PERSONAS, key))
 
     def _unused(self, persona: PersonaDocument, place: NodePath) -> None:
-        """Report problems of a persona that every user of it has."""
+        """Report the problems of a persona that every task using it would have."""
         if self._models.model is None:  # else no persona's own is asked
             check_written_model(
                 persona, place, self.llm, self.capabilities.providers, self.tree, self.problems

@@ -1,4 +1,4 @@
-"""Tools of a document -> of a plan: the skill is there, and takes what the tool fixes."""
+"""Compiles tools: the skill exists and accepts what the tool fixes."""
 
 from dsl.checks.steps.command_checks import check_command
 from dsl.checks.steps.consent_checks import checked_by, of_contract
@@ -21,7 +21,7 @@ class ToolCompiler:
         self.problems = problems
 
     def tool(self, name: str, section: ToolSection) -> Tool | None:
-        """The tool; None, and a problem, when its skill is not known."""
+        """Compile the tool; None, and a problem, if its skill is not known."""
         contract = self.capabilities.skills.get(section.skill)
         if contract is None:
             place: NodePath = ("tools", name, "skill")

@@ -1,4 +1,4 @@
-"""Routing of a document -> of a plan: every team that it names exists, and fan-outs meet."""
+"""Compiles routing: every team that it names exists, and the branches of a fan-out join."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ from dsl.wording.routing_wording import (
 
 
 def targets(next_team: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The teams that a route leads to."""
+    """Return the teams that a route leads to."""
     if next_team is None:
         return ()
     return (next_team,) if isinstance(next_team, str) else tuple(next_team)
@@ -42,7 +42,7 @@ class RouteCompiler:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Every team that the document names, readable or not."""
+        """Every team that the document names, valid or not."""
         return tuple(self.tree.find(("orchestration", "teams")).entries())
 
     def check_team(self, name: str, path: NodePath) -> None:
@@ -52,7 +52,7 @@ class RouteCompiler:
             unknown(self.problems, mark, path, "E201", "team", name, self.known)
 
     def check_clean_up(self, name: str | None, path: NodePath) -> None:
-        """Note a team that cleans up and does not exist, or waits for branches that never come."""
+        """Note a cleanup team that does not exist, or that waits for branches."""
         if name is None:
             return
         self.check_team(name, path)
@@ -61,7 +61,7 @@ class RouteCompiler:
             self.problems.note("E107", self.tree.find(path).mark, path, clean_up_collects(name))
 
     def routing(self, team: TeamDocument, path: NodePath, checker: Checker) -> Routing | None:
-        """The routing of one team."""
+        """Compile the routing of one team."""
         written = team.routing
         if written is None:
             return None
@@ -85,7 +85,7 @@ class RouteCompiler:
     def _without_default(
         self, team: TeamDocument, written: RoutingDocument, path: NodePath
     ) -> None:
-        """Note rules that leave a success without a route; failures alone are the analysis's."""
+        """Note rules that leave a success without a route; the analysis covers failures."""
         rules = [rule.condition for rule in written.rules]
         left = holes(team.tasks, team.stop_on_failure, rules, self.effort)
         if left.after_success:
@@ -133,7 +133,7 @@ class RouteCompiler:
             )
 
     def _on_branches(self, rule: RuleDocument) -> set[str]:
-        """The teams that the branches can come to before, and past, where they meet."""
+        """Return the teams that the branches can reach before, and past, their join."""
         found: set[str] = set()
         ahead = [*targets(rule.next_team)]
         while ahead:
@@ -156,7 +156,7 @@ class RouteCompiler:
                 yield from rule.context_updates
 
     def _meeting(self, rule: RuleDocument, path: NodePath) -> str | None:
-        """Where the branches of a fan-out meet."""
+        """Return the concentrator that joins the branches of a fan-out."""
         branches = targets(rule.next_team)
         place = (*path, "next_team")
         twice = sorted({branch for branch in branches if branches.count(branch) > 1})
@@ -178,7 +178,7 @@ class RouteCompiler:
         return found[0] if found else None
 
     def _said(self, concentrator: str, found: Sequence[str], path: NodePath) -> None:
-        """The concentrator that a rule names is one, and no branch comes to another."""
+        """Note a rule's `concentrator` that is none, or branches that reach another one first."""
         where = (*path, "concentrator")
         self.check_team(concentrator, where)
         mark = self.tree.find(where).mark
@@ -190,7 +190,7 @@ class RouteCompiler:
             self.problems.note("E107", mark, where, other_concentrators(others, concentrator))
 
     def _reachable(self, names: Sequence[str], seen: set[tuple[str, str]]) -> Iterator[str]:
-        """The concentrators that the branches come to first, past those of inner fan-outs."""
+        """Yield the concentrators that the branches reach first, past those of inner fan-outs."""
         for name in names:
             team = self.teams.get(name)
             if team is None or ("into", name) in seen:

@@ -1,4 +1,4 @@
-"""Pydantic's errors as problems of the document, and what to take out of its tree."""
+"""Pydantic's errors as problems of the document, and what to remove from its tree."""
 
 from collections.abc import Mapping
 from typing import cast, get_args
@@ -44,7 +44,7 @@ from dsl.wording.replacements import OPERATORS, explained, replacement
 
 
 class ShapeProblem:
-    """One error of pydantic's, in the reader's words."""
+    """One error of pydantic's, in the terms of the document."""
 
     def __init__(self, details: ErrorDetails, root: type[BaseModel]) -> None:
         self.kind = details["type"]
@@ -58,12 +58,12 @@ class ShapeProblem:
         self.of_system = root is SystemDocument
 
     def follows(self, tree: Node) -> bool:
-        """Whether this only follows from another misfit: pydantic counts the good items alone."""
+        """Return whether another problem causes this one: pydantic counts only the valid items."""
         node = tree.find(self.path)
         return self.kind == "too_short" and bool(node.items() or node.entries())
 
     def place(self, tree: Node) -> NodePath:
-        """What to take out of the tree, or to replace, so that the rest may fit."""
+        """Return what to remove from the tree, or to replace, so that the rest is valid."""
         path = self.path
         if self._fills():
             return path
@@ -74,7 +74,7 @@ class ShapeProblem:
         return path
 
     def stand_in(self, tree: Node) -> Node | None:
-        """What stands there instead, so that the checks of everything around it continue."""
+        """Return a replacement, so that the checks of everything around it continue."""
         node = tree.find(self.path)
         if self._fills():
             return Node(UNREADABLE, node.mark)
@@ -89,7 +89,7 @@ class ShapeProblem:
         return node.with_value({"kind": Node("set", node.mark), "name": name, "values": empty})
 
     def _fills(self) -> bool:
-        """Whether a missing value can be filled by a text that no check takes for a name."""
+        """Return whether a text that no check treats as a name can stand for a missing value."""
         if self.kind != "missing" or self.model is None:
             return False
         for name, info in self.model.model_fields.items():
@@ -98,7 +98,7 @@ class ShapeProblem:
         return False
 
     def report(self, tree: Node, problems: Problems) -> None:
-        """Note the problem where the reader will look for it."""
+        """Note the problem at its position."""
         node = tree.find(self.path)
         code, details = self.facts(tree, node)
         path = self.path
@@ -109,7 +109,7 @@ class ShapeProblem:
         problems.note(code, mark, path, details)
 
     def facts(self, tree: Node, node: Node) -> tuple[Code, Details]:
-        """The code, and what is wrong."""
+        """Return the code, and what is wrong."""
         match self.kind:
             case "extra_forbidden":
                 return self._unknown_key(tree)
@@ -181,7 +181,7 @@ class ShapeProblem:
         return WrongForm(self._subject, found, self.kind, wanted, self._mending(node))
 
     def _mending(self, node: Node) -> Suggestion | None:
-        """What to do about a value of another type, where the value shows what was meant."""
+        """Return the fix for a value of another type, if the value shows the intent."""
         truth = _BOOLS.get(str(node.plain()).lower())
         if self.kind in ("bool_type", "bool_parsing") and truth is not None:
             return Advice(write_boolean(truth))
@@ -193,7 +193,7 @@ class ShapeProblem:
 
 
 _CONDITION_KEYS = tuple(key for key in CONDITION_KEYS if key not in ("outcome", "expression"))
-"""Those that a condition can be given; the other two stand for texts."""
+"""The forms that a condition accepts; the other two replace texts."""
 
 _BOUNDS: dict[str, tuple[Bound, str]] = {
     "greater_than_equal": ("at least", "ge"),
@@ -201,7 +201,7 @@ _BOUNDS: dict[str, tuple[Bound, str]] = {
     "greater_than": ("more than", "gt"),
     "less_than": ("less than", "lt"),
 }
-"""`{pydantic's code: the bound, and where pydantic gives it}`."""
+"""`{pydantic's code: the bound, and its key in pydantic's context}`."""
 
 _BOOLS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _OWN_FORMS = get_args(Form)

@@ -1,6 +1,6 @@
-"""Holds the tree against the document models, and tells every misfit at its place.
+"""Shapes: validates the tree against the document models, and reports each misfit in place.
 
-A misfit is reported once and then cut out of the tree, so that what is left becomes a typed
+Each misfit is reported once and then removed from the tree, so that the rest becomes a typed
 document and its references can be checked in the same pass.
 """
 
@@ -24,18 +24,18 @@ Document = TypeVar("Document", bound=BaseModel)
 
 
 def shaped(tree: Node, problems: Problems) -> tuple[SystemDocument | None, Node]:
-    """The typed document and the tree that it was made of, without what did not fit."""
+    """Return the typed document, and the tree without the misfits."""
     return fitted(tree, SystemDocument, problems)
 
 
 def fitted(tree: Node, model: type[Document], problems: Problems) -> tuple[Document | None, Node]:
-    """The tree as a document of any model, every misfit reported at its position; see `shaped`."""
+    """Return the tree as a document of any model, and report each misfit; see `shaped`."""
     reported = False
     problems.step_of = naming_steps(tree)
     for _ in range(_MAX_PASSES):
         try:
             text = json.dumps(tree.plain())
-            # by alias alone: `while_` is Python's word for a key, not a person's
+            # by alias alone: `while_` is the key's name in Python, not in a document
             return model.model_validate_json(text, strict=True, by_alias=True, by_name=False), tree
         except ValidationError as error:
             found = [ShapeProblem(details, model) for details in error.errors(include_url=False)]
@@ -60,7 +60,7 @@ def _written_order(path: NodePath) -> list[tuple[bool, int, str]]:
 
 
 def _worth_telling(misfits: list["ShapeProblem"], tree: Node) -> Iterator["ShapeProblem"]:
-    """Each mistake once: a misspelled key is not also a missing one."""
+    """Yield each mistake once: a misspelled key is not also a missing one."""
     misspelt: set[NodePath] = set()
     reported: set[NodePath] = set()
     for misfit in misfits:
@@ -76,7 +76,7 @@ def _worth_telling(misfits: list["ShapeProblem"], tree: Node) -> Iterator["Shape
 
 
 def _mended(tree: Node, path: NodePath, stand_in: Node | None) -> Node:
-    """The tree with the node at the path replaced, or taken out."""
+    """Return the tree with the node at the path replaced or removed."""
     if not path:
         return tree
     first, rest = path[0], path[1:]

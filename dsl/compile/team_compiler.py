@@ -1,4 +1,4 @@
-"""Teams of a document -> of a plan: steps checked and resolved, routing, what they read."""
+"""Compiles teams: steps checked and resolved, routing, and what the teams read."""
 
 from dsl.checks.steps.outputs import DeclaredOutputs
 from dsl.checks.steps.reference_checks import EARLIER, Checker
@@ -40,7 +40,7 @@ class TeamCompiler:
         self.task_names = task_names(orchestration)
 
     def team(self, team_id: str, team: TeamDocument) -> Team:
-        """One team of the plan."""
+        """Compile one team."""
         path: NodePath = ("orchestration", "teams", team_id)
         collect = collect_of(team)
         check_team_type(team_id, team, path, self.tree, self.problems)
@@ -81,7 +81,7 @@ class TeamCompiler:
         )
 
     def _watched(self, reads: dict[str, None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The context paths and the earlier teams whose change counts as progress."""
+        """Return the context paths and the earlier teams whose change counts as progress."""
         if self.orchestration.no_progress == "ignore":
             return (), ()
         context = tuple(path for path in reads if not path.startswith(EARLIER))

@@ -43,12 +43,9 @@ def choose(team: Team, facts: Facts) -> Route:
     """Choose the first rule that holds, else the default; also after a failed team.
 
     `facts.tasks` are all outcomes of the visit. `all_success` and its like count the team's own
-    tasks,
-    not the steps inside them: a failure that a `try` caught, or that a `join: any` did not need, is
-    not
-    a failure of the team. A condition that lacks the data of a task does not hold, and a context
-    update
-    that lacks it is left out.
+    tasks, not the steps inside them: a failure that a `try` caught, or that a `join: any` did not
+    need, is not a failure of the team. A condition that lacks the data of a task does not hold, and
+    a context update that lacks it is left out.
 
     Raises:
         TeamFailed: the team failed, and no rule and no default applies, or they cannot be evaluated

@@ -8,6 +8,6 @@ from contextvars import ContextVar
 
 SIGNALS_FOLLOW: ContextVar[bool] = ContextVar("SIGNALS_FOLLOW", default=False)
 """Whether signals of this activation are still to come. It is valid for the thread of the
-activation:
-read it in a wait's condition, since a task keeps the value of the activation that created it.
+activation: read it in a wait's condition, since a task keeps the value of the activation that
+created it.
 """

@@ -44,9 +44,8 @@ def takes_any_arguments(handler: Handler) -> Handler:
     """Return a handler with `*given`, to which the SDK passes the argument of a message undecoded.
 
     The SDK passes as many arguments as arrived. With none or two, a handler with one parameter
-    raises
-    a TypeError, and in a signal that fails the workflow task forever; without a RawValue parameter,
-    the SDK decodes the argument, or drops it silently.
+    raises a TypeError, and in a signal that fails the workflow task forever; without a RawValue
+    parameter, the SDK decodes the argument, or drops it silently.
     """
     handler.__dict__["__signature__"] = _RAW
     return handler

@@ -59,8 +59,7 @@ class Pace:
         """Restart the counters after a message ended a wait.
 
         A replay merges a first task that asked for nothing with the next task, so the steps and the
-        work
-        before the wait must not count in either.
+        work before the wait must not count in either.
         """
         if self.silent:
             self.steps = self.work = 0
@@ -93,8 +92,7 @@ class Branches:
     """How many branches of a run are in progress, over all its nested blocks.
 
     A block whose branches wait for their turn always runs one of them, in the slot of the branch
-    that
-    contains the block. So nested blocks never wait for each other.
+    that contains the block. So nested blocks never wait for each other.
     """
 
     limit: int

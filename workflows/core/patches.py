@@ -12,6 +12,5 @@ class Patch(StrEnum):
     """Every change that is behind a patch. There is none yet: no version was released.
 
     A member's value stays in histories forever. Its comment gives the version, the reason, and when
-    the
-    old code can go: when no run that started before is open or kept any longer.
+    the old code can go: when no run that started before is open or kept any longer.
     """

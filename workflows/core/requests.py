@@ -61,8 +61,7 @@ class Decision(Frozen):
     id: str
     verdict: Verdict
     """`counted`: an approval, but more people must approve; `retried`, `skipped` and `failed`: the
-    decision
-    about a failed task, or about one that a person skipped.
+    decision about a failed task, or about one that a person skipped.
     """
     by: str
     """Who decided; everyone who approved, if several had to."""

@@ -190,11 +190,9 @@ class Scope(Protocol):
         """Run jobs concurrently until enough have finished, and cancel the rest.
 
         They start in written order, `at_once` of them at a time, within the run's limit of
-        concurrent
-        branches. A time limit or `wake` also ends the wait. An exception of a job cancels all
-        others and
-        propagates; when the run continues as new, all reach their next step before `Interrupted`
-        propagates.
+        concurrent branches. A time limit or `wake` also ends the wait. An exception of a job
+        cancels all others and propagates; when the run continues as new, all reach their next step
+        before `Interrupted` propagates.
 
         Returns:
             The names of the finished jobs.

@@ -14,8 +14,7 @@ class Pacer:
     """Waits for the next workflow task when the current one has done enough.
 
     Temporal treats a workflow that keeps the thread as a deadlock, and retries it forever. Any
-    event
-    starts the next task; if none is due, one timer serves all branches.
+    event starts the next task; if none is due, one timer serves all branches.
     """
 
     def __init__(self) -> None:

@@ -15,8 +15,7 @@ from dsl.values import Json
 
 MAX_WAIT = timedelta(minutes=15)
 """Maximum wait in such a queue. Then the call comes back to the run's own queue, whose worker sends
-it
-there again, or makes it if the limit was lifted and no worker serves that queue any more.
+it there again, or makes it if the limit was lifted and no worker serves that queue any more.
 """
 
 _MAX_KEY_LENGTH = 64

@@ -69,6 +69,10 @@ class ToolStep(StepBase):
     arguments: Json = Field(default_factory=dict[str, JsonValue])
 
 
+TaskOrder = Literal["written", "critical_path"]
+"""Which available task of a task graph comes first."""
+
+
 class LoopStep(StepBase):
     """Repeats its body over a list, or while or until a condition holds."""
 

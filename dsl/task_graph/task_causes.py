@@ -1,0 +1,76 @@
+"""Task causes: why a task of a task graph has its status, as facts and not as words.
+
+As in `dsl.model.causes`, every cause has a stable `code`; `dsl.task_graph.task_because` renders
+them for people.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from dsl.model.outcomes import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStarted:
+    """The task is in progress: how it came to be the next."""
+
+    code: Literal["task_next", "task_chosen", "choice_unavailable"]
+    """`task_next`: first in the order of the graph; `task_chosen`: `chosen` names it;
+    `choice_unavailable`: `chosen` names no available task, so the first one starts."""
+    task: str
+    available: int = 1
+    """Tasks that could have started."""
+    choice: str = ""
+    """What `chosen` gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnded:
+    """The task has ended by itself, by `on_failed_task`, or with the graph."""
+
+    code: Literal[
+        "task_completed",
+        "task_recovered",
+        "task_failed",
+        "task_passed_over",
+        "task_skipped",
+        "graph_stopped",
+    ]
+    """`task_recovered`: the steps of `on_failed_task` succeeded; `task_passed_over`: it failed, and
+    `on_failed_task: skip` lets its dependents run; `task_skipped`: by a person."""
+    task: str
+    attempts: int = 1
+    failure: Failure | None = None
+    """Of its last attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskBlocked:
+    """The task cannot start, because a task before it failed."""
+
+    code: Literal["task_blocked"]
+    task: str
+    dependency: str
+    """What it depends on."""
+    failed: str
+    """The task that failed: the dependency, or one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWaits:
+    """The task has not started."""
+
+    code: Literal["task_waits", "task_ready", "iterations_used_up"]
+    task: str
+    dependencies: tuple[str, ...] = ()
+    """The first of those that have yet to end."""
+    more: int = 0
+    """How many follow them."""
+
+
+TaskCause = Annotated[
+    TaskStarted | TaskEnded | TaskBlocked | TaskWaits, Field(discriminator="code")
+]
+"""Why a task has its status."""

@@ -1,0 +1,170 @@
+"""Reading tasks: a list, usually a planner's answer, as tasks of a graph. Never fails on an item.
+
+Ids become texts and unique, unknown dependencies and those that close a cycle are dropped, and
+what has no room is refused; every change leaves a note. Linear in the tasks and dependencies.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from dsl.sizes import json_size
+from dsl.task_graph.cycles import closing_edges
+from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE, GraphTask, TaskNote, TaskNotes
+from dsl.values import Json
+
+MAX_ID_LENGTH = 200
+_MAX_SHOWN = 60
+
+
+def read_tasks(
+    items: Sequence[JsonValue],
+    known: Collection[str],
+    notes: TaskNotes,
+    *,
+    room: int,
+    size_left: int = MAX_TASKS_SIZE,
+) -> list[GraphTask]:
+    """Return the tasks of a list in written order; `notes` gets what was changed.
+
+    Args:
+        items: The written tasks.
+        known: Ids that the graph has already. Within the list, a dependency means a task of the
+            list before one of the graph.
+        notes: The notes of the graph.
+        room: How many tasks the graph can still take.
+        size_left: How many bytes of JSON they may have together.
+    """
+    values = [(number, item) for number, item in enumerate(items, 1) if isinstance(item, dict)]
+    for number, item in enumerate(items, 1):
+        if not isinstance(item, dict):
+            notes.add(TaskNote("not_a_task", f"item {number}", _shown(item)))
+    wanted = [_wanted_id(item, len(known) + number, notes) for number, item in values]
+    ids = _unique(wanted, known, notes)
+    own: dict[str, int] = {}
+    for index, name in enumerate(wanted):
+        own.setdefault(name, index)
+    edges: list[list[int]] = []
+    outside: list[list[str]] = []
+    for (_, item), id in zip(values, ids, strict=True):
+        inner, outer = _dependencies(item, id, own, known, notes)
+        edges.append(inner)
+        outside.append(outer)
+    for index, dependency in closing_edges(edges):
+        edges[index].remove(dependency)
+        notes.add(TaskNote("cycle_broken", ids[index], ids[dependency]))
+    tasks: list[GraphTask] = []
+    for (_, item), id, inner, outer in zip(values, ids, edges, outside, strict=True):
+        names: list[JsonValue] = [*outer, *(ids[one] for one in inner)]
+        tasks.append(GraphTask({**item, "id": id, "dependencies": names}))
+    return _fitting(tasks, edges, notes, room, size_left)
+
+
+def _wanted_id(item: Json, number: int, notes: TaskNotes) -> str:
+    """The id that a task asks for, as text; `task_3` without one."""
+    written = item.get("id")
+    default = f"task_{number}"
+    if written is None or written == "":
+        notes.add(TaskNote("id_missing", default))
+        return default
+    text = _as_text(written)
+    if not text:
+        notes.add(TaskNote("id_unusable", default, _shown(written)))
+        return default
+    if len(text) > MAX_ID_LENGTH:
+        text = text[:MAX_ID_LENGTH]
+        notes.add(TaskNote("id_shortened", text))
+    return text
+
+
+def _as_text(value: JsonValue) -> str:
+    match value:
+        case str():
+            return value.strip()[: MAX_ID_LENGTH + 1]
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case _:
+            return ""
+
+
+def _shown(value: JsonValue) -> str:
+    return str(value)[:_MAX_SHOWN]
+
+
+def _unique(wanted: Sequence[str], known: Collection[str], notes: TaskNotes) -> list[str]:
+    """The ids, of which the later ones of a name are numbered: `a`, `a_2`, `a_3`."""
+    written, taken = set(wanted), set[str]()
+    numbers: dict[str, int] = {}
+    ids: list[str] = []
+    for name in wanted:
+        id = name
+        if name in taken or name in known:
+            number = numbers.get(name, 2)
+            while (id := f"{name}_{number}") in written or id in taken or id in known:
+                number += 1
+            numbers[name] = number + 1
+            notes.add(TaskNote("duplicate_id", id, name))
+        taken.add(id)
+        ids.append(id)
+    return ids
+
+
+def _dependencies(
+    item: Json, id: str, own: Mapping[str, int], known: Collection[str], notes: TaskNotes
+) -> tuple[list[int], list[str]]:
+    """What a task depends on: indexes into its own list, and ids of the graph."""
+    written = item.get("dependencies")
+    if written is None:
+        return [], []
+    if not isinstance(written, list):
+        text = _as_text(written)
+        if not text:
+            notes.add(TaskNote("dependencies_unusable", id, _shown(written)))
+            return [], []
+        written = [text]
+    inner: dict[int, None] = {}
+    outer: dict[str, None] = {}
+    for one in written:
+        name = _as_text(one)[:MAX_ID_LENGTH]
+        if name in own:
+            inner[own[name]] = None
+        elif name in known:
+            outer[name] = None
+        else:
+            notes.add(TaskNote("unknown_dependency", id, name or _shown(one)))
+    return list(inner), list(outer)
+
+
+def _fitting(
+    tasks: list[GraphTask],
+    edges: Sequence[Sequence[int]],
+    notes: TaskNotes,
+    room: int,
+    size_left: int,
+) -> list[GraphTask]:
+    """The tasks that the graph has room for, without those that depend on a refused one."""
+    dependents: list[list[int]] = [[] for _ in tasks]
+    for index, inner in enumerate(edges):
+        for dependency in inner:
+            dependents[dependency].append(index)
+    refused: dict[int, None] = {}
+    for index, task in enumerate(tasks):
+        size_left -= json_size(task.value)
+        if index >= room:
+            refused[index] = None
+            notes.add(TaskNote("too_many_tasks", task.id))
+        elif size_left < 0:
+            refused[index] = None
+            notes.add(TaskNote("tasks_too_large", task.id))
+    if not refused:
+        return tasks
+    stack = list(refused)
+    while stack:
+        for index in dependents[stack.pop()]:
+            if index not in refused:
+                refused[index] = None
+                notes.add(TaskNote("depends_on_refused", tasks[index].id))
+                stack.append(index)
+    return [task for index, task in enumerate(tasks) if index not in refused]

@@ -5,7 +5,7 @@ from typing import Literal, cast, get_args
 
 from pydantic import JsonValue
 
-from dsl.task_graph.task_causes import TaskCause
+from dsl.task_graph.task_causes import GraphTaskCause
 from dsl.values import Json
 
 GraphTaskStatus = Literal["pending", "in_progress", "completed", "failed", "blocked", "skipped"]
@@ -30,7 +30,7 @@ class GraphTask:
     status: GraphTaskStatus = "pending"
     attempts: int = 0
     """Attempts that have started."""
-    cause: TaskCause | None = None
+    cause: GraphTaskCause | None = None
     """Why it has its status; None while it is pending."""
     data: JsonValue = None
     """Its result."""

@@ -4,38 +4,44 @@ from typing import assert_never
 
 from dsl.model.outcomes import Failure
 from dsl.task_graph.graph_tasks import TaskNote
-from dsl.task_graph.task_causes import TaskBlocked, TaskCause, TaskEnded, TaskStarted, TaskWaits
+from dsl.task_graph.task_causes import (
+    GraphTaskBlocked,
+    GraphTaskCause,
+    GraphTaskEnded,
+    GraphTaskStarted,
+    GraphTaskWaits,
+)
 
 _MAX_SHOWN = 60
 
 
-def task_because(cause: TaskCause) -> str:
+def task_because(cause: GraphTaskCause) -> str:
     """Why a task has its status, in words."""
     task = _named(cause.task)
     match cause:
-        case TaskStarted(code="task_next", available=available):
+        case GraphTaskStarted(code="task_next", available=available):
             first = "the only task that is available" if available == 1 else "the first"
             return (
                 f"{task} is {first}{'' if available == 1 else f' of {available} available tasks'}"
             )
-        case TaskStarted(code="task_chosen", available=available):
+        case GraphTaskStarted(code="task_chosen", available=available):
             return f"{task} was chosen from {available} available tasks"
-        case TaskStarted(choice=choice):
+        case GraphTaskStarted(choice=choice):
             return f"{task} is the first available task; {_named(choice)}, the choice, is not one"
-        case TaskEnded():
+        case GraphTaskEnded():
             return _ended(cause, task)
-        case TaskBlocked(dependency=dependency, failed=failed):
+        case GraphTaskBlocked(dependency=dependency, failed=failed):
             if dependency == failed:
                 return f"{task} depends on {_named(failed)}, which failed"
             before = f"{_named(dependency)}, which is blocked since {_named(failed)} failed"
             return f"{task} depends on {before}"
-        case TaskWaits():
+        case GraphTaskWaits():
             return _waiting(cause, task)
         case _:
             assert_never(cause)
 
 
-def _ended(cause: TaskEnded, task: str) -> str:
+def _ended(cause: GraphTaskEnded, task: str) -> str:
     failure = _failure(cause.failure)
     attempts = "" if cause.attempts == 1 else f" after {cause.attempts} attempts"
     match cause.code:
@@ -59,7 +65,7 @@ def _failure(failure: Failure | None) -> str:
     return "" if failure is None else f" {failure.type}: {failure.message}"
 
 
-def _waiting(cause: TaskWaits, task: str) -> str:
+def _waiting(cause: GraphTaskWaits, task: str) -> str:
     match cause.code:
         case "task_waits":
             more = f" and {cause.more} more" if cause.more else ""

@@ -13,7 +13,7 @@ from dsl.model.outcomes import Failure
 
 
 @dataclass(frozen=True, slots=True)
-class TaskStarted:
+class GraphTaskStarted:
     """The task is in progress: how it came to be the next."""
 
     code: Literal["task_next", "task_chosen", "choice_unavailable"]
@@ -27,7 +27,7 @@ class TaskStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskEnded:
+class GraphTaskEnded:
     """The task has ended by itself, by `on_failed_task`, or with the graph."""
 
     code: Literal[
@@ -47,7 +47,7 @@ class TaskEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskBlocked:
+class GraphTaskBlocked:
     """The task cannot start, because a task before it failed."""
 
     code: Literal["task_blocked"]
@@ -59,7 +59,7 @@ class TaskBlocked:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskWaits:
+class GraphTaskWaits:
     """The task has not started."""
 
     code: Literal["task_waits", "task_ready", "iterations_used_up"]
@@ -70,7 +70,8 @@ class TaskWaits:
     """How many follow them."""
 
 
-TaskCause = Annotated[
-    TaskStarted | TaskEnded | TaskBlocked | TaskWaits, Field(discriminator="code")
+GraphTaskCause = Annotated[
+    GraphTaskStarted | GraphTaskEnded | GraphTaskBlocked | GraphTaskWaits,
+    Field(discriminator="code"),
 ]
 """Why a task has its status."""

@@ -9,7 +9,12 @@ from heapq import heappop, heappush
 
 from dsl.model.steps import TaskOrder
 from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask, GraphTaskStatus
-from dsl.task_graph.task_causes import TaskBlocked, TaskEnded, TaskStarted, TaskWaits
+from dsl.task_graph.task_causes import (
+    GraphTaskBlocked,
+    GraphTaskEnded,
+    GraphTaskStarted,
+    GraphTaskWaits,
+)
 
 _MAX_NAMED = 3
 
@@ -64,12 +69,12 @@ class TaskSchedule:
         """The tasks that have started and not ended, in written order."""
         return [n for n, task in enumerate(self.tasks) if task.status == "in_progress"]
 
-    def start(self, index: int, cause: TaskStarted) -> None:
+    def start(self, index: int, cause: GraphTaskStarted) -> None:
         """A task starts; only one that may."""
         self._ready.remove(index)
         self._put(index, "in_progress", cause)
 
-    def end(self, index: int, status: GraphTaskStatus, cause: TaskEnded) -> list[int]:
+    def end(self, index: int, status: GraphTaskStatus, cause: GraphTaskEnded) -> list[int]:
         """A task ends.
 
         Returns:
@@ -88,7 +93,7 @@ class TaskSchedule:
         """Skip every task that has not ended."""
         for index, task in enumerate(self.tasks):
             if not task.has_ended:
-                self._put(index, "skipped", TaskEnded("graph_stopped", task.id, task.attempts))
+                self._put(index, "skipped", GraphTaskEnded("graph_stopped", task.id, task.attempts))
         self._ready.clear()
 
     def add(self, tasks: Sequence[GraphTask]) -> list[int]:
@@ -101,16 +106,16 @@ class TaskSchedule:
         self.tasks.extend(tasks)
         return self._enter(first)
 
-    def waits_for(self, index: int, *, used_up: bool = False) -> TaskWaits:
+    def waits_for(self, index: int, *, used_up: bool = False) -> GraphTaskWaits:
         """Why a task is pending."""
         task = self.tasks[index]
         missing = [
             name for name in task.dependencies if not self.tasks[self.index[name]].is_satisfied
         ]
         if not missing:
-            return TaskWaits("iterations_used_up" if used_up else "task_ready", task.id)
+            return GraphTaskWaits("iterations_used_up" if used_up else "task_ready", task.id)
         named = tuple(missing[:_MAX_NAMED])
-        return TaskWaits("task_waits", task.id, named, len(missing) - len(named))
+        return GraphTaskWaits("task_waits", task.id, named, len(missing) - len(named))
 
     def _enter(self, first: int) -> list[int]:
         """Take in the tasks from a number on."""
@@ -143,8 +148,8 @@ class TaskSchedule:
         for name in task.dependencies:
             before = self.tasks[self.index[name]]
             if before.status in ("failed", "blocked"):
-                failed = before.cause.failed if isinstance(before.cause, TaskBlocked) else name
-                self._put(index, "blocked", TaskBlocked("task_blocked", task.id, name, failed))
+                failed = before.cause.failed if isinstance(before.cause, GraphTaskBlocked) else name
+                self._put(index, "blocked", GraphTaskBlocked("task_blocked", task.id, name, failed))
                 return [index, *self._block(index, failed)]
         return []
 
@@ -156,13 +161,16 @@ class TaskSchedule:
             for index in self._dependents[before]:
                 task = self.tasks[index]
                 if task.status == "pending":
-                    cause = TaskBlocked("task_blocked", task.id, self.tasks[before].id, failed)
+                    cause = GraphTaskBlocked("task_blocked", task.id, self.tasks[before].id, failed)
                     self._put(index, "blocked", cause)
                     stack.append(index)
                     yield index
 
     def _put(
-        self, index: int, status: GraphTaskStatus, cause: TaskStarted | TaskEnded | TaskBlocked
+        self,
+        index: int,
+        status: GraphTaskStatus,
+        cause: GraphTaskStarted | GraphTaskEnded | GraphTaskBlocked,
     ) -> None:
         task = self.tasks[index]
         self.counts[task.status] -= 1

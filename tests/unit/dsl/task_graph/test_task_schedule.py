@@ -15,7 +15,7 @@ from dsl.model.steps import TaskOrder
 from dsl.task_graph.cycles import closing_edges
 from dsl.task_graph.graph_tasks import MAX_TASKS, GraphTask, TaskNotes
 from dsl.task_graph.task_because import task_because
-from dsl.task_graph.task_causes import TaskBlocked, TaskEnded, TaskStarted
+from dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
 from dsl.task_graph.task_reading import read_tasks
 from dsl.task_graph.task_schedule import TaskSchedule
 
@@ -58,7 +58,7 @@ def _walk(chance: Random, items: list[JsonValue], order: TaskOrder, at_once: int
         ends.append(task.id)
         failed = chance.random() < 0.2
         status = "failed" if failed else "skipped" if chance.random() < 0.1 else "completed"
-        blocked = schedule.end(index, status, TaskEnded("task_completed", task.id))
+        blocked = schedule.end(index, status, GraphTaskEnded("task_completed", task.id))
         assert bool(blocked) <= failed
         if chance.random() < 0.15 and len(schedule.tasks) < 60:
             more = _random_items(chance, f"n{next(additions)}_")
@@ -77,7 +77,7 @@ def _start(chance: Random, schedule: TaskSchedule, running: list[int], starts: l
     task = schedule.tasks[index]
     for name in task.dependencies:
         assert schedule.tasks[schedule.index[name]].is_satisfied
-    schedule.start(index, TaskStarted("task_chosen", task.id))
+    schedule.start(index, GraphTaskStarted("task_chosen", task.id))
     running.append(index)
     starts.append(task.id)
 
@@ -106,7 +106,7 @@ def test_what_depends_on_a_failure_is_blocked_and_nothing_else_is() -> None:
             before = [schedule.tasks[schedule.index[name]].status for name in task.dependencies]
             lost = any(status in ("failed", "blocked") for status in before)
             assert (task.status == "blocked") == lost
-            if isinstance(task.cause, TaskBlocked):
+            if isinstance(task.cause, GraphTaskBlocked):
                 assert schedule.tasks[schedule.index[task.cause.failed]].status == "failed"
                 assert task.cause.dependency in task.dependencies
 
@@ -127,11 +127,11 @@ def test_a_schedule_made_anew_goes_on_where_the_other_was() -> None:
             assert again.available() == schedule.available()
             assert again.counts == schedule.counts
             index = schedule.first()
-            schedule.start(index, TaskStarted("task_next", schedule.tasks[index].id))
+            schedule.start(index, GraphTaskStarted("task_next", schedule.tasks[index].id))
             schedule.end(
                 index,
                 "failed" if chance.random() < 0.2 else "completed",
-                TaskEnded("task_completed", schedule.tasks[index].id),
+                GraphTaskEnded("task_completed", schedule.tasks[index].id),
             )
 
 
@@ -182,8 +182,8 @@ def test_the_longest_chain_comes_first_on_the_critical_path() -> None:
 
 def test_a_task_that_is_added_behind_a_failure_is_blocked_at_once() -> None:
     schedule = TaskSchedule(_tasks([{"id": "a"}]), "written")
-    schedule.start(0, TaskStarted("task_next", "a"))
-    schedule.end(0, "failed", TaskEnded("task_failed", "a"))
+    schedule.start(0, GraphTaskStarted("task_next", "a"))
+    schedule.end(0, "failed", GraphTaskEnded("task_failed", "a"))
     more: list[JsonValue] = [
         {"id": "c", "dependencies": ["b"]},
         {"id": "b", "dependencies": ["a"]},
@@ -196,7 +196,7 @@ def test_a_task_that_is_added_behind_a_failure_is_blocked_at_once() -> None:
 
 def test_a_stopped_graph_has_nothing_left() -> None:
     schedule = TaskSchedule(_tasks([{"id": "a"}, {"id": "b", "dependencies": ["a"]}]), "written")
-    schedule.start(0, TaskStarted("task_next", "a"))
+    schedule.start(0, GraphTaskStarted("task_next", "a"))
     schedule.stop()
     assert schedule.is_over
     assert schedule.counts["skipped"] == 2
@@ -219,8 +219,8 @@ def test_the_work_of_a_schedule_is_linear_in_its_tasks(order: TaskOrder) -> None
             schedule = TaskSchedule(_tasks(items), order)
             while not schedule.is_over:
                 index = schedule.first()
-                schedule.start(index, TaskStarted("task_next", "x"))
-                schedule.end(index, "completed", TaskEnded("task_completed", "x"))
+                schedule.start(index, GraphTaskStarted("task_next", "x"))
+                schedule.end(index, "completed", GraphTaskEnded("task_completed", "x"))
         finally:
             sys.setprofile(None)
         assert schedule.counts["completed"] == size
@@ -235,9 +235,9 @@ def test_every_cause_has_words_that_name_the_task() -> None:
     )
     assert task_because(schedule.waits_for(1)) == "'b' waits for 'a'"
     assert task_because(schedule.waits_for(0)) == "'a' is available"
-    started = TaskStarted("task_next", "a", 2)
+    started = GraphTaskStarted("task_next", "a", 2)
     assert task_because(started) == "'a' is the first of 2 available tasks"
-    failed = TaskEnded("task_failed", "a", 2, Failure("Timeout", "it took too long"))
+    failed = GraphTaskEnded("task_failed", "a", 2, Failure("Timeout", "it took too long"))
     assert task_because(failed) == "'a' failed after 2 attempts: Timeout: it took too long"
     schedule.start(0, started)
     schedule.end(0, "failed", failed)

@@ -76,7 +76,7 @@ class TaskNote:
         "depends_on_refused",
     ]
     task: str
-    """Its id in the graph; `item 3` of what is no task."""
+    """Its id in the graph; `item 3` for an item that is not a task."""
     other: str = ""
     """The id or dependency that was written."""
 

@@ -1,6 +1,6 @@
 """Task schedule: which tasks may start, in which order, and what an end means for the others.
 
-The tasks hold all that must be kept; a schedule made anew from them goes on where the other was.
+The tasks hold all that must be kept; a schedule made again from them continues with equal decisions.
 Every event costs the dependencies of its task, and never a look at all tasks.
 """
 

@@ -1,7 +1,7 @@
 """Task schedule: which tasks may start, in which order, and what an end means for the others.
 
-The tasks hold all that must be kept; a schedule made again from them continues with equal decisions.
-Every event costs the dependencies of its task, and never a look at all tasks.
+The tasks hold all that must be kept; a schedule made from them again decides the same. Every event
+costs the dependencies of its task, and never a look at all tasks.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Approvers: whom the approvals at and below a step name, found by its path in the plan."""
+"""Approvers: the people who may decide the approvals at and below a step."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,13 +11,13 @@ from dsl.person_names import each_once
 
 
 def approvers_within(plan: Plan, path: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """`(path, people)` of each approval at or below a step that names who decides.
+    """Yield `(path, people)` of each approval at or below a step that names who decides.
 
-    Blocks, execution plans and the teams that a team as a step can come to are below it.
+    Blocks, execution plans and the teams that a team as a step can reach are below it.
 
     Args:
         plan: the plan.
-        path: `team/path`, also with the numbers of rounds that a loop runs at once.
+        path: `team/path`, maybe with the numbers of a loop's concurrent rounds.
     """
     team, *names = without_rounds(path).split("/")
     steps = plan.teams[team].steps if team in plan.teams else ()
@@ -32,9 +32,9 @@ def approvers_within(plan: Plan, path: str) -> Iterator[tuple[str, tuple[str, ..
 
 
 def people(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, groups replaced by who is in them, nobody twice.
+    """Replace groups by their members, each person once.
 
-    A group of nobody stays a name: else anyone could decide where nobody may.
+    An empty group stays as a name: without it, anyone could decide.
     """
     return each_once(one for name in names for one in plan.groups.get(name) or (name,))
 
@@ -42,7 +42,7 @@ def people(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
 def _called(
     above: str, steps: Sequence[Step], names: Sequence[str], plan: Plan
 ) -> Iterator[tuple[str, Step]]:
-    """The steps of that path; several where ways of a branch have a step of one name."""
+    """Return the steps at that path; several if branches have steps of one name."""
     name, *rest = names or ("",)
     for step in steps:
         if step.name != name:
@@ -64,7 +64,7 @@ def _called(
 
 
 def _below(at: str, step: Step, plan: Plan, seen: set[str]) -> Iterator[tuple[str, Sequence[Step]]]:
-    """The lists of steps right below a step, each with its path; those of one name once."""
+    """Yield the lists of steps directly below a step, each with its path."""
     match step:
         case AgentStep(persona_key=str() as persona):
             if f"persona {persona}" in seen:
@@ -83,7 +83,7 @@ def _below(at: str, step: Step, plan: Plan, seen: set[str]) -> Iterator[tuple[st
 
 
 def _asked(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
-    """The terms with which a step asks; of a tool that is chosen at run time, those of each."""
+    """Return the terms with which a step asks; for a tool chosen at run time, those of all."""
     terms = asks(step)
     if terms is not None:
         yield terms
@@ -96,7 +96,7 @@ def _asked(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
 
 
 def _reached(first: str, plan: Plan) -> Iterator[str]:
-    """The team, and every team that its routes can lead to."""
+    """Yield the team, and every team that its routes can reach."""
     found = [first]
     for name in found:
         team = plan.teams.get(name)
@@ -108,7 +108,7 @@ def _reached(first: str, plan: Plan) -> Iterator[str]:
 def _next(team: Team, plan: Plan) -> Iterator[str]:
     for step, _ in walk(team.steps, ()):
         for terms in _asked(step, plan):
-            yield terms.on_timeout  # a team, or a word that is none
+            yield terms.on_timeout  # a team, or a keyword
     if team.routing is None:
         return
     for rule in team.routing.rules:

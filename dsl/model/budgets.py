@@ -29,19 +29,19 @@ class BudgetTerms(Frozen):
 
 
 class CountBudget(BudgetTerms):
-    """So many of them, or the limit with what happens then."""
+    """A number of tokens or calls, or the limit with what happens then."""
 
     limit: int = Field(ge=1)
 
 
 class MoneyBudget(BudgetTerms):
-    """So many US dollars, or the limit with what happens then."""
+    """An amount of US dollars, or the limit with what happens then."""
 
     limit: float = Field(gt=0, allow_inf_nan=False)
 
 
 class TimeBudget(BudgetTerms):
-    """So long, or the limit with what happens then."""
+    """A duration, or the limit with what happens then."""
 
     limit: Timeout
 
@@ -59,9 +59,9 @@ class Budgets(Frozen):
     model_calls: CountBudget | None = None
     """Model turns, re-asks too; a provider's own retries are one call."""
     tool_calls: CountBudget | None = None
-    """Calls of skills, under whatever name."""
+    """Calls of skills, under any name."""
     working_time: TimeBudget | None = None
-    """The time of all calls, added up; not the waits for people, signals and retries."""
+    """The total time of all calls; waits for people, signals and retries do not count."""
 
 
 class Budget(Frozen):
@@ -72,7 +72,7 @@ class Budget(Frozen):
     """Tokens, US dollars, calls or seconds."""
     scope: Scope = "run"
     name: str = ""
-    """Of the team or persona; of a task, the persona's key in the plan."""
+    """The team or persona; for a task, the persona's key in the plan."""
     warn_at: float = 0.8
     on_exceeded: Literal["stop", "route", "ask"] = "stop"
     terms: AskTerms | None = None
@@ -81,27 +81,27 @@ class Budget(Frozen):
 
     @property
     def owner(self) -> str:
-        """Whose it is: `run`, `team.review`, `persona.coder`, `task.draft.write`."""
+        """The owner: `run`, `team.review`, `persona.coder`, `task.draft.write`."""
         if self.scope == "run":
             return "run"
         return f"{self.scope}.{self.name.partition('@')[2] or self.name}"
 
     @property
     def id(self) -> str:
-        """Names it in a run: `team.review.tokens`."""
+        """The name in a run: `team.review.tokens`."""
         return f"{self.owner}.{self.kind}"
 
     @property
     def description(self) -> str:
-        """Names it to people: `the token budget of the team review`."""
+        """The name for people: `the token budget of the team review`."""
         return budget_name(self.owner, self.kind)
 
     def amount(self, value: float) -> str:
-        """So much of it, as people read it."""
+        """Return an amount of it with its unit."""
         return amount(self.kind, value)
 
     def covers(self, team: str, personas: tuple[str, ...]) -> bool:
-        """Whether a call of a team's agent, of these personas, is paid from it."""
+        """Return whether a call of a team's agent, of these personas, is paid from it."""
         match self.scope:
             case "run":
                 return True
@@ -130,17 +130,17 @@ def budget_name(owner: str, kind: BudgetKind) -> str:
 
 
 def share(kind: BudgetKind, used: float, limit: float) -> str:
-    """So much of so much: `8,120 of 10,000 tokens`."""
+    """Return `8,120 of 10,000 tokens`."""
     return f"{number(kind, used)} of {amount(kind, limit)}"
 
 
 def amount(kind: BudgetKind, value: float) -> str:
-    """So many tokens, dollars, calls or seconds, as people read them."""
+    """Return a number of tokens, dollars, calls or seconds, for people."""
     return f"{number(kind, value)} {unit(kind, value)}"
 
 
 def number(kind: BudgetKind, value: float) -> str:
-    """How many of them, without the unit."""
+    """Return the number without the unit."""
     match kind:
         case "money":
             return money(value)
@@ -151,7 +151,7 @@ def number(kind: BudgetKind, value: float) -> str:
 
 
 def unit(kind: BudgetKind, value: float) -> str:
-    """What an amount of a budget is counted in."""
+    """Return the unit of a budget."""
     match kind:
         case "money":
             return "USD"
@@ -164,7 +164,7 @@ def unit(kind: BudgetKind, value: float) -> str:
 
 
 def money(dollars: float) -> str:
-    """Dollars with their cents; of small amounts, what there is of a cent."""
+    """Return dollars with cents; of small amounts, the significant digits."""
     if dollars >= 1:
         return f"{dollars:,.2f}"
     whole, _, digits = f"{dollars:.4f}".partition(".")
@@ -172,19 +172,19 @@ def money(dollars: float) -> str:
 
 
 def kind_of(id: str) -> BudgetKind:
-    """The kind of a budget, by its id."""
+    """Return the kind of a budget, from its id."""
     return next(kind for kind in _CALLED if id.endswith(f".{kind}"))
 
 
 def compiled(budgets: Budgets | None, scope: Scope, name: str = "") -> tuple[Budget, ...]:
-    """The budgets of one section, one by one."""
+    """Return the budgets of one section."""
     if budgets is None:
         return ()
     return tuple(_budget(kind, terms, scope, name) for kind, terms in written(budgets))
 
 
 def written(budgets: Budgets) -> Iterator[tuple[BudgetKind, AnyBudget]]:
-    """The budgets that the section has, by their kinds."""
+    """Yield the budgets of the section by kind."""
     for kind in _CALLED:
         terms: AnyBudget | None = getattr(budgets, kind)
         if terms is not None:

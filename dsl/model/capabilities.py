@@ -15,7 +15,7 @@ Effect = Literal["read", "idempotent", "once"]
 
 
 class SkillContract(Frozen):
-    """The typed promise of one skill: `Name.method`."""
+    """The contract of one skill, `Name.method`."""
 
     name: str
     description: str
@@ -43,4 +43,4 @@ class Capabilities(Frozen):
     agent_packages: tuple[str, ...] | None = None
     """The packages that the worker lets agent classes come from; None when they are not known."""
     once_commands: tuple[str, ...] = ()
-    """Those of them that may happen only once."""
+    """The commands that must not run twice."""

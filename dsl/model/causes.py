@@ -23,9 +23,9 @@ class FieldFound:
     """`review.status`, `context.attempts`."""
     operator: Operator
     wanted: JsonValue = None
-    """The beginning of it."""
+    """The start of it."""
     found: JsonValue = None
-    """The beginning of it; null where it is missing."""
+    """The start of it; null if the field is missing."""
     missing: bool = False
 
 
@@ -77,16 +77,16 @@ ConditionFound = Annotated[
     FieldFound | StatusFound | GroupFound | NegatedFound | TeamFound | ExpressionFound,
     Field(discriminator="code"),
 ]
-"""A condition with what it found."""
+"""A condition with the values that it found."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateLeftOut:
-    """A context update without the data that it names."""
+    """A context update that was left out, because data that it names is missing."""
 
     path: str
     tasks: tuple[str, ...]
-    """That did not succeed."""
+    """The task that did not succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class RuleMatched:
     number: int
     """From 1."""
     condition: ConditionFound | None = None
-    """None: the rule always matches."""
+    """None: the rule has no condition."""
     left_out: tuple[UpdateLeftOut, ...] = ()
 
 
@@ -108,7 +108,7 @@ class DefaultTaken:
     code: Literal["default"]
     team: str
     task: str | None = None
-    """The failed task, where the team failed."""
+    """The failed task, if the team failed."""
     error: str | None = None
     """The type of its failure."""
     message: str = ""
@@ -141,11 +141,11 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The branches of a fan-out met."""
+    """The branches of a fan-out joined."""
 
     code: Literal["joined"]
     branches: tuple[tuple[str, str], ...]
-    """`(team, how its branch ended)`."""
+    """`(team, status of its branch)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class NotDecided:
 
 @dataclass(frozen=True, slots=True)
 class BudgetReached:
-    """What became of a budget."""
+    """A budget is nearly used up, used up, or cannot be checked."""
 
     code: Literal[
         "budget_warned",
@@ -193,7 +193,7 @@ class BudgetReached:
     used: float = 0.0
     limit: float = 0.0
     model: str = ""
-    """A model without a price, so a budget of money does not hold."""
+    """A model without a price, so a budget of money cannot be checked."""
     extended: float = 0.0
     by: str = ""
     """Who decided about it."""
@@ -212,4 +212,4 @@ RouteCause = Annotated[
     | BudgetReached,
     Field(discriminator="code"),
 ]
-"""Why a run goes to a team, or to its end."""
+"""Why a run enters a team, or ends."""

@@ -1,8 +1,8 @@
-"""The condition union: what a rule, a branch or a `when` may ask of the facts.
+"""The condition union: what a rule, a branch or a `when` may test.
 
-Here are only the shapes. `dsl.evaluate.condition_evaluation` asks them; `dsl.normalise.forms`
-brings every written form (lists, strings, old dialects) into these shapes, so a plan holds nothing
-else.
+Only the types are here. `dsl.evaluate.condition_evaluation` evaluates them; `dsl.normalise.forms`
+converts every written form (lists, strings, older forms) into these types, so a plan contains
+nothing else.
 """
 
 from collections.abc import Mapping
@@ -35,14 +35,14 @@ Operator = Literal[
     "min_length",
     "max_length",
 ]
-"""Every operator by its full name; the short names eq, ne, gt, lt, ge, le are read as these."""
+"""Every operator by its full name; eq, ne, gt, lt, ge, le are short names of these."""
 
 Status = Literal["success", "failure", "skipped"]
 TeamEnd = Literal["all_success", "any_success", "any_failure", "all_failure"]
 
 
 class TaskField(Frozen):
-    """A field of a task's data, compared with a value (seed c4h 3.4.1, example 1)."""
+    """A field of a task's data, compared with a value."""
 
     task: str
     output_field: str
@@ -52,14 +52,14 @@ class TaskField(Frozen):
 
 
 class TaskStatus(Frozen):
-    """How a task ended (seed c4h 3.4.1, example 3)."""
+    """The status of a task."""
 
     task: str
     status: Status
 
 
 class ContextField(Frozen):
-    """A field of the run's context, compared with a value (seed c4h 3.4.1, example 2)."""
+    """A field of the run's context, compared with a value."""
 
     context_field: str
     """Dotted path within the context."""
@@ -68,7 +68,7 @@ class ContextField(Frozen):
 
 
 class AllOf(Frozen):
-    """Every condition holds; a list of conditions means this."""
+    """Every condition holds; a list of conditions has this meaning."""
 
     all_of: tuple["Condition", ...] = Field(alias="and")
 
@@ -86,7 +86,7 @@ class Not(Frozen):
 
 
 class TeamOutcome(Frozen):
-    """How the team's tasks ended together, written as a bare string."""
+    """The common outcome of the team's tasks, written as a bare string."""
 
     outcome: TeamEnd
 
@@ -108,11 +108,11 @@ CONDITION_KEYS: dict[str, str] = {
     "expression": "condition:Expression",
     "task": "condition:TaskField",
 }
-"""The key that tells the kind, strongest first."""
+"""The keys that imply the kind, strongest first."""
 
 
 def condition_tag(value: object) -> str | None:
-    """The union tag of a condition, written or parsed; None when no key tells its kind."""
+    """Return the union tag of a condition, written or parsed; None when no key implies its kind."""
     if isinstance(value, Mapping):
         return next((tag for key, tag in CONDITION_KEYS.items() if key in value), None)
     return f"condition:{type(value).__name__}"

@@ -1,7 +1,6 @@
-"""The document as a person writes it, after every written form was brought into one shape.
+"""The document as a person writes it, after every written form was converted into one shape.
 
-The sections of seed c4h 3.2 to 3.4, and `worker`: what only the worker's own configuration
-may say. Field descriptions become the editor's help.
+Field docstrings are the help texts of editors.
 """
 
 from typing import Literal
@@ -19,20 +18,22 @@ from dsl.values import Frozen, Json, Timeout
 
 
 class RuleDocument(Frozen):
-    """One rule: the first whose condition holds decides."""
+    """One rule; the first rule whose condition holds decides."""
 
     condition: Condition | None = None
     next_team: str | tuple[str, ...] | None
     """A team; null ends the run; a list fans out to several at once."""
     context_updates: Json = Field(default_factory=dict[str, JsonValue])
     merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
-    """With a list: `{context path: replace | append | merge}` where branches set the same."""
+    """With a list: `{context path: replace | append | merge}`, for paths that several branches
+    set.
+    """
     concentrator: str | None = None
-    """With a list: where the branches meet, when more than one concentrator is reachable."""
+    """With a list: the concentrator that joins the branches, if they can reach more than one."""
 
 
 class RoutingDocument(Frozen):
-    """Where to go after the team."""
+    """Routing: where the run continues after the team."""
 
     rules: tuple[RuleDocument, ...] = ()
     default: str | None = None
@@ -40,7 +41,7 @@ class RoutingDocument(Frozen):
 
 
 class LoopSection(Frozen):
-    """What a team of type `loop` goes over; its tasks are the body."""
+    """The list of a team of type `loop`; its tasks are the body."""
 
     iterate_on: JsonValue = None
     while_: Condition | None = Field(default=None, alias="while")
@@ -53,14 +54,14 @@ class LoopSection(Frozen):
 
 
 class ApprovalSection(ApprovalTerms):
-    """What a team of type `approval` asks, after its tasks; routing sees a task `approval`."""
+    """The question of a team of type `approval`, after its tasks; its result is task `approval`."""
 
     prompt: str
     show: JsonValue = None
 
 
 class TeamDocument(Frozen):
-    """A named list of tasks, and where to go from there."""
+    """A named list of tasks, and the routes to other teams."""
 
     name: str | None = None
     description: str | None = None
@@ -81,25 +82,25 @@ class TeamDocument(Frozen):
 
 
 class Orchestration(Frozen):
-    """The teams, where to begin, and how far a run may go."""
+    """The teams, the entry team, and the limits of a run."""
 
     enabled: bool = True
     entry_team: str
     max_total_teams: int = Field(default=30, ge=1)
     max_recursion_depth: int = Field(default=5, ge=1)
     no_progress: NoProgress = "ignore"
-    """A team is entered again and nothing that it reads has changed: `fail`, `ask` a person,
-    `ignore`, or `{ask: terms}`: who is asked, and how."""
+    """When a team is entered again and nothing that it reads has changed: `fail`, `ask` a person,
+    `ignore`, or `{ask: terms}` for who is asked, and how.
+    """
     budgets: Budgets | None = None
     """Limits on what the whole run uses."""
     on_failure: Literal["stop", "ask"] = "stop"
     """The default for the tasks of all teams: `ask` lets a person retry, skip or reject a failed
     one."""
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
-    """`{group: people}`; an approval may name a group instead of each of them."""
+    """`{group: people}`; an approval may name a group instead of its members."""
     notify: Channels | None = None
-    """The channels of the worker that tell people what waits for them, unless an approval says
-    others."""
+    """The channels that notify people of what waits for them; an approval may name others."""
     max_concurrent_branches: int = Field(
         default=DEFAULT_CONCURRENT_BRANCHES, ge=1, le=MAX_CONCURRENT_BRANCHES
     )
@@ -107,7 +108,7 @@ class Orchestration(Frozen):
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled."""
     cancel_timeout: Timeout = 60.0
-    """For all work after the cancellation: `finally` and `on_cancel`."""
+    """The time limit of all work after the cancellation: `finally` and `on_cancel`."""
     settings: Json = Field(default_factory=dict[str, JsonValue])
     """Constants that templates and conditions read as `settings`."""
     teams: dict[str, TeamDocument] = Field(min_length=1)
@@ -119,7 +120,7 @@ class ToolSection(Frozen):
     skill: str
     description: str = ""
     fixed: Json = Field(default_factory=dict[str, JsonValue])
-    """Laid over the arguments; a caller cannot change it."""
+    """Merged over the arguments; a caller cannot change it."""
     requires_approval: Approval = False
     """`true` and `before`: a person allows each call; `after`: a person accepts each result; or a
     mapping with `when` and the terms of an approval."""

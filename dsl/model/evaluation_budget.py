@@ -1,7 +1,7 @@
-"""The budget of one evaluation: a template, a condition, a value with templates in it, a routing.
+"""The budget of one evaluation: a template, a condition, a value with templates, a routing.
 
-Steps and bytes are counted, never time or memory that was measured: the same evaluation comes to
-the same end on every machine and in every replay. Every operation charges before it works.
+It counts steps and bytes, never measured time or memory: the same evaluation gives the same result
+on every machine and in every replay. Every operation charges before it works.
 """
 
 from collections.abc import Iterable
@@ -18,30 +18,30 @@ MAX_BYTES: Final = 20_000_000
 MAX_INTEGER_BITS: Final = 14_400
 """About 4,300 digits: Python writes no longer number, and JSON readers refuse it."""
 MAX_DEPTH: Final = 200
-"""How deep a value may be nested."""
+"""Maximum nesting of a value."""
 
 SHORT_TEXT: Final = 64
-"""Characters of a key that are part of the step that handles it."""
+"""Characters of a key that are charged with the step that handles it."""
 ATOMS: Final = frozenset({bool, type(None)})
 
 _STEP_BYTES_BITS: Final = 10
-"""To make a kilobyte takes about as long as a step."""
+"""Making a kilobyte takes about as long as a step."""
 
 
 class EvaluationBudget(Frozen):
-    """What one evaluation may cost; a plan carries the numbers it was compiled with."""
+    """What one evaluation may cost; a plan carries the numbers with which it was compiled."""
 
     steps: int = Field(default=MAX_STEPS, ge=1, le=MAX_STEPS)
     """Operations: a node of the expression, an item of a list, some characters of a text."""
     bytes: int = Field(default=MAX_BYTES, ge=1, le=MAX_BYTES)
-    """Of all texts and lists that the evaluation makes, also of those it throws away."""
+    """Bytes of all texts and lists that the evaluation makes, including those that it drops."""
 
 
 DEFAULT_BUDGET: Final = EvaluationBudget()
 
 
 class EvaluationMeter:
-    """What is left of the budget of one evaluation."""
+    """The rest of the budget of one evaluation."""
 
     __slots__ = ("budget", "bytes_left", "steps_left")
 
@@ -54,9 +54,9 @@ class EvaluationMeter:
         """Take steps, and bytes that will be made, from the budget.
 
         Raises:
-            EvaluationLimitExceeded: the budget has less left; names which bound refused.
-            TypeError: an amount is not a whole number. No budget ever refuses NaN, and a rounded
-                fraction may differ in a replay.
+            EvaluationLimitExceeded: the rest is too small; names the bound.
+            TypeError: an amount is not a whole number. No budget would ever refuse NaN, and a
+            rounded fraction may differ in a replay.
             ValueError: an amount is negative, which would widen the budget.
         """
         if type(steps) is not int or type(made) is not int:
@@ -75,10 +75,10 @@ class EvaluationMeter:
         self.bytes_left -= made
 
     def charge_integer(self, bits: int) -> None:
-        """Charge for a whole number of so many bits, or of the product of such.
+        """Charge for a whole number of `bits` bits, or for a product of that size.
 
         Raises:
-            EvaluationLimitExceeded: the number is too large, or the budget has less left.
+            EvaluationLimitExceeded: the number is too large, or the rest of the budget too small.
         """
         if bits > MAX_INTEGER_BITS:
             raise EvaluationLimitExceeded(
@@ -87,19 +87,19 @@ class EvaluationMeter:
         self.charge(1 + bits // 256)
 
     def work(self) -> int:
-        """What has been charged so far, in units of `EvaluationWork`."""
+        """Return what has been charged so far, in units of `EvaluationWork`."""
         spent = self.budget.bytes - self.bytes_left
         return self.budget.steps - self.steps_left + (spent >> _STEP_BYTES_BITS)
 
     def walk(self, value: object) -> int:
-        """Charge for looking at the whole value, shared parts each time; return the steps."""
+        """Charge for reading the whole value, shared parts each time; return the steps."""
         return _walk(self, value, 0)
 
 
 class EvaluationWork:
-    """What the evaluations of a run have charged: steps, and kilobytes as a step each.
+    """The work of a run's evaluations: steps, and a step for each kilobyte.
 
-    Whoever paces the run takes the sum from time to time, never in the middle of an evaluation.
+    The run's pacer takes the sum between two evaluations, never during one.
     """
 
     __slots__ = ("_meters",)
@@ -108,13 +108,13 @@ class EvaluationWork:
         self._meters: list[EvaluationMeter] = []
 
     def meter(self, budget: EvaluationBudget) -> EvaluationMeter:
-        """The meter of a new evaluation, which counts."""
+        """Return a meter for a new evaluation, whose work counts here."""
         meter = EvaluationMeter(budget)
         self._meters.append(meter)
         return meter
 
     def take(self) -> int:
-        """The work since the last time."""
+        """Return the work since the last call."""
         if not self._meters:
             return 0
         work = sum(meter.work() for meter in self._meters)
@@ -143,7 +143,7 @@ def _walk(meter: EvaluationMeter, value: object, depth: int) -> int:
 
 
 def parts(value: object) -> Iterable[object] | None:
-    """What a container holds; None for what holds nothing."""
+    """Return the parts of a container; None for any other value."""
     match value:
         case list() | tuple():
             return cast("Iterable[object]", value)
@@ -157,17 +157,17 @@ def parts(value: object) -> Iterable[object] | None:
 
 
 def digits_steps(number: int) -> int:
-    """Steps to write a whole number: the square of its length."""
+    """Return the steps to write a whole number: the square of its length."""
     return (number.bit_length() >> 9) ** 2
 
 
 def text_bytes(text: str) -> int:
-    """At least the bytes that the text takes."""
+    """Return a lower bound of the text's bytes."""
     return len(text) if text.isascii() else 4 * len(text)
 
 
 class Names(dict[str, object]):
-    """What templates see, and the meter of the evaluation that looks at it."""
+    """The names that templates read, and the meter of their evaluation."""
 
     __slots__ = ("meter",)
 
@@ -177,5 +177,5 @@ class Names(dict[str, object]):
 
 
 def meter_of(names: object) -> EvaluationMeter:
-    """The meter that the names carry, or a fresh one."""
+    """Return the meter that the names carry, or a new one."""
     return names.meter if type(names) is Names else EvaluationMeter()

@@ -1,4 +1,4 @@
-"""Facts: all that a template, a condition or a rule may look at."""
+"""Facts: everything that a template, a condition or a rule may read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from dsl.model.outcomes import Outcome
 from dsl.values import Json
 
 ROOTS = ("context", "tasks", "teams", "input", "run", "routing", "settings")
-"""The names that every template knows; a variable may not be called like one of them."""
+"""The names that every template knows; no variable may have one of them."""
 
 RESERVED = (
     "self",
@@ -43,25 +43,25 @@ RESERVED = (
     "for",
     "recursive",
 )
-"""Words of the template language; a variable called so could never be read."""
+"""Keywords of the template language; a variable of that name could never be read."""
 
 RUN = ("id", "plan", "team", "visit", "teams_run")
-"""What `run` has."""
+"""The fields of `run`."""
 
 ROUTING = ("reason", "from", "error")
-"""What `routing` has: why the run came to this team."""
+"""The fields of `routing`: why the run entered this team."""
 
 ROUTING_ERROR = ("task", "type", "message")
-"""What `routing.error` has, where a failure led here."""
+"""The fields of `routing.error`, if a failure led here."""
 
 OUTCOME = ("status", "success", "data", "error")
-"""What `tasks.<name>` has."""
+"""The fields of `tasks.<name>`."""
 
 ERROR = ("type", "message")
-"""What the `error` of a task has."""
+"""The fields of a task's `error`."""
 
 CAUGHT = ("type", "message", "step")
-"""What `error` has where a `catch` sets it."""
+"""The fields of `error` in a `catch`."""
 
 Outcomes = Mapping[str, Outcome]
 
@@ -72,7 +72,7 @@ def _nothing() -> Mapping[str, JsonValue]:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A view of the run, never changed: a later fact makes new Facts."""
+    """An immutable view of the run: a later fact makes new Facts."""
 
     context: Json
     tasks: Outcomes = field(default_factory=dict[str, Outcome])
@@ -86,20 +86,20 @@ class Facts:
     variables: Mapping[str, JsonValue] = field(default_factory=_nothing)
     input: JsonValue = None
     counted: Outcomes | None = None
-    """What `all_success` and its like count. Default: every task."""
+    """The outcomes that `all_success` and its like count. Default: every task."""
     budget: EvaluationBudget = DEFAULT_BUDGET
     """What one evaluation over these facts may cost."""
     work: EvaluationWork | None = None
-    """Who counts what evaluations over these facts take, if anybody does."""
+    """Adds up the work of evaluations over these facts, if set."""
     settings: Mapping[str, JsonValue] = field(default_factory=_nothing)
     """The plan's constants."""
 
     def meter(self) -> EvaluationMeter:
-        """The meter of a new evaluation."""
+        """Return a meter for a new evaluation."""
         return EvaluationMeter(self.budget) if self.work is None else self.work.meter(self.budget)
 
     def names(self, meter: EvaluationMeter | None = None) -> Names:
-        """What templates see; all that is filled with them shares one budget."""
+        """Return the names that templates read; all renderings with them share one budget."""
         named: dict[str, object] = {
             **self.variables,
             "context": self.context,
@@ -114,11 +114,11 @@ class Facts:
         return Names(named, self.meter() if meter is None else meter)
 
     def with_task(self, name: str, outcome: Outcome) -> "Facts":
-        """These facts and one more outcome."""
+        """Return these facts with one more outcome."""
         return replace(self, tasks={**self.tasks, name: outcome})
 
     def counting(self, own: Outcomes) -> "Facts":
-        """These facts, of which `all_success` and its like count only `own`."""
+        """Return these facts, with `all_success` and its like counting only `own`."""
         return Facts(  # by hand: `replace` takes five times as long, and every route does this
             self.context,
             self.tasks,

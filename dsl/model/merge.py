@@ -13,7 +13,7 @@ from dsl.values import Json
 
 
 def deep_merge(base: Json, override: Json) -> Json:
-    """A new mapping: `override` laid over `base`. Neither is changed, nothing is shared."""
+    """Return a new mapping: `override` merged over `base`. It shares nothing with them."""
     merged = {key: copied(value) for key, value in base.items()}
     for key, value in override.items():
         below = merged.get(key)
@@ -27,7 +27,7 @@ def deep_merge(base: Json, override: Json) -> Json:
 
 
 def copied(value: JsonValue) -> JsonValue:
-    """The same JSON value, sharing no mapping and no list with the original."""
+    """Return the same JSON value, sharing no mapping and no list with the original."""
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -36,10 +36,10 @@ def copied(value: JsonValue) -> JsonValue:
 
 
 def merged_by(policy: MergePolicy, values: Sequence[JsonValue]) -> JsonValue:
-    """What several writers' values of one name come to, in written order.
+    """Combine several writers' values of one name, in written order.
 
-    `replace`: the last one; `append`: one list, lists joined; `merge`: one mapping, deeply
-    merged, where a value that is not a mapping replaces what was before it.
+    `replace`: the last one; `append`: one list, lists joined; `merge`: one mapping, merged deeply,
+    where a value that is not a mapping replaces the earlier ones.
     """
     match policy:
         case "replace":

@@ -7,14 +7,16 @@ from typing import Literal, cast
 from dsl.values import Json, NodePath
 
 ModelSource = Literal["call", "own", "default", "provider_default"]
-"""Who named a provider or a model; `provider_default`: `default_model` of the provider."""
+"""Which setting names a provider or a model; `provider_default`: `default_model` of the
+provider.
+"""
 
 _LLM = "llm_config"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A provider and a model, each with its source; None where nobody names one."""
+    """A provider and a model, each with its source; None if nothing sets it."""
 
     provider: str | None
     model: str | None
@@ -23,7 +25,7 @@ class ModelChoice:
 
     @property
     def is_complete(self) -> bool:
-        """Whether both are named."""
+        """Return whether both are set."""
         return self.provider is not None and self.model is not None
 
     def default_path(self, key: Literal["provider", "model"]) -> NodePath | None:
@@ -39,11 +41,11 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class ModelDefaults:
-    """The defaults that a configuration gives."""
+    """The defaults of a configuration."""
 
     provider: str | None = None
     model: str | None = None
-    """Counts for the default provider only: another provider does not know it."""
+    """Applies to the default provider only: other providers do not know the model."""
     by_provider: Mapping[str, str] = field(default_factory=dict[str, str])
     """`{provider: its default_model}`."""
 
@@ -55,7 +57,7 @@ class ModelDefaults:
         Args:
             provider: The persona's own, if any.
             model: The persona's own, if any.
-            call: `provider/model`, which a call gives for every persona.
+            call: `provider/model`, set by a call for every persona.
         """
         own: ModelSource = "own"
         source: ModelSource = own if provider else "default"

@@ -1,4 +1,4 @@
-"""What a step came to: success, failure or skipped, with its data or its error."""
+"""Outcomes of steps: success, failure or skipped, with data or an error."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ from dsl.model.conditions import Status
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An expected failure: routing decides what it means."""
+    """An expected failure, which routing handles."""
 
     type: str
     message: str
@@ -18,7 +18,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of one step. `tasks.<name>` in templates is this: success, data, error, status."""
+    """The end of one step; `tasks.<name>` in templates shows its success, data, error, status."""
 
     status: Status
     data: JsonValue = None
@@ -26,22 +26,22 @@ class Outcome:
 
     @property
     def success(self) -> bool:
-        """AgentResponse.success of the seed."""
+        """Whether the step succeeded."""
         return self.status == "success"
 
     @classmethod
     def succeeded(cls, data: JsonValue = None) -> "Outcome":
-        """The step did what it should."""
+        """Return the outcome of a step that succeeded."""
         return cls("success", data)
 
     @classmethod
     def failed(cls, type: str, message: str, data: JsonValue = None) -> "Outcome":
-        """The step could not; `data` keeps what there is to see."""
+        """Return the outcome of a step that failed; `data` is what it has so far."""
         return cls("failure", data, Failure(type, message))
 
     @classmethod
     def skipped(cls) -> "Outcome":
-        """The step did not run: its `when` did not hold, or an earlier task failed."""
+        """Return the outcome of a step that did not run: its `when` was false, or a task failed."""
         return cls("skipped")
 
 
@@ -58,4 +58,4 @@ End = Literal[
     "budget_tool_calls",
     "budget_working_time",
 ]
-"""How a run came to its end."""
+"""The ends of a run."""

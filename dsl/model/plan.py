@@ -1,8 +1,9 @@
 """The Plan: a compiled document, frozen and serialisable; the only thing that enters a run.
 
-A plan names what the worker has (providers, skills, agent classes, commands); it can define
-none of them: there is no field for an address, a key, a root or a command line (design,
-"Trust"). Field defaults are part of the contract with histories that already exist.
+A plan names what the worker has (providers, skills, agent classes, commands) and cannot define any
+of them, because anyone who can start a run can send any plan: it has no field for an address, a
+key, a root or a command line. The defaults of fields are part of the contract with existing
+histories.
 """
 
 from hashlib import sha256
@@ -20,105 +21,108 @@ from dsl.values import Frozen, Json, Timeout
 
 
 class Persona(Frozen):
-    """Who an agent is: model, prompts, the shape of its answer (seed c4h 3.2)."""
+    """Who an agent is: model, prompts, the schema of its answer."""
 
     provider: str
     model: str
     description: str | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
-    """Sent only where set: some models of today refuse it."""
+    """Sent only if set: some models refuse it."""
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int = Field(default=8192, ge=1)
-    """The most that one answer may have; an answer cut there is a failure, never silent."""
+    """Maximum tokens of one answer; an answer that is cut there is a failure."""
     prompts: dict[str, str] = Field(default_factory=dict[str, str])
     """`system`, and one or more prompts to ask."""
     prompt: str | None = None
-    """Which of the prompts is asked, when there are several."""
+    """The prompt to ask, if there are several."""
     prompt_syntax: Literal["template", "braces"] = "template"
     """`braces`: prompts of older files, where `{name}` is an input or a context field."""
     output_schema: Json | None = None
     """JSON Schema of the answer; without it the data is `{"text": ...}`."""
     max_reasks: int = Field(default=2, ge=0, le=10)
-    """How often an answer against the schema is asked for again, with the error."""
+    """How many times the agent is asked again, with the error, after an answer that does not
+    match.
+    """
     timeout: Timeout = 600.0
-    """For one model turn."""
+    """Time limit of one model turn."""
     retries: int = Field(default=5, ge=0, le=100)
     """Additional attempts when the provider is overloaded or cannot be reached."""
     flags: Json | None = None
-    """Logic flags that the agent's own code or prompts read."""
+    """Flags that the agent's own code or prompts read."""
     execution_plan: tuple[Step, ...] | None = None
-    """What an orchestrating agent does, step by step."""
+    """The steps of an orchestrating agent."""
 
 
 DEFAULT_CONCURRENT_BRANCHES = 200
-"""Two cores start so many agents within a second."""
+"""Two cores start this many agents within a second."""
 
 MAX_CONCURRENT_BRANCHES = 1_000
-"""Each may have a call in progress, and Temporal takes no more than 2,000 of one run."""
+"""Each may have a call in progress, and Temporal accepts no more than 2,000 of one run."""
 
 
 class Limits(Frozen):
-    """Bounds of a whole run; a limit of N means exactly N executions, counted at a team's start."""
+    """Limits of a whole run; a limit of N means exactly N executions, counted at the start."""
 
     max_total_teams: int = Field(default=30, ge=1)
     """Team visits in one run."""
     max_recursion_depth: int = Field(default=5, ge=1)
     """Visits of any one team in one run."""
     no_progress: Literal["fail", "ask", "ignore"] = "ignore"
-    """What it means that a team is entered again with an identical relevant context."""
+    """What happens when a team is entered again with an identical relevant context."""
     cancel_timeout: Timeout = 60.0
-    """For all that is still done once the run is cancelled: `finally` and `on_cancel`."""
+    """Time limit of all work after the cancellation: `finally` and `on_cancel`."""
     max_concurrent_branches: int = Field(
         default=DEFAULT_CONCURRENT_BRANCHES, ge=1, le=MAX_CONCURRENT_BRANCHES
     )
-    """Branches at the same time, over all loops, parallel steps and fan-outs of the run."""
+    """Maximum concurrent branches, over all loops, parallel steps and fan-outs of the run."""
     no_progress_terms: AskTerms | None = None
     """With `ask`: who is asked, and how."""
 
 
 class Rule(Frozen):
-    """When the condition holds, this team is next, with these changes to the context."""
+    """If the condition holds, this team is next, with these changes to the context."""
 
     condition: Condition | None = None
-    """None holds always."""
+    """None: always holds."""
     next_team: str | tuple[str, ...] | None
     """A team's id; null ends the run with success; a list fans out."""
     context_updates: Json = Field(default_factory=dict[str, JsonValue])
     """Templates over the facts; keys are dotted paths; merged before the next team."""
     merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
-    """`{context path: policy}` for what several branches of this fan-out set."""
+    """`{context path: policy}` for paths that several branches of this fan-out set."""
     concentrator: str | None = None
-    """Where the branches of this fan-out meet. Default: the only reachable one."""
+    """The concentrator that joins this fan-out. Default: the only reachable one."""
 
 
 class Collect(Frozen):
-    """How a concentrator waits for the branches of a fan-out, and what it makes of them."""
+    """How a concentrator waits for the branches of a fan-out, and combines their data."""
 
     count: int | None = Field(default=None, ge=1)
-    """So many successful branches are enough. Default: all of them."""
+    """How many successful branches are enough. Default: all of them."""
     timeout: Timeout | None = None
-    """After so long, what has arrived is enough."""
+    """Time limit, after which the results so far are enough."""
     signal: str | None = None
-    """This signal says that what has arrived is enough."""
+    """Name of a signal, after which the results so far are enough."""
     aggregate: str = "list"
-    """What the variable `aggregate` holds: `list`, the branches' data as a list; `merge_dict`,
-    as one mapping; `Name.method`, what that skill makes of `{branches, data}`."""
+    """Content of the variable `aggregate`: `list`, the branches' data as a list; `merge_dict`, as
+    one mapping; `Name.method`, what that skill makes of `{branches, data}`.
+    """
 
 
 class Routing(Frozen):
-    """What comes after a team: its rules in order, the first match wins, else the default."""
+    """Routing after a team: its rules in order, the first match decides, else the default."""
 
     rules: tuple[Rule, ...] = ()
     default: str | None = None
-    """The team when no rule matched, also after a failure."""
+    """The next team if no rule matches, also after a failure."""
     ends_by_default: bool = False
-    """The default is written as null: no match ends the run with success."""
+    """The default is written as null: without a match the run ends with success."""
     context_updates: Json = Field(default_factory=dict[str, JsonValue])
-    """Applied on every way out of the team, before the rule's own."""
+    """Applied on every way out of the team, before the rule's own updates."""
 
 
 class Team(Frozen):
-    """A named list of steps, and where to go from there."""
+    """A named list of steps, and the routes to other teams."""
 
     id: str
     name: str = ""
@@ -127,16 +131,17 @@ class Team(Frozen):
     routing: Routing | None = None
     max_recursion_depth: int | None = Field(default=None, ge=1)
     stop_on_failure: bool = True
-    """Tasks after a failed one are skipped."""
+    """Skip the tasks after a failed one."""
     collects: Collect | None = None
     """Set for a concentrator."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled here, instead of the run's own."""
     reads: tuple[str, ...] = ()
-    """The context paths that this team looks at; all of it when `("",)`. Kept where a team that
-    sees nothing new makes no progress."""
+    """The context paths that this team reads; `("",)` is the whole context. Only where a team that
+    sees nothing new makes no progress.
+    """
     reads_teams: tuple[str, ...] = ()
-    """The paths below `teams` that it looks at: what earlier teams came to."""
+    """The paths below `teams` that it reads: outcomes of earlier teams."""
 
 
 class Tool(Frozen):
@@ -145,7 +150,7 @@ class Tool(Frozen):
     skill: str
     description: str = ""
     fixed: Json = Field(default_factory=dict[str, JsonValue])
-    """Laid over the arguments; a caller cannot change it."""
+    """Merged over the arguments; a caller cannot change it."""
     requires_approval: Approval = False
     terms: SkillTerms | None = None
     """Set by the compiler."""
@@ -157,31 +162,31 @@ class Plan(Frozen):
     language: Literal[1] = 1
     name: str
     digest: str = ""
-    """Of everything else in the plan: the same digest is the same plan."""
+    """Digest of everything else in the plan: equal digests mean equal plans."""
     entry_team: str
     limits: Limits = Limits()
     budgets: tuple[Budget, ...] = ()
-    """Of the run, its teams, personas and tasks."""
+    """Budgets of the run, its teams, personas and tasks."""
     teams: dict[str, Team]
     personas: dict[str, Persona] = Field(default_factory=dict[str, Persona])
     tools: dict[str, Tool] = Field(default_factory=dict[str, Tool])
     groups: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """`{group: people}`, for approvals."""
     notify: tuple[str, ...] = ()
-    """The channels that tell people what waits for them, where an approval names no others."""
+    """The channels that notify people of what waits for them, if an approval names no others."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled."""
     settings: Json = Field(default_factory=dict[str, JsonValue])
     """Constants that templates read as `settings`."""
     needs: dict[str, str] = Field(default_factory=dict[str, str])
-    """`{path of the context: the step that reads it first}`: a start has to give these."""
+    """`{path of the context: the step that reads it first}`: a start must give these."""
     evaluation: EvaluationBudget = EvaluationBudget()
     """What one evaluation of a template or a condition may cost. What each operation costs belongs
     to the language version: a replay decides as the run did."""
     legacy_agents: Json = Field(default_factory=dict[str, JsonValue])
-    """`llm_config.agents`, as the legacy classes read it."""
+    """`llm_config.agents`, for the legacy classes."""
 
     def sealed(self) -> "Plan":
-        """This plan with its digest."""
+        """Return this plan with its digest."""
         text = self.model_dump_json(exclude={"digest"}, exclude_defaults=True, by_alias=True)
         return self.model_copy(update={"digest": sha256(text.encode()).hexdigest()[:16]})

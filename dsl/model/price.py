@@ -1,4 +1,4 @@
-"""What a model costs, as a person writes it down, and which price counts."""
+"""Prices of models, as a person writes them, and which of several prices applies."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -16,17 +16,17 @@ class Price(Frozen):
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
     cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """For input that the provider had in its cache. Default: as other input."""
+    """For input that the provider had in its cache. Default: the price of other input."""
 
     def of(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
-        """The price of so many tokens; the cached ones are among the input."""
+        """Return the price of these tokens; cached ones are part of the input."""
         cached = self.input if self.cached is None else self.cached
         fresh = input_tokens - cached_tokens
         return (fresh * self.input + cached_tokens * cached + output_tokens * self.output) / MILLION
 
 
 FREE = Price(input=0, output=0)
-"""The price of answers from a file."""
+"""The price of scripted answers."""
 
 
 def configured_price(

@@ -1,7 +1,7 @@
-"""Whether a failure can pass when its step is retried, by its type.
+"""Whether a retry can end differently after a failure of a type.
 
-A type that is not listed may pass: an outage, an answer that the model gives otherwise, whatever
-a `fail` step says.
+Types that are not listed can: an outage, an answer that the model words otherwise, the named
+failure of a `fail` step.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from dsl.model.steps import (
 Retryability = Literal["never", "with_other_input"]
 
 DECIDED = ("Rejected", "NotDecided")
-"""Failures that are decisions already, of a person or of a deadline."""
+"""Failures that are already decisions, of a person or by a deadline."""
 
 NON_RETRYABLE: Mapping[str, Retryability] = {
     **dict.fromkeys(DECIDED, "never"),
@@ -45,11 +45,11 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "NotATime": "with_other_input",
     "ContextConflict": "with_other_input",
 }
-"""The same call fails in the same way: always, or until its step is given other data."""
+"""The same call fails in the same way, always or until its step gets other data."""
 
 
 def holds_steps(step: Step) -> bool:
-    """Whether the step is made of others, which can give it other data at the next attempt."""
+    """Return whether the step contains others, which can give it other data at the next attempt."""
     match step:
         case AgentStep(agent_type=agent_type):
             return agent_type == ORCHESTRATING
@@ -60,12 +60,12 @@ def holds_steps(step: Step) -> bool:
 
 
 def can_pass(error: str, *, data_can_differ: bool) -> bool:
-    """Whether a further attempt can end otherwise than with this type of failure.
+    """Return whether another attempt can end other than with this type of failure.
 
     Args:
         error: The type of the failure.
-        data_can_differ: The step holds others, and they have made calls, whose answers may be
-            different the next time.
+        data_can_differ: Whether the step contains others that have made calls, whose answers may
+        differ the next time.
     """
     match NON_RETRYABLE.get(error):
         case None:

@@ -67,6 +67,6 @@ class SkillTerms(Frozen):
 
     effect: Effect
     timeout: Timeout
-    """For one attempt."""
+    """Time limit of one attempt."""
     retries: int = Field(ge=0, le=100)
     """Additional attempts of the call itself."""

@@ -1,4 +1,4 @@
-"""The steps of a plan by the names that trails, people and tests call them: `team/path`."""
+"""The steps of a plan by the names that trails, people and tests use: `team/path`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ _PLANS_WITHIN_PLANS = 5
 
 
 def step_paths(plan: Plan) -> frozenset[str]:
-    """`team/path` of every step, those of blocks and of execution plans included."""
+    """Return `team/path` of every step, including those of blocks and of execution plans."""
     return frozenset(
         f"{team.id}/{path}" for team in plan.teams.values() for path in _paths(team.steps, plan)
     )
 
 
 def asking_places(plan: Plan) -> frozenset[str]:
-    """`team/path` of everything that may ask a person: steps, budgets, `no_progress`."""
+    """Return `team/path` of everything that may ask a person: steps, budgets, `no_progress`."""
     within = {f"budget/{budget.id}" for budget in plan.budgets if budget.on_exceeded == "ask"}
     if plan.limits.no_progress == "ask":
         within.add("no_progress")
@@ -29,7 +29,7 @@ def asking_places(plan: Plan) -> frozenset[str]:
 
 
 def within_rounds(plan: Plan, path: str) -> bool:
-    """Whether the step is in a loop of several rounds at once, each with steps of its own."""
+    """Return whether the step is in a loop with concurrent rounds, each with steps of its own."""
     team, *names = path.split("/")
     steps: Sequence[Step] = plan.teams[team].steps if team in plan.teams else ()
     for name in names:
@@ -42,7 +42,7 @@ def within_rounds(plan: Plan, path: str) -> bool:
 
 
 def names_a_way(plan: Plan, path: str) -> bool:
-    """Whether it is a way of a parallel step, and no step: what is in it runs, itself does not."""
+    """Return whether the path is a branch of a parallel step, which is not a step itself."""
     team, *names = without_rounds(path).split("/")
     steps: Sequence[Step] = plan.teams[team].steps if team in plan.teams else ()
     step: Step | None = None
@@ -58,18 +58,18 @@ def names_a_way(plan: Plan, path: str) -> bool:
 
 
 def without_rounds(path: str) -> str:
-    """A path without the numbers of the rounds that a loop runs at once."""
+    """Return a path without the numbers of a loop's concurrent rounds."""
     return _ROUND.sub("", path)
 
 
 def parted(reference: str) -> tuple[str, int]:
-    """`team/path#2` as the path and the number; 1 when no number is given."""
+    """Split `team/path#2` into the path and the number; 1 if no number is given."""
     found = _VISIT.search(reference)
     return (reference, 1) if found is None else (reference[: found.start()], int(found[1]))
 
 
 def agent_tasks(plan: Plan) -> frozenset[str]:
-    """What a script may call a model call: `task` and `team/task`."""
+    """Return the names by which a script may call a model call: `task` and `team/task`."""
     names: set[str] = set()
     for team in plan.teams.values():
         for step in _with_plans(team.steps, plan):
@@ -90,7 +90,7 @@ def _paths(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[str]:
 
 
 def inside(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
-    """Yield the lists of steps within a step, each with what stands before their names."""
+    """Yield the lists of steps within a step, each with the prefix of their names."""
     followed = followed_plan(step, plan.personas)
     if followed:
         yield "", followed

@@ -23,7 +23,7 @@ from dsl.values import NodePath
 
 
 def walk(steps: Sequence[Step], path: NodePath) -> Iterator[tuple[Step, NodePath]]:
-    """Yield each step and the place where it is written, a step before those in it."""
+    """Yield each step and the place where it is written, a step before its nested steps."""
     for index, step in enumerate(steps):
         here = (*path, index)
         yield step, here
@@ -32,7 +32,7 @@ def walk(steps: Sequence[Step], path: NodePath) -> Iterator[tuple[Step, NodePath
 
 
 def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:
-    """The conditions that a step itself asks."""
+    """Yield the conditions that a step itself tests."""
     if step.when is not None:
         yield step.when, (*path, "when")
     match step:
@@ -49,7 +49,7 @@ def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath
 
 
 def leaves(condition: Condition, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:
-    """The conditions that ask something, below and, or, not."""
+    """Yield the single tests of a condition, below and, or, not."""
     match condition:
         case AllOf(all_of=parts):
             for index, part in enumerate(parts):
@@ -65,14 +65,14 @@ def leaves(condition: Condition, path: NodePath) -> Iterator[tuple[Condition, No
 
 @dataclass(frozen=True, slots=True)
 class TemplateValue:
-    """A value of a step that may hold templates, and where it stands."""
+    """A value of a step that may contain templates, and where it is written."""
 
     value: object
     path: NodePath
 
 
 def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
-    """The values of a step that are filled when it runs."""
+    """Yield the values of a step that are rendered when it runs."""
     for key in FILLED_OF_STEPS[step.kind]:
         yield TemplateValue(getattr(step, key), (*path, key))
     if isinstance(step, AgentStep | SkillStep) and isinstance(step.requires_approval, Consent):
@@ -96,15 +96,15 @@ FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
     "return": ("value",),
     "fail": ("message",),
 }
-"""`{kind: the fields whose templates are filled when the step runs}`."""
+"""`{kind: the fields whose templates are rendered when the step runs}`."""
 
 
 FILLED_OF_CONSENTS = ("prompt", "show")
-"""The same of a step's `requires_approval`."""
+"""The same for a step's `requires_approval`."""
 
 
 def asks(step: Step) -> DecisionTerms | None:
-    """The terms with which a step asks a person; None when it does not, or by a tool's terms."""
+    """Return the terms with which a step asks a person; None if it asks nobody, or by a tool."""
     match step:
         case ApprovalStep():
             return step
@@ -115,7 +115,7 @@ def asks(step: Step) -> DecisionTerms | None:
 
 
 def variables(steps: Sequence[Step]) -> dict[str, NodePath]:
-    """Every variable that some step of the team or plan sets, and where."""
+    """Return every variable that some step of the team or plan sets, and where."""
     found: dict[str, NodePath] = {}
     for step, path in walk(steps, ()):
         if step.output_variable is not None:
@@ -134,7 +134,7 @@ def variables(steps: Sequence[Step]) -> dict[str, NodePath]:
 
 
 def sets_as_well(step: Step, name: str) -> bool:
-    """Whether a step itself, and not a `catch`, makes something of its own of a variable."""
+    """Return whether a step itself, and not a `catch`, sets a variable."""
     match step:
         case LoopStep(loop_variable=item) if item == name:
             return True
@@ -147,7 +147,7 @@ def sets_as_well(step: Step, name: str) -> bool:
 
 
 def waited_for(plan: Plan) -> frozenset[str]:
-    """The names of the signals that some step or concentrator of the plan waits for."""
+    """Yield the names of the signals that some step or concentrator of the plan waits for."""
     names = {team.collects.signal for team in plan.teams.values() if team.collects is not None}
     for steps in lists_of_plan(plan):
         names |= {step.signal for step, _ in walk(steps, ()) if isinstance(step, WaitStep)}

@@ -1,7 +1,7 @@
-"""The step union: everything that a team's tasks and an agent's execution plan may say.
+"""The step union: the steps of a team's tasks and of an agent's execution plan.
 
-One class per kind, known by `kind`. A task of a team and a step of a plan are the same thing;
-only their place differs (seed c4h 3.6: a skill is called by a plan, never as a team's task).
+One class per kind, identified by `kind`. A team's tasks and a plan's steps are the same, but a
+skill is called by a plan, never as a team's task.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class AgentStep(StepBase):
     """Runs one agent: built from a persona by the factory, or a legacy class."""
 
     kind: Literal["agent"] = "agent"
-    """The usual kind: what is the default does not travel, so no plan says it."""
+    """The default kind does not travel, so no plan contains it."""
     agent_type: str | None = None
     """`generic_single_shot`, `generic_orchestrating`, or a type that the worker adds."""
     persona_key: str | None = None
@@ -248,7 +248,7 @@ STEP_MODELS: dict[str, type[StepBase]] = {
 
 
 def step_tag(value: object) -> str | None:
-    """The union tag of a step: written like no field is, so that error paths stay readable."""
+    """Return the union tag of a step: unlike any field, so that error paths stay readable."""
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, object]", value)
         usual = "agent" if "agent_type" in fields or "agent_class" in fields else None

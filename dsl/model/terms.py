@@ -1,7 +1,7 @@
-"""Terms: who decides, how many, and what happens while nobody does (design 5).
+"""Terms: who decides, how many must, and what happens if nobody does.
 
-One shape for everything that may ask a person: an `approval` step or team, `requires_approval` of
-a step or a tool, and the limits of a run that ask before they end it.
+One type for everything that may ask a person: an `approval` step or team, `requires_approval` of a
+step or a tool, and the limits of a run that ask before they end it.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from dsl.values import Frozen, Json, Seconds, Timeout
 
 
 class Escalation(Frozen):
-    """Who may decide too, once nobody has for so long."""
+    """Who else may decide after a time without a decision."""
 
     after: Timeout
-    """From when the question was asked."""
+    """The time since the question was asked."""
     to: tuple[str, ...] = Field(min_length=1)
     """Names and groups; they may decide from then on."""
 
@@ -29,62 +29,67 @@ Channels = Annotated[
     Annotated[tuple[str, ...], Tag("literal[list]")] | Annotated[str, Tag("literal[text]")],
     Discriminator(_channels),
 ]
-"""A channel of the worker, or several; an empty list is none."""
+"""Accept a channel of the worker, or several; an empty list is none."""
 
 
 class DecisionTerms(Frozen):
-    """Who decides, how many, and what silence means."""
+    """Who decides, how many must, and what a missing decision means."""
 
     approvers: tuple[str, ...] = ()
     """Who may decide: names, and groups of `orchestration.groups`; anyone when empty."""
     quorum: int = Field(default=1, ge=1, le=100)
-    """So many different people of `approvers` have to approve; one rejection is enough to
-    reject."""
+    """How many different people of `approvers` must approve; one rejection is enough to reject."""
     deadline: Seconds | None = None
     """How long to wait. Default: no deadline."""
     remind_every: Timeout | None = None
-    """A reminder in the trail after each such while without a decision."""
+    """The interval of reminders while nobody decides."""
     escalate: tuple[Escalation, ...] = ()
-    """Who may decide too, as time goes by."""
+    """Who else may decide as time passes."""
     on_timeout: str = "reject"
-    """What the deadline means: `reject`, `approve`, `fail`, or the next team. Nothing is
-    approved by silence unless this says `approve`."""
+    """What happens at the deadline: `reject`, `approve`, `fail`, or the next team. Without
+    `approve`, a missing decision never approves.
+    """
     remember: bool = False
-    """What was approved is approved again in this run, when the same is asked and shown."""
+    """The approval also answers later questions of this run that ask and show the same."""
     notify: Channels | None = None
-    """The channels of the worker that tell people of the request, of reminders, escalations and of
-    its end by the deadline; default: those of `orchestration.notify`."""
+    """The channels of the worker that notify people of the request, of reminders, escalations and
+    the deadline. Default: those of `orchestration.notify`.
+    """
 
 
 class ApprovalTerms(DecisionTerms):
-    """The terms of a question that shows something, which the person may change."""
+    """The terms of a question that shows a value, which the person may change."""
 
     editable: bool = False
-    """The person may change what is shown; the change is checked, and is what counts."""
+    """The person may change the value shown; the change is checked, and the run continues with
+    it.
+    """
     schema_: Json | None = Field(default=None, alias="schema")
-    """JSON Schema that a change has to meet, and all that is approved; without one, a change keeps
-    the shape of what is shown."""
+    """JSON Schema of the approved value; without one, a change must keep the types of the value
+    shown.
+    """
     digest: Literal["optional", "required"] = "optional"
-    """`required`: every decision names the digest of what it decides. What was changed since it
-    opened needs one anyway."""
+    """`required`: every decision must name the digest of what it decides. After a change, a
+    decision always must.
+    """
 
 
 class AskTerms(DecisionTerms):
     """The terms of a question that a limit of the run asks."""
 
     prompt: str | None = None
-    """The question, instead of the limit's own words."""
+    """The question, instead of the default one."""
 
 
 class Consent(ApprovalTerms):
     """The terms of `requires_approval`."""
 
     when: Literal["before", "after"] = "before"
-    """`before`: a person allows what will be sent; `after`: a person accepts what came of it."""
+    """`before`: a person approves the input; `after`: a person accepts the output."""
     prompt: str | None = None
-    """The question, instead of the product's own; a template."""
+    """The question, instead of the default one; a template."""
     show: JsonValue = None
-    """What the person sees, instead of what will be sent or what came of it."""
+    """What the person sees, instead of the input or output."""
 
 
 def _form(value: object) -> str:
@@ -96,11 +101,11 @@ Approval = Annotated[
     | Annotated[bool | Literal["before", "after"], Tag("literal[word]")],
     Discriminator(_form),
 ]
-"""Of `requires_approval`: `true`, `before`, `after`, or terms."""
+"""Accept the forms of `requires_approval`: `true`, `before`, `after`, or terms."""
 
 
 def channels(said: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """The channels that are named, each once."""
+    """Return the named channels, each once."""
     if said is None:
         return ()
     return (said,) if isinstance(said, str) else tuple(dict.fromkeys(said))
@@ -110,7 +115,7 @@ _WORDS = {when: Consent(when=when) for when in ("before", "after")}
 
 
 def consent(approval: Consent | bool | Literal["before", "after"]) -> Consent | None:
-    """The terms that `requires_approval` comes to; None when nobody is asked."""
+    """Return the terms of `requires_approval`; None if nobody is asked."""
     match approval:
         case Consent():
             return approval
@@ -147,5 +152,5 @@ Word = TypeVar("Word", Literal["fail", "ask", "ignore"], Literal["stop", "route"
 
 
 def asking(said: Asking | Word) -> tuple[Word | Literal["ask"], AskTerms | None]:
-    """What a limit does, and the terms with which it asks."""
+    """Return what a limit does, and the terms with which it asks."""
     return ("ask", said.ask) if isinstance(said, Asking) else (said, None)

@@ -21,7 +21,9 @@ class RateLimitPolicy(Frozen):
     )
     """For each run, or each value of `fair_by`, alone."""
     fair_by: str = "run"
-    """Who takes turns: `run`, each run; or a dotted path of the context, like `tenant`."""
+    """Who shares the rate in turns: `run`, each run; or a dotted path of the context, like
+    `tenant`.
+    """
 
     @field_validator("fair_by")
     @classmethod
@@ -38,12 +40,12 @@ class RateLimitPolicy(Frozen):
 
     @property
     def per_second(self) -> float:
-        """The rate, however it is written."""
+        """The rate per second."""
         return self.requests_per_second or (self.requests_per_minute or 0) / 60
 
     @property
     def per_second_per_key(self) -> float | None:
-        """The rate of each run, or each value of `fair_by`."""
+        """The rate of each run, or of each value of `fair_by`, per second."""
         rate = self.requests_per_minute_per_key
         return None if rate is None else rate / 60
 
@@ -61,15 +63,15 @@ class ProviderSection(Frozen):
     """The NAME of the environment variable that holds the key; never the key."""
     default_model: str | None = None
     valid_models: tuple[str, ...] = ()
-    """When given, personas may name no other model."""
+    """If set, personas may name no other model."""
     rate_limit_policy: RateLimitPolicy | None = None
-    """How fast all workers together may call it. Default: as fast as they can."""
+    """How fast all workers together may call it. Default: no limit."""
     answers: str | None = None
     """Scripted only: the file of answers, relative to this file."""
     log: str | None = None
     """Scripted only: a file that gets one line per call."""
     prices: dict[str, Price] = Field(default_factory=dict[str, Price])
-    """`{model: price}`, for budgets and `coterie cost`; stronger than the public prices."""
+    """`{model: price}`, for budgets and `coterie cost`; overrides public prices."""
 
 
 def provider_kind(name: str, section: ProviderSection | None) -> str:
@@ -79,7 +81,7 @@ def provider_kind(name: str, section: ProviderSection | None) -> str:
 
 
 class LlmConfig(Frozen):
-    """Providers, personas and the legacy agents' sections."""
+    """Providers, personas and the sections of legacy agents."""
 
     providers: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
     default_provider: str | None = None

@@ -1,4 +1,4 @@
-"""The section `worker`: what only the worker's own configuration decides."""
+"""The section `worker`: settings that only the worker's own configuration may have."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -26,7 +26,7 @@ RESERVED_PACKAGES = ("activities", "config", "coterie", "dsl", "workflows")
 
 
 def _package_name(text: str) -> str:
-    """Refuses a package that Coterie's own of the same name would hide."""
+    """Refuse a package that Coterie's own package of that name would hide."""
     top = text.partition(".")[0]
     if top in RESERVED_PACKAGES:
         raise misfit(
@@ -59,10 +59,11 @@ class CommandSection(Frozen):
     env: tuple[VariableName, ...] = ()
     """Names of further environment variables that the command may see."""
     once: bool = False
-    """To run it twice would do harm: only `CommandRunner.run_once` may run it."""
+    """Running it twice would do harm: only `CommandRunner.run_once` may run it."""
     network: bool = False
-    """It may use the network, this machine's own services too; without a sandbox every command
-    may."""
+    """Whether it may use the network, including services on this machine; without a sandbox every
+    command may.
+    """
 
     @field_validator("run")
     @classmethod
@@ -80,21 +81,22 @@ class CommandSection(Frozen):
 
 
 class ChannelSection(Frozen):
-    """A channel that tells people: a webhook, or a command."""
+    """A channel to people: a webhook, or a command."""
 
     url: str | None = Field(default=None, pattern=r"^https?://[^\s/]")
-    """A webhook: gets a POST with JSON."""
+    """A webhook: receives a POST with JSON."""
     url_env: str | None = None
-    """The NAME of the environment variable that holds the webhook's address, where that is a
-    secret."""
+    """The NAME of the environment variable that holds the webhook's address, if that is a
+    secret.
+    """
     secret_env: str | None = None
-    """The NAME of the environment variable that holds the secret which signs what is sent."""
+    """The NAME of the environment variable that holds the secret which signs notifications."""
     run: tuple[str, ...] = Field(default=())
-    """A command instead: program and arguments, no shell; it reads JSON from its standard input."""
+    """A command instead: program and arguments, no shell; it reads JSON from standard input."""
     env: tuple[VariableName, ...] = ()
     """Names of further environment variables that the command may see."""
     timeout: Timeout = Field(default=10.0, le=50)
-    """For one attempt."""
+    """Time limit of one attempt."""
 
     @model_validator(mode="after")
     def _one_way(self) -> "ChannelSection":
@@ -114,7 +116,7 @@ SandboxMode = Literal["auto", "bubblewrap", "none"]
 
 
 class SandboxSection(Frozen):
-    """How commands are kept apart from the worker, and what each may use."""
+    """How commands are isolated from the worker, and what each may use."""
 
     mode: SandboxMode = "auto"
     """`bubblewrap`: never without it; `auto`: with it where it works; `none`: as the worker."""
@@ -127,7 +129,7 @@ class SandboxSection(Frozen):
     """Of all processes of a command together."""
     max_processes: int = Field(default=1000, ge=8, le=1_000_000)
     max_output_mb: int = Field(default=1024, ge=1, le=16_777_216)
-    """What a command may print, and how large each file may be that it writes."""
+    """Maximum size of a command's output, and of each file that it writes."""
 
 
 def _form(value: object) -> str:
@@ -139,11 +141,11 @@ Sandbox = Annotated[
     | Annotated[SandboxMode, Tag("literal[word]")],
     Discriminator(_form),
 ]
-"""A mode, or a mapping."""
+"""Accept a mode, or a mapping."""
 
 
 class WorkerSection(Frozen):
-    """What only the worker's own configuration decides; a run can name it, never set it."""
+    """Settings of the worker's own configuration; a run can name them, never set them."""
 
     workspace: str = "."
     """The folder that skills may touch, relative to this file."""
@@ -155,10 +157,10 @@ class WorkerSection(Frozen):
     agent_env: tuple[VariableName, ...] = ()
     """Names of further environment variables that classes of these packages may see."""
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
-    """`{channel: how it reaches people}`; a document names a channel, and nothing else."""
+    """`{channel: how it reaches people}`; a document can only name channels."""
     accept_plans: bool | None = None
-    """Run plans that this worker did not compile; by default only with the embedded server."""
+    """Run plans that this worker did not compile. Default: only with the embedded server."""
     search_attributes: bool = False
-    """Runs tell Temporal's lists their plan, teams, state and what they wait for."""
+    """Runs show their plan, teams, state and what they wait for in Temporal's lists."""
     event_groups: bool = False
-    """What runs call is grouped by the visit of the team that called it."""
+    """Calls of a run are grouped in the history by the visit that made them."""

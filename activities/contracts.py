@@ -122,7 +122,7 @@ class AgentError(Frozen):
 
 
 class AgentResponse(Frozen):
-    """The result of an agent's turn (seed c4h: `AgentResponse.success`, `.data`, `.error`)."""
+    """The result of an agent's turn."""
 
     success: bool = True
     data: JsonValue = None

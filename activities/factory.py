@@ -1,4 +1,4 @@
-"""Build agents from the configurations of tasks (seed c4h 3.3)."""
+"""Build agents from the configurations of tasks."""
 
 import inspect
 from collections.abc import Collection, Mapping

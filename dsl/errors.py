@@ -4,12 +4,12 @@ TeamError
 + InvalidDocument        a person's file is wrong: every problem of it, at once
 + InvalidPlan            a plan that no compiler of ours made, or not for this language
 + TemplateFailed         a template could not be filled from the facts
-  + EvaluationLimitExceeded  an evaluation needs more steps or bytes than one may take
+  + EvaluationLimitExceeded  an evaluation needs more steps or bytes than its budget has
 + ContextConflict        two writers of one context key and no merge policy
 + LimitExceeded          a bound of the run is reached
   + BudgetExceeded       a budget of tokens, money, calls or time is used up
 + NoRoute                a team ended and no rule says what comes next
-+ TeamFailed             a team failed and no rule and no default takes over
++ TeamFailed             a team failed and no rule and no default applies
 + RunRefused             the start request asks for what only the worker may decide
 
 Everything here is expected: a TeamError fails a run with a readable message and never retries it.
@@ -97,19 +97,22 @@ class Problem:
     line: int
     column: int
     path: str
-    """Where in the document, dotted: `orchestration.teams.review.tasks[1].type`."""
+    """Path in the document, dotted: `orchestration.teams.review.tasks[1].type`."""
     message: str = field(compare=False)
-    """What is wrong, in the reader's words, without a full stop. No program reads it, nor what is
-    allowed, nor the fix: two problems are one when their facts are."""
+    """What is wrong, in the terms of the document, without a full stop. No program reads it, nor
+    `allowed`, nor `fix`: two problems are equal if their details are.
+    """
     allowed: str = field(compare=False, default="")
     fix: str = field(compare=False, default="")
     severity: Severity = "error"
     step: str = ""
-    """Where in the author's words: `discovery/read_project`, and below it the field; else empty."""
+    """The place in the author's terms: `discovery/read_project: field`; empty where no step has a
+    name.
+    """
     location: tuple[str | int, ...] = field(default=(), repr=False)
     """The path, segment by segment."""
     details: Details | None = field(default=None, repr=False, hash=False)
-    """What it is about, typed; None where only one thing can be meant by the code."""
+    """The facts; None if the code has only one meaning."""
 
     def as_dict(self) -> dict[str, str | int]:
         """Return the flat form that `coterie validate --json` prints."""
@@ -147,7 +150,7 @@ class InvalidDocument(TeamError):
 
 
 class InvalidPlan(TeamError):
-    """A plan does not hold together; compilers of ours never make one."""
+    """A plan is inconsistent; our compiler never makes one."""
 
 
 class TemplateFailed(TeamError):
@@ -190,11 +193,11 @@ class TeamFailed(TeamError):
 
 
 class StateTooLarge(TeamError):
-    """What a run remembers is more than may travel to its next history."""
+    """The state of a run is too large to carry into its next history."""
 
 
 class ValueTooLarge(TeamError):
-    """A value that a run would keep is more than may travel."""
+    """A value that a run would keep is too large to carry."""
 
 
 class RunRefused(TeamError):
@@ -207,15 +210,15 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The fix for a misspelled name: `did you mean 'x'?`, or nothing when no name is near."""
+    """Return the fix for a misspelled name: `did you mean 'x'?`, or nothing if none is near."""
     return asked_back(closest(word, known))
 
 
 def asked_back(meant: str | None) -> str:
-    """`did you mean 'x'?`; nothing for None."""
+    """Return `did you mean 'x'?`; nothing for None."""
     return "" if meant is None else f"did you mean {meant!r}?"
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as a person reads them: sorted, comma-separated, never an empty string."""
+    """Return the names sorted and comma-separated, or a word for none."""
     return ", ".join(sorted(set(names))) or "none"

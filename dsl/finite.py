@@ -1,4 +1,4 @@
-"""Numbers that JSON has not: NaN and the infinities, which `1e400` reads as."""
+"""Numbers that JSON cannot hold: NaN and the infinities, such as `1e400`."""
 
 import math
 

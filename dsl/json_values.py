@@ -1,4 +1,4 @@
-"""What JSON values are, and when two of them are equal."""
+"""Kinds of JSON values, and their equality."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from dsl.paths import Missing
 
 
 def json_equal(left: JsonValue | Literal[Missing.MISSING], right: JsonValue) -> bool:
-    """JSON equality: 1 is 1.0, but true is not 1, at any depth; what is missing equals nothing."""
+    """Return JSON equality: 1 is 1.0, but true is not 1, at any depth; MISSING equals nothing."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, list) and isinstance(right, list):

@@ -1,4 +1,4 @@
-"""Secrets whose values are known: never repeated, neither whole nor in part nor in base64."""
+"""Secrets whose values are known: never repeated, in full, in part or in base64."""
 
 import base64
 from collections.abc import Iterable, Mapping
@@ -11,11 +11,11 @@ from dsl.redaction import HIDDEN, names_secret, without_shapes
 _MIN_LENGTH = 8
 """Minimum length of a masked secret; shorter values match ordinary text too often."""
 _WINDOW = 12
-"""So many characters in a row of a longer value give it away."""
+"""Characters in a row of a longer value that give it away."""
 
 
 class KnownSecrets:
-    """Texts without certain values."""
+    """Masks certain values in texts."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._windows: dict[int, set[str]] = {}
@@ -32,7 +32,7 @@ class KnownSecrets:
         windows.update(form[at : at + width] for at in range(len(form) - width + 1))
 
     def without(self, text: str) -> str:
-        """Return a text without the values, and without what has the shape of a key."""
+        """Return a text with the values, and everything in the form of a key, masked."""
         spans = sorted(
             (at, at + width)
             for width, windows in self._windows.items()
@@ -48,7 +48,7 @@ class KnownSecrets:
         return without_shapes("".join([*parts, text[end:]]))
 
     def without_in(self, value: JsonValue) -> JsonValue:
-        """Return JSON whose texts, and names of fields, are without the values."""
+        """Return JSON whose texts and field names have the values masked."""
         match value:
             case str():
                 return self.without(value)
@@ -61,12 +61,12 @@ class KnownSecrets:
 
 
 def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of the variables that are called like secrets."""
+    """Return the values of the variables whose names look like secrets."""
     return tuple(value for name, value in environment.items() if names_secret(name))
 
 
 def _notification(value: str) -> tuple[str, ...]:
-    """The parts of a value that nobody may see: of an address its password, path and query."""
+    """Return the parts of a value to mask: of an address its password, path and query."""
     if "://" not in value:
         return (value,)
     try:
@@ -77,7 +77,7 @@ def _notification(value: str) -> tuple[str, ...]:
 
 
 def _encoded(value: str) -> Iterable[str]:
-    """The base64 of a text, wherever it begins within what is encoded with it."""
+    """Return the base64 of a text at each offset within a larger encoded text."""
     for shift, unsure in enumerate((0, 2, 3)):
         data = b"\0" * shift + value.encode("utf-8", "surrogatepass")
         whole = base64.b64encode(data[: len(data) // 3 * 3]).decode()[unsure:]

@@ -1,9 +1,9 @@
 """Dotted paths into JSON: `review_outcome.findings.0.file`, `findings[0].file`.
 
-Parsed once per text, then followed without failing: what is not there is MISSING.
+Parsed once per text, then followed without failing: a missing value is MISSING.
 
-Whatever every step of a run comes by tells types apart by patterns, not by `isinstance`: the
-sandbox of workflows puts a function of its own in that one's place, which is far slower.
+Code that every step of a run uses tells types apart by `match`, not by `isinstance`: the sandbox of
+workflows replaces that one by a function of its own, which is far slower.
 """
 
 import re
@@ -20,7 +20,7 @@ Path = tuple[str, ...]
 
 
 class Missing(Enum):
-    """The type of MISSING: nothing is there, which is not the same as null."""
+    """The type of MISSING, a missing value, which is not the same as null."""
 
     MISSING = "missing"
 
@@ -29,19 +29,19 @@ MISSING: Final = Missing.MISSING
 
 _INDEX = re.compile(r"\[(\d+)\]", re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,9}\Z")
-"""An index; not every digit of Unicode's is a number, and not every number fits."""
+"""An index; not every digit of Unicode is a number, and not every number fits."""
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Path:
-    """The segments of a dotted path; `a[0].b` reads like `a.0.b`; `""` is the whole value."""
+    """Return the segments of a dotted path; `a[0].b` equals `a.0.b`; `""` is the whole value."""
     if not text:
         return ()
     return tuple(_INDEX.sub(r".\1", text).lstrip(".").split("."))
 
 
 def get(value: object, path: Path) -> JsonValue | Literal[Missing.MISSING]:
-    """What lies at the path, or MISSING; lists are entered by a number."""
+    """Return the value at the path, or MISSING; a number selects an item of a list."""
     for segment in path:
         match value:
             case dict() | Mapping():
@@ -55,14 +55,14 @@ def get(value: object, path: Path) -> JsonValue | Literal[Missing.MISSING]:
                 return MISSING
         if value is MISSING:
             return MISSING
-    return cast("JsonValue", value)  # a part of a JSON value is one
+    return cast("JsonValue", value)  # a part of a JSON value is JSON
 
 
 def put(tree: Json, path: Path, value: JsonValue) -> Json:
-    """A new mapping with `value` at the path; mappings on the way are made or copied.
+    """Return a new mapping with `value` at the path; mappings on the way are made or copied.
 
     Raises:
-        ValueError: the path is empty, or leads through something that is not a mapping.
+        ValueError: the path is empty, or leads through a value that is not a mapping.
     """
     if not path:
         raise ValueError("a path to write to has at least one segment")
@@ -76,7 +76,7 @@ def put(tree: Json, path: Path, value: JsonValue) -> Json:
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether a change at one path is seen at the other: they are equal, or one leads on."""
+    """Return whether a change at one path shows at the other: one contains the other."""
     left, right = parse(one), parse(other)
     shorter = min(len(left), len(right))
     return left[:shorter] == right[:shorter]

@@ -1,17 +1,17 @@
-"""Names of people, as they are compared: however a name is typed, it counts once."""
+"""Names of people and their comparison: spellings of one name count once."""
 
 import unicodedata
 from collections.abc import Iterable
 
 
 def person_key(name: str) -> str:
-    """Return what two spellings of one name share: NFC, without outer blanks, case folded."""
+    """Return the common form of all spellings of a name: NFC, without outer blanks, case folded."""
     folded = unicodedata.normalize("NFC", name).strip().casefold()
     return unicodedata.normalize("NFC", folded)
 
 
 def is_among(name: str, people: Iterable[str]) -> bool:
-    """Whether one of the people has this name."""
+    """Return whether one of the people has this name."""
     key = person_key(name)
     return any(person_key(one) == key for one in people)
 
@@ -23,7 +23,7 @@ def as_listed(name: str, people: Iterable[str]) -> str:
 
 
 def each_once(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in their order, nobody twice; the first spelling stays."""
+    """Return the names in order, each person once, with the first spelling."""
     found: dict[str, str] = {}
     for name in names:
         found.setdefault(person_key(name), name)

@@ -1,6 +1,6 @@
-"""What a problem is about, typed. Programs decide by these facts; texts are made of them.
+"""The facts of a problem, typed. Programs decide by them, and texts are made of them.
 
-`dsl/problem_texts.py` and `dsl/wording` put them into words. No program reads those words.
+`dsl/problem_texts.py` and `dsl/wording` put them into words, which no program reads.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Given = ParamSpec("Given")
 
 
 class ProblemText(NamedTuple):
-    """What is wrong, what is allowed, and what to do; the last two may be empty."""
+    """What is wrong, what is allowed, and the fix; the last two may be empty."""
 
     message: str
     allowed: str = ""
@@ -27,25 +27,25 @@ Bound = Literal["at least", "at most", "more than", "less than"]
 
 @dataclass(frozen=True, slots=True)
 class DidYouMean:
-    """The known name that is nearest."""
+    """The nearest known name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class WriteKey:
-    """The key to write instead of the one that is written."""
+    """The key to write instead."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do, in words that a table holds; the words are not a fact."""
+    """A fix in the words of a table; the words are not a fact."""
 
     text: str = field(compare=False)
     key: str | None = None
-    """The key of the same mapping that it says to write, if it does."""
+    """The key of the same mapping that it recommends, if any."""
 
 
 Suggestion = DidYouMean | WriteKey | Advice
@@ -53,14 +53,14 @@ Suggestion = DidYouMean | WriteKey | Advice
 
 @dataclass(frozen=True, slots=True)
 class WrongValue:
-    """The value that is wrong: at its key, or the entry of a list; or the whole document."""
+    """The wrong value: of a key, an entry of a list, or the whole document."""
 
     key: str | int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The value that is there; of a mapping, a list or nothing only the kind."""
+    """The value that was found; of a mapping, a list or null only the kind."""
 
     kind: Literal["mapping", "list", "empty", "scalar"]
     value: str | int | float | bool | None = None
@@ -69,14 +69,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class MissingKey:
-    """A key that must be there is not."""
+    """A required key is missing."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownKey:
-    """A key that means nothing where it stands."""
+    """A key that has no meaning at this place."""
 
     key: str
     known: tuple[str, ...]
@@ -97,7 +97,7 @@ class UnknownName:
     """A name that refers to nothing."""
 
     what: str
-    """What it would name: `team`, `persona`."""
+    """The kind of thing: `team`, `persona`."""
     name: str
     known: tuple[str, ...]
     suggestion: Suggestion | None
@@ -108,9 +108,9 @@ class UnknownStepKind:
     """A step whose `type` is not known, or that has none and no key that implies one."""
 
     is_written: bool
-    """It has a `type`."""
+    """Whether it has a `type`."""
     kind: "JsonValue"
-    """As it is written."""
+    """The `type` as written."""
     shape: "FormByKeys"
     known: tuple[str, ...]
     suggestion: Suggestion | None
@@ -127,11 +127,11 @@ class UnknownConditionKind:
 
 @dataclass(frozen=True, slots=True)
 class FormByKeys:
-    """What is written where a mapping should be known by its keys."""
+    """What is written where a mapping should have keys that imply its kind."""
 
     keys: tuple[str, ...]
     value: "JsonValue" = None
-    """What is there instead of a mapping with keys."""
+    """What is there instead of such a mapping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class UnknownOperator:
 
 @dataclass(frozen=True, slots=True)
 class UnlistedValue:
-    """A value that is not one of a closed set."""
+    """A value outside of a closed set."""
 
     subject: WrongValue
     value: "JsonValue"
@@ -155,7 +155,7 @@ class UnlistedValue:
 
 @dataclass(frozen=True, slots=True)
 class OutOfBounds:
-    """A number beyond its bound."""
+    """A number outside of its bound."""
 
     subject: WrongValue
     found: Found
@@ -172,31 +172,31 @@ class EmptyCollection:
 
 @dataclass(frozen=True, slots=True)
 class WrongForm:
-    """A value of another type, or of a form that is not allowed."""
+    """A value of another type, or in a form that is not allowed."""
 
     subject: WrongValue
     found: Found
     form: str
-    """The form that is wanted, by its code: pydantic's code of the error, or our own."""
+    """The wanted form: pydantic's code of the error, or our own."""
     wanted: str = field(compare=False)
-    """The same for people."""
+    """The wanted form, for people."""
     suggestion: Suggestion | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A problem in words alone: two at one place with the same names are one."""
+    """A problem in words alone: two of them at one place with the same names are one."""
 
     message: str = field(compare=False)
     allowed: str = field(compare=False, default="")
     fix: str = field(compare=False, default="")
     names: tuple[str, ...] = ()
-    """The names that it is about; they tell apart what one check finds at one place."""
+    """The names that it is about; they distinguish what one check finds at one place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A problem that one check alone finds: its name and its facts; `dsl/wording` words it."""
+    """A problem that only one check finds: its name and its facts; `dsl/wording` words it."""
 
     kind: str
     facts: tuple[object, ...]
@@ -204,9 +204,9 @@ class Statement:
 
 
 def statement(words: Callable[Given, ProblemText]) -> Callable[Given, Statement]:
-    """Turn the function that words a problem into the one that states it.
+    """Turn a function that words a problem into one that states it.
 
-    The arguments are the facts. The words are made only when somebody reads them.
+    The arguments are the facts. The text is made only when it is read.
     """
 
     @wraps(words)
@@ -224,7 +224,7 @@ Details = OfKeys | OfKinds | OfValues | Statement | Remark
 
 
 def key_meant(details: Details) -> str | None:
-    """The key that a misspelled or older one stands for; None when none is known."""
+    """Return the key that a misspelled or older one stands for; None if unknown."""
     if not isinstance(details, UnknownKey | RefusedKey):
         return None
     match details.suggestion:

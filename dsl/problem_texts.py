@@ -1,4 +1,4 @@
-"""The words of problems that several checks find; those of one check are in `dsl/wording`."""
+"""The texts of problems that several checks find; `dsl/wording` has those of one check."""
 
 from typing import assert_never
 
@@ -33,7 +33,7 @@ from dsl.problem_details import (
 
 
 def problem_text(details: Details) -> ProblemText:
-    """The words for the facts."""
+    """Return the text for the facts."""
     match details:
         case Remark(message=message, allowed=allowed, fix=fix):
             return ProblemText(message, allowed, fix)
@@ -138,7 +138,7 @@ def _key(subject: WrongValue) -> str:
 
 
 def _subject(subject: WrongValue) -> str:
-    """Its key in quotes, or which entry of a list it is."""
+    """Return its key in quotes, or which entry of a list it is."""
     match subject.key:
         case int(index):
             return f"entry {index + 1}"

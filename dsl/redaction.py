@@ -1,4 +1,4 @@
-"""What looks like a secret is never repeated: neither in a problem's words nor in its line.
+"""Text that looks like a secret is never repeated: not in a problem's message, not in its line.
 
 Works on texts, not on trees: errors also show lines of files that are not YAML.
 """
@@ -14,13 +14,13 @@ KEY_SHAPES = (
     r"|AKIA[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{35}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
-"""The shapes that keys of well-known services have."""
+"""The forms of the keys of well-known services."""
 
 _SHAPES = re.compile(
     KEY_SHAPES + r"|\bsk-[A-Za-z0-9_-]{8,}|(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]{8,}"
     r"|\beyJ[\w-]{10,}\.[\w-]+\.[\w-]*|(?<=://)[^\s/@:]*:[^\s/@]+(?=@)"
 )
-"""These, shorter ones, the headers that carry keys, web tokens, passwords in addresses."""
+"""These, shorter ones, headers with keys, web tokens, passwords in addresses."""
 
 _ENDINGS = (
     "apikey",
@@ -55,9 +55,9 @@ Span = tuple[int, int]
 
 
 def names_secret(key: str) -> bool:
-    """Whether a key is called like one that holds a secret, even if misspelled.
+    """Return whether a key has the name of a secret, even if misspelled.
 
-    `api_key_env` is not: it holds the name of a variable; nor `max_tokens`.
+    `api_key_env` does not: it holds the name of a variable; nor does `max_tokens`.
     """
     word = re.sub(r"[-_.]", "", key).lower()
     if word.startswith("max"):
@@ -66,20 +66,20 @@ def names_secret(key: str) -> bool:
 
 
 def redacted(text: str) -> str:
-    """A sentence without what looks like a secret in it."""
+    """Return a sentence with everything masked that looks like a secret."""
     return _without(text, [*_shapes(text), *_values_text(text)])[0]
 
 
 def without_shapes(text: str) -> str:
-    """Return a text without what has the shape of a key, a token or a password in an address."""
+    """Return a text with everything masked that has the form of a key, a token or a password."""
     return _without(text, list(_shapes(text)))[0]
 
 
 def redacted_line(lines: Sequence[str], index: int, column: int) -> tuple[str, int]:
-    """A line of a file without what looks like a secret, and where a column of it is then.
+    """Return a line of a file without what looks like a secret, and the new column.
 
     Args:
-        lines: of the whole file; a value may begin above the line.
+        lines: of the whole file; a value may begin in an earlier line.
         index: of the line, from 0.
         column: in the line, from 0.
     """
@@ -97,7 +97,7 @@ def _shapes(text: str) -> Iterator[Span]:
 
 
 def _values_text(text: str) -> Iterator[Span]:
-    """Values in a sentence; what follows a quoted key there may also be the sentence itself."""
+    """Yield the values in a sentence; text after a quoted key may also be the sentence itself."""
     for match in _KEY.finditer(text):
         if names_secret(match["key"]):
             value = _TOLD if match["quote"] else _TOLD_BARE
@@ -107,20 +107,20 @@ def _values_text(text: str) -> Iterator[Span]:
 
 
 def _values(line: str) -> Iterator[Span]:
-    """The values of secret keys in a line of YAML; what is not clearly over goes to its end."""
+    """Yield the values of secret keys in a line of YAML; an open one takes the line."""
     for match in _KEY.finditer(line):
         begin = match.end()
         if not names_secret(match["key"]) or not line[begin:].strip():
             continue
         if _FILLED.match(line, begin):
-            continue  # a template says where the value comes from, and is none
+            continue  # a template names the source of the value, and is not a secret itself
         in_flow = any(bracket in line[: match.start()] for bracket in "{[")
         ended = _IN_FLOW.match(line, begin) if in_flow else None
         yield begin, ended.end() if ended else len(line.rstrip())
 
 
 def _continues(lines: Sequence[str], index: int) -> bool:
-    """Whether the line belongs to the value of a secret key that stands above it."""
+    """Return whether the line belongs to the value of a secret key in an earlier line."""
     above = lines[:index]
     begun = [number for number, line in enumerate(above) if _BEGIN.search(line)]
     if begun and not any(_END.search(line) for line in above[begun[-1] :]):
@@ -143,15 +143,15 @@ def _continues(lines: Sequence[str], index: int) -> bool:
 
 
 def _content(line: str) -> int:
-    """Where the content of a line begins, behind the dashes of lists."""
+    """Return the start of a line's content, after the dashes of lists."""
     return len(line) - len(line.lstrip(" -"))
 
 
 def _is_open(value: str, between: str) -> bool:
-    """Whether a value that begins so is not over before the line in question.
+    """Return whether a value with this start continues into the line in question.
 
     Args:
-        value: what stands beside its key.
+        value: the text after its key.
         between: the lines after that one.
     """
     if not value.strip():
@@ -161,7 +161,7 @@ def _is_open(value: str, between: str) -> bool:
 
 
 def _without(text: str, spans: Sequence[Span], column: int = 0) -> tuple[str, int]:
-    """The text with each span replaced, and where the column is then."""
+    """Return the text with each span replaced, and the new column."""
     parts: list[str] = []
     end, moved = 0, column
     for begin, stop in sorted(spans):

@@ -1,4 +1,4 @@
-"""Regular expressions in linear time: RE2, whatever the pattern and the text (decision 0004)."""
+"""Regular expressions in linear time for every pattern and text, with RE2."""
 
 from functools import lru_cache
 from typing import Protocol, cast
@@ -10,19 +10,19 @@ class Pattern(Protocol):
     """A compiled regular expression."""
 
     programsize: int
-    """How many instructions it has; each may be at work on each character."""
+    """The number of its instructions; each may look at each character."""
 
     def search(self, text: str) -> object | None:
-        """The first match, or None."""
+        """Return the first match, or None."""
         ...
 
 
 @lru_cache(maxsize=512)
 def pattern(text: str) -> Pattern:
-    """The compiled expression.
+    """Return the compiled expression.
 
     Raises:
-        ValueError: RE2 does not take it; it has no look-around and no back references.
+        ValueError: RE2 refuses it; it has no look-around and no back references.
     """
     options = re2.Options()
     options.log_errors = False
@@ -36,13 +36,13 @@ def pattern(text: str) -> Pattern:
 
 
 _COMPILED = 200
-"""Steps to compile an expression, or to find it compiled."""
+"""Steps to compile an expression, or to find it in the cache."""
 
 
 def match_steps(text: str, searched: str) -> int:
-    """Steps of a search: RE2 may look at each instruction for each character.
+    """Return the steps of a search: RE2 may look at each instruction for each character.
 
-    An expression that RE2 does not take costs its compilation alone.
+    An expression that RE2 refuses costs only its compilation.
     """
     try:
         size = pattern(text).programsize

@@ -1,4 +1,4 @@
-"""How large values are, and how large they may be."""
+"""Sizes of values, and their limits."""
 
 from collections.abc import Iterable
 
@@ -9,11 +9,12 @@ from dsl.values import JsonValue
 
 MAX_VALUE_SIZE = 2_000_000
 """Bytes of JSON of anything that travels: a request, an answer, a message, a result, the state of a
-run that continues as new. Temporal takes 2 MiB; one number for all is one to know."""
+run that continues as new. Temporal accepts 2 MiB; one number for all is easy to know.
+"""
 
 
 def json_size(value: JsonValue) -> int:
-    """Bytes of its JSON; 0 of what has none, which is found where it would be sent."""
+    """Return the bytes of a value's JSON; 0 if it has none, which the sender finds out."""
     if value is None or isinstance(value, int | float):
         return 8
     try:
@@ -23,12 +24,12 @@ def json_size(value: JsonValue) -> int:
 
 
 def exceeds(values: Iterable[JsonValue], most: int) -> bool:
-    """Whether the JSON of all values together certainly has more bytes.
+    """Return whether the JSON of all values together certainly has more than `most` bytes.
 
-    It looks no further than that, however large they are, and counts a shared part each time.
+    It reads no further than that, however large they are, and counts a shared part each time.
     """
     size, level = 0, list(values)
-    while level:  # what is outside first: the length of a list tells nearly all
+    while level:  # the outside first: the length of a list is nearly the answer
         below: list[JsonValue] = []
         for value in level:
             size += 1
@@ -46,28 +47,28 @@ def exceeds(values: Iterable[JsonValue], most: int) -> bool:
             if size > most:
                 return True
         level = below
-        size -= len(below)  # each was counted with what holds it
+        size -= len(below)  # each was counted with its container
     return False
 
 
 MAX_SHOWN = 500_000
-"""Bytes of JSON of what a request shows to a person: several of them make one answer."""
+"""Bytes of JSON of what a request shows to a person: one answer contains several requests."""
 
 MAX_SIGNALLED = 1_000_000
-"""Bytes of JSON of the signals of one name that nobody has taken yet."""
+"""Bytes of JSON of the signals of one name for which no step has waited yet."""
 
 MAX_BY_LENGTH = 200
-"""Characters of who says something to a run, which keeps it and tells it again."""
+"""Characters of a person's name in a message, which the run keeps and repeats."""
 
 MAX_WHY_LENGTH = 10_000
-"""Of the reason."""
+"""Characters of the reason."""
 
 MAX_NAME_LENGTH = 500
-"""Of what it is about: a request, a task, a team."""
+"""Characters of the name of a request, a task, a team."""
 
 
 def too_large(value: JsonValue, what: str, most: int = MAX_VALUE_SIZE) -> str | None:
-    """Why a value is too large to travel, or None."""
+    """Return why a value is too large to travel, or None."""
     if value is None or isinstance(value, int | float):
         return None
     if isinstance(value, str) and len(value) < most // 6:  # an escaped character has six bytes
@@ -77,10 +78,10 @@ def too_large(value: JsonValue, what: str, most: int = MAX_VALUE_SIZE) -> str | 
 
 
 def check_size(value: JsonValue, what: str, most: int = MAX_VALUE_SIZE) -> None:
-    """Refuse a value that could not travel.
+    """Refuse a value that is too large to travel.
 
     Raises:
-        ValueTooLarge: naming what it is.
+        ValueTooLarge: names the value.
     """
     refusal = too_large(value, what, most)
     if refusal is not None:

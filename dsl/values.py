@@ -1,4 +1,4 @@
-"""The ground types: frozen models, JSON values, durations."""
+"""The basic types: frozen models, JSON values, durations."""
 
 import re
 from typing import Annotated, Literal
@@ -24,23 +24,23 @@ Json = dict[str, JsonValue]
 
 Segment = str | int
 NodePath = tuple[Segment, ...]
-"""A place in a document: keys and indexes from its root."""
+"""A path in a document: keys and indexes from its root."""
 
 UNREADABLE = "\0"
-"""Stands for a missing name; every check of names lets it pass."""
+"""Stands for a missing name; every check of names accepts it."""
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
 _UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Frozen(BaseModel):
-    """An immutable value that refuses keys it does not know."""
+    """An immutable value that refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 class Documented(Frozen):
-    """A value whose JSON Schema carries the docstrings of its fields."""
+    """A value whose JSON Schema contains the docstrings of its fields."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -58,16 +58,16 @@ Form = Literal[
     "decision",
     "change",
 ]
-"""The forms that our own validators ask for: the types of the errors that they raise."""
+"""The forms that our own validators want: the types of the errors that they raise."""
 
 
 def misfit(form: Form, wanted: str, **context: str) -> PydanticCustomError:
-    """The error for a value without this form; `wanted` says the form, with `{name}` of context."""
+    """Return the error for a value without this form; `wanted` may use `{name}` of `context`."""
     return PydanticCustomError(form, wanted, context or None)  # pyright: ignore[reportArgumentType]
 
 
 def seconds(value: object) -> object:
-    """`90`, `"90s"`, `"5m"`, `"1h30m"`, `"2d"` as seconds; anything else is left to be refused."""
+    """Return `90`, `"90s"`, `"5m"`, `"1h30m"`, `"2d"` as seconds, and anything else unchanged."""
     if not isinstance(value, str):
         return value
     text = value.replace(" ", "")
@@ -80,7 +80,7 @@ def seconds(value: object) -> object:
 
 
 MAX_DURATION = 36_500 * 86_400.0
-"""A hundred years in seconds: more than any clock, timer or date of a run can take."""
+"""A hundred years in seconds: the maximum of any clock, timer or date of a run."""
 
 Seconds = Annotated[
     float, BeforeValidator(seconds), Field(ge=0, le=MAX_DURATION, allow_inf_nan=False)
@@ -88,9 +88,9 @@ Seconds = Annotated[
 """A duration in seconds; in YAML also `90s`, `5m`, `1h30m`, `2d`."""
 
 MAX_COMMAND_TIMEOUT = 3600.0
-"""Seconds that a named command of a worker may take at most."""
+"""Maximum seconds of a worker's named command."""
 
 Timeout = Annotated[
     float, BeforeValidator(seconds), Field(gt=0, le=MAX_DURATION, allow_inf_nan=False)
 ]
-"""A duration in which something has to happen, so more than none; written like Seconds."""
+"""A duration above zero, in which something must happen; written like Seconds."""

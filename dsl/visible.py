@@ -10,7 +10,7 @@ _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1, without tab and newline
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls
     "\u2028\u2029"  # separators of lines and paragraphs
-    "\ud800-\udfff]"  # halves of characters, which no terminal can be sent
+    "\ud800-\udfff]"  # halves of characters, which cannot be sent to a terminal
 )
 
 

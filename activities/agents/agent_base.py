@@ -90,7 +90,7 @@ class CheckedPersona:
 
 
 class BaseAgent(ABC):
-    """An agent: the factory builds it from a persona for one turn (seed c4h 3.1)."""
+    """An agent: the factory builds it from a persona for one turn."""
 
     converses: ClassVar[bool] = False
     """Whether it supports conversations (`services.conversation`) when a task names one."""

@@ -1,4 +1,4 @@
-"""The agent that follows a plan: steps, skills, loops and branches in its persona (seed c4h 3.1).
+"""The agent that follows a plan: steps, skills, loops and branches in its persona.
 
 In a durable run the workflow interprets the plan step by step and never calls `process`: each model
 turn and each skill is an activity. `process` runs the same plan in process, with an interpreter

@@ -1,4 +1,4 @@
-"""The agent that asks a model once: analysis, generation, evaluation (seed c4h 3.1)."""
+"""The agent that asks a model once: analysis, generation, evaluation."""
 
 import asyncio
 from contextlib import suppress

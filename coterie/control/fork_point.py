@@ -1,6 +1,6 @@
 """Find the point of a recorded run from which another one continues, by replaying its history.
 
-No history contains the state at that point; the interpreter has it in memory there (decision 0007).
+No history contains the state at that point; the interpreter has it in memory there.
 So the interpreter replays the history up to that point. A run that continued as new is searched
 part by part, the latest first.
 """

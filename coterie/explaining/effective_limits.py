@@ -1,4 +1,4 @@
-"""List every effective limit of a document with its origin (checklist C-20)."""
+"""List every effective limit of a document with its origin."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -4,7 +4,8 @@ The SDK runs all handlers of signals and updates of an activation before anythin
 update comes last: it is not in history before the run accepts it. And when a worker takes up a run,
 core may join workflow tasks without commands to the next one: a message would then be judged before
 the timer or result that opened the request it answers. A later replay, with the update accepted,
-keeps these tasks apart. So we split an activation into parts (decision 0013).
+keeps these tasks apart. So we split an activation into parts, see
+docs/decisions/0013-messages-come-in-the-order-of-history.md.
 """
 
 from collections.abc import Callable, Iterable

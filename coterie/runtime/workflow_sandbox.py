@@ -2,7 +2,8 @@
 
 The language and the interpreter pass through: reloading their modules for each run would take 9 ms
 and half a megabyte per run. `tests/law` ensures that they import nothing that a sandbox must catch,
-and the tests also run them inside the sandbox (decision 0009).
+and the tests also run them inside the sandbox; see
+docs/decisions/0009-what-decides-passes-through-the-sandbox.md.
 """
 
 from temporalio.worker import WorkflowRunner

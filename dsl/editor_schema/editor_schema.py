@@ -34,18 +34,18 @@ CONDITIONS = (
 
 
 def document_schema() -> Json:
-    """Of a whole document."""
+    """Return the schema of a whole document."""
     schema = model_schema(SystemDocument, "A document of Coterie: personas, teams, limits")
     return {**schema, "required": ["orchestration"]}
 
 
 def persona_schema() -> Json:
-    """Of a persona in a file of its own."""
+    """Return the schema of a persona in its own file."""
     return model_schema(PersonaDocument, "A persona of Coterie in a file of its own")
 
 
 def override_schema() -> Json:
-    """Of a file that is laid over others: nothing that they say already is missing in it."""
+    """Return the schema of a file that is merged over others: it requires no keys."""
     title = "A file of Coterie that is laid over others"
     return model_schema(SystemDocument, title, change=schema_rules.laid_over)
 
@@ -53,7 +53,7 @@ def override_schema() -> Json:
 def model_schema(
     root: type[BaseModel], title: str, change: Callable[[Json], Json] = lambda defs: defs
 ) -> Json:
-    """Of any model that is written in YAML; steps and conditions in it in their written forms."""
+    """Return the schema of any model, with steps and conditions in their written forms."""
     models = dict.fromkeys(
         (root, SystemDocument, PersonaDocument, *STEP_MODELS.values(), *CONDITIONS)
     )
@@ -68,14 +68,14 @@ def model_schema(
 
 _REF = "#/$defs/"
 _FORM = "x-form"
-"""Marks a place where a definition of ours belongs, while pydantic generates."""
+"""Marks the place of a definition of ours while pydantic generates."""
 
 
 class _Written(GenerateJsonSchema):
-    """Leaves room for durations and for the unions of steps and conditions; takes docs along."""
+    """Leaves room for durations and for the unions of steps and conditions; adds docstrings."""
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
-        """The unions of steps and of conditions."""
+        """Mark the unions of steps and of conditions."""
         first = str(next(iter(schema["choices"])))
         if first.startswith(("step:", "condition:")):
             return {_FORM: "Step" if first.startswith("step:") else "Condition"}
@@ -84,13 +84,13 @@ class _Written(GenerateJsonSchema):
     def function_before_schema(
         self, schema: core_schema.BeforeValidatorFunctionSchema
     ) -> JsonSchemaValue:
-        """A duration is also a text."""
+        """Allow a duration to be a text."""
         if schema["function"]["function"] is seconds:
             return {_FORM: "Duration"}
         return super().function_before_schema(schema)
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        """Each field with the text that stands under it."""
+        """Add the docstring of each field."""
         made = super().model_schema(schema)
         model = cast("type[BaseModel]", schema["cls"])
         for field, text in field_docs(model).items():
@@ -104,7 +104,7 @@ _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 
 def _tidy(schema: JsonValue, *, names: bool = False) -> JsonValue:
-    """Without what only programs want to know: titles made of names, defaults of nothing."""
+    """Remove what only programs need: titles made of names, defaults of null."""
     if not isinstance(schema, dict):
         return schema
     if names:
@@ -127,7 +127,7 @@ def _tidy(schema: JsonValue, *, names: bool = False) -> JsonValue:
 
 
 def _without_null(schema: Json) -> Json:
-    """`{anyOf: [x, null]}` as one x that may be null: editors show it better."""
+    """Turn `{anyOf: [x, null]}` into one x that may be null: editors show it better."""
     options = schema.get("anyOf")
     null: Json = {"type": "null"}
     if not isinstance(options, list) or len(options) != 2 or options[1] != null:
@@ -143,7 +143,7 @@ def _without_null(schema: Json) -> Json:
 
 
 def _reached(name: str, defs: Json) -> set[str]:
-    """The definitions that a definition leads to, and itself."""
+    """Return the definitions that a definition refers to, and itself."""
     reached: set[str] = set()
     ahead = [name]
     while ahead:

@@ -1,4 +1,4 @@
-"""The descriptions of fields: the texts that stand under them in their class."""
+"""The descriptions of fields: the docstrings that follow them in their class."""
 
 import ast
 import inspect
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 
 def field_docs(model: type[BaseModel]) -> dict[str, str]:
-    """`{field: its text}`, the inherited ones too; fields without a text are left out."""
+    """Return `{field: its docstring}`, with inherited fields; fields without one are missing."""
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if issubclass(cls, BaseModel) and cls is not BaseModel:

@@ -1,6 +1,6 @@
-"""What keys of one mapping ask of each other, as JSON Schema says it.
+"""Rules between the keys of one mapping, as JSON Schema.
 
-The compiler tells the same in a reader's words (`dsl.checks.steps`, `dsl.compile`).
+The compiler reports the same in words (`dsl.checks.steps`, `dsl.compile`).
 """
 
 from typing import cast
@@ -23,7 +23,7 @@ def _none_of(*keys: str) -> Json:
 
 
 def _only_for(kind: str, section: str) -> Json:
-    """A section of a team belongs to a team of that type."""
+    """Restrict a section of a team to teams of that type."""
     of_kind: Json = {"properties": {"type": {"const": kind}}, **_has("type")}
     return {"if": {"properties": {section: {"type": "object"}}, **_has(section)}, "then": of_kind}
 
@@ -121,7 +121,7 @@ RULES: dict[str, list[Json]] = {
         }
     ],
 }
-"""`{definition: what must hold besides its own shape}`."""
+"""`{definition: rules besides its own shape}`."""
 
 _MORE: dict[str, Json] = {
     "Budgets": {
@@ -169,11 +169,11 @@ _MORE: dict[str, Json] = {
         }
     },
 }
-"""`{definition: properties that are written otherwise than the model has them}`."""
+"""`{definition: properties that are written differently from the model}`."""
 
 
 def ruled(defs: Json) -> Json:
-    """The definitions with what their keys ask of each other."""
+    """Add the rules between keys to the definitions."""
     for name, rules in RULES.items():
         schema = cast("Json", defs[name])
         already = cast("list[JsonValue]", schema.get("allOf", []))
@@ -187,14 +187,14 @@ def ruled(defs: Json) -> Json:
 
 
 def _described(before: JsonValue, new: JsonValue) -> JsonValue:
-    """The new form, with the text of the one that it stands for unless it has its own."""
+    """Return the new form, with the description of the old one unless it has its own."""
     if not isinstance(before, dict) or not isinstance(new, dict) or "description" not in before:
         return new
     return {"description": before["description"], **new}
 
 
 def laid_over(defs: Json) -> Json:
-    """The definitions for a file whose mappings only say what is different."""
+    """Return the definitions for a file whose mappings contain only differences."""
     for name in (
         "Orchestration",
         "TeamDocument",

@@ -1,6 +1,6 @@
-"""The parts of the schema that no model has: what is written in several forms, and older forms.
+"""The parts of the schema that no model has: what has several written forms, and older forms.
 
-Each definition here says the same as `dsl.normalise.forms` and the dialects do; a test holds every
+Each definition here accepts the same as `dsl.normalise.forms` and the dialects; a test checks every
 document of the project, and random ones, against both.
 """
 
@@ -19,7 +19,7 @@ _OPERATORS: tuple[Operator | str, ...] = (*TESTS, *SHORT_NAMES)
 
 
 def written(defs: Json) -> Json:
-    """The definitions with steps, conditions and durations as a person writes them."""
+    """Return the definitions with steps, conditions and durations as a person writes them."""
     steps: Json = {
         model.__name__: _step(kind, cast("Json", defs[model.__name__]))
         for kind, model in STEP_MODELS.items()
@@ -45,12 +45,12 @@ def written(defs: Json) -> Json:
 
 
 def ref(name: str, **more: JsonValue) -> Json:
-    """A reference to a definition."""
+    """Return a reference to a definition."""
     return {"$ref": f"#/$defs/{name}", **more}
 
 
 def mapping(properties: Json, *required: str, **more: JsonValue) -> Json:
-    """A mapping with these keys and no others."""
+    """Return a mapping with these keys and no others."""
     return {
         "type": "object",
         "additionalProperties": False,
@@ -76,7 +76,7 @@ def _properties(schema: JsonValue) -> Json:
 
 
 def _step(kind: str, schema: Json) -> Json:
-    """A kind of step: `type`, or a key that only it has."""
+    """Return a kind of step: `type`, or a key that only it has."""
     properties: Json = {
         "name": _properties(schema)["name"],
         "type": {"const": kind, "description": schema["description"]},
@@ -222,7 +222,7 @@ def _plan() -> Json:
 
 
 def _older_steps(defs: Json) -> Json:
-    """The older kinds, each as the kind that it means with what it says otherwise."""
+    """Return the older kinds, each as the kind that it means, with its own keys."""
     text: Json = {"type": "string"}
     any_steps: Json = {"type": "array", "items": ref("Step")}
     steps: Json = {**any_steps, "minItems": 1}
@@ -284,7 +284,7 @@ def _older(defs: Json, base: str, kind: str, more: Json) -> Json:
 
 
 def _older_skill_agent(defs: Json) -> Json:
-    """A task that is an agent made of one skill."""
+    """Return a task that is an agent made of one skill."""
     older = _older(defs, "AgentStep", "agent", {"skill": {"type": "string"}, "skill_params": {}})
     names: Json = {"enum": [name for name in AGENT_TYPES if "skill" in name.lower()]}
     properties: Json = {**_properties(older), "agent_type": names}

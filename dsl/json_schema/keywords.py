@@ -1,4 +1,4 @@
-"""The words of JSON Schema that are checked inside a run, each as a function; see `json_schema`."""
+"""The keywords of JSON Schema that are checked inside a run, one function each."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ MAX_ERRORS = 5
 _BYTES_A_STEP = 100
 _COMPILED = 20
 _PATTERN_A_STEP = 250
-"""Characters times instructions of the pattern."""
+"""Characters times instructions of the pattern that count as one unit of work."""
 _KINDS = {
     "object": "a mapping",
     "array": "a list",
@@ -63,7 +63,7 @@ class Check(Protocol):
 
 
 Word = Callable[[Check, Json, JsonValue, str, int], Iterator[str]]
-"""Of the schema that has the word, over a value: its errors."""
+"""Checks one keyword of a schema; yields the errors of the value."""
 
 
 def brief(value: JsonValue, most: int = 60) -> str:
@@ -284,7 +284,7 @@ def _any(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -
         if not errors:
             return
         found.append(errors)
-    yield from min(found, key=len)  # the form that comes nearest says the most
+    yield from min(found, key=len)  # the closest alternative gives the most useful error
 
 
 def _one(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
@@ -350,4 +350,4 @@ WORDS: dict[str, Word] = {
     "if": _if,
     "$ref": _ref,
 }
-"""Every word that is checked; whatever else a schema says are remarks."""
+"""Every keyword that is checked; all other keywords are annotations."""

@@ -1,8 +1,8 @@
-"""JSON Schema (draft 2020-12) over what a person made of a value, inside a run (decision 0010).
+"""JSON Schema (draft 2020-12) for edited values, checked inside a run.
 
-Pure, total and bounded: the schema came with the run, and its author may mean harm. It has
-no power: no reference leaves it, its patterns run in linear time, and a check that would take
-long is given up. Formats are remarks, as the standard has it.
+Pure, total and bounded: the schema came with the run, and its author may be malicious. So no
+reference leaves the schema, its patterns run in linear time, and an expensive check is abandoned.
+Formats are annotations, as in the standard.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from dsl.values import Json
 __all__ = ["UnusableSchema", "beyond", "misfits"]
 
 _MAX_WORK = 50_000
-"""About a tenth of a second; a workflow task has two."""
+"""About a tenth of a second; a workflow task has two seconds."""
 _MAX_DEPTH = 100
 _BEYOND = (
     "patternProperties",
@@ -28,7 +28,7 @@ _BEYOND = (
     "$dynamicRef",
     "$recursiveRef",
 )
-"""Words of the standard that are not checked here, so a schema that has one is not taken."""
+"""Keywords of the standard that are not checked here, so a schema with one is refused."""
 
 
 def misfits(value: JsonValue, schema: Json, where: str = "the value") -> list[str]:

@@ -183,4 +183,4 @@ _VALUES: Final[Mapping[str, _Values]] = {
     "required": ("a list of different keys", _are_names),
     "type": (f"one of {', '.join(_TYPES)}, or a list of them", _is_type),
 }
-"""Keywords that hold data: what it is, and whether a value is that."""
+"""Keywords that hold data: what it must be, and its check."""

@@ -33,7 +33,7 @@ NAMED: Final = frozenset(
         "patternProperties",
     }
 )
-"""Words that hold schemas by name."""
+"""Keywords that hold schemas by name."""
 _REPLACED: Final = {
     "dependencies": "`dependentRequired` or `dependentSchemas`",
     "additionalItems": "`prefixItems` and `items`",
@@ -41,7 +41,7 @@ _REPLACED: Final = {
     "$recursiveAnchor": "`$ref`",
 }
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
-"""Words whose schemas look at the same value again."""
+"""Keywords whose schemas apply to the same value."""
 _MAX_DEPTH: Final = 200
 
 

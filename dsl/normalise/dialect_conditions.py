@@ -1,7 +1,7 @@
 """Older forms of conditions, each with the meaning that its author intended.
 
-Works on nodes, as `dsl.normalise.dialects` does. What is too much in an older form is kept, so that
-the models refuse it at its place.
+Works on nodes, as `dsl.normalise.dialects` does. Extra keys of an older form stay, so that the
+models refuse them in place.
 """
 
 import json
@@ -18,7 +18,7 @@ from dsl.source.yaml_reader import Node
 
 
 def condition(node: Node, here: Here) -> Node:
-    """A condition in its present form; what is inside it is left to the next round."""
+    """Return a condition in its present form; nested conditions are left to the next round."""
     entries = node.entries()
     kind = entries.get("type")
     match str(kind.value).lower() if kind is not None else "":
@@ -27,7 +27,7 @@ def condition(node: Node, here: Here) -> Node:
             return node.with_value({word: inner, **rest})
         case "not":
             inner, rest = _inner(node, entries, "condition", "conditions")
-            parts = inner.items()  # of several: they do not hold together
+            parts = inner.items()  # of several: together they would not hold
             return node.with_value({"not": parts[0] if len(parts) == 1 else inner, **rest})
         case "simple":
             return _simple(node, entries, here)
@@ -44,14 +44,14 @@ def condition(node: Node, here: Here) -> Node:
 
 
 def _inner(node: Node, entries: Mapping[str, Node], *keys: str) -> tuple[Node, dict[str, Node]]:
-    """What an older form joins, under the first of the keys that it has; and what is too much."""
+    """Return what an older form joins, under its first known key, and the extra keys."""
     key = next((key for key in keys if key in entries), keys[0])
     rest = {other: item for other, item in entries.items() if other not in ("type", key)}
     return entries.get(key) or Node(None, node.mark), rest
 
 
 def _simple(node: Node, entries: Mapping[str, Node], here: Here) -> Node:
-    """`field` is a variable, or a path into a task's data, or else one into the context."""
+    """Convert `field`: a variable, or a path into a task's data, or else one into the context."""
     rest = {key: item for key, item in entries.items() if key not in ("type", "field")}
     field = entries.get("field")
     if field is None or not isinstance(field.value, str):
@@ -80,11 +80,11 @@ _ASKED = {
     "is_empty": '({path} | default(none)) in [none, "", [], {{}}]',
     "is_null": "({path} | default(none)) is none",
 }
-"""What each operator of the older plans asks of a variable; a missing value holds nothing up."""
+"""The test of a variable that each older operator means; a missing value passes."""
 
 
 def _of_variable(node: Node, field: Node, rest: Mapping[str, Node]) -> Node:
-    """A test of a variable, as the expression that asks the same."""
+    """Return a test of a variable as an expression."""
     operator = rest.get("operator")
     name = "equals" if operator is None else str(operator.value)
     asked = _ASKED.get(SHORT_NAMES.get(name, name))
@@ -101,13 +101,13 @@ def _of_variable(node: Node, field: Node, rest: Mapping[str, Node]) -> Node:
 
 
 def _path(text: str) -> str:
-    """A dotted path as templates follow it, whatever its segments are."""
+    """Return a dotted path as templates follow it, for any segments."""
     first, *rest = parse(text)
     return first + "".join(f"[{seg}]" if seg.isdigit() else f"[{_literal(seg)}]" for seg in rest)
 
 
 def _literal(value: JsonValue) -> str:
-    """A value as an expression writes it."""
+    """Return a value as an expression writes it."""
     match value:
         case None:
             return "none"
@@ -121,7 +121,7 @@ def _literal(value: JsonValue) -> str:
 
 
 def _equal(key: str, value: Node, here: Here) -> Node:
-    """`{key: value}`: of a variable where the steps set one of that name, else of the context."""
+    """Convert `{key: value}`: of a variable that the steps set, or of the context."""
     at = Node({}, value.at)
     asked = {"operator": Node("equals", value.mark), "value": value}
     field = Node(key, value.at)
@@ -131,7 +131,7 @@ def _equal(key: str, value: Node, here: Here) -> Node:
 
 
 def _config_field(node: Node, entries: Mapping[str, Node], here: Here) -> Node:
-    """A question about the document itself: answered now, for a plan never changes."""
+    """Evaluate a question about the document itself now, since a plan never changes."""
     field = entries["config_field"]
     operator = entries.get("operator")
     name = "equals" if operator is None else str(operator.value)
@@ -149,6 +149,6 @@ def _config_field(node: Node, entries: Mapping[str, Node], here: Here) -> Node:
 
 
 def _is_plain(entries: Mapping[str, Node]) -> bool:
-    """Whether it is `{key: value}` over the context, and not a misspelled condition."""
+    """Return whether it is `{key: value}` over the context, and not a misspelled condition."""
     words = (*CONDITION_KEYS, "operator", "value", "type", "conditions", "config_field")
     return bool(entries) and not any(key in words or closest(key, words) for key in entries)

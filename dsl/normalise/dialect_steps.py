@@ -36,11 +36,11 @@ STEP_TYPES = {
 _FALLBACKS = ("generic_fallback", "GenericFallbackAgent")
 _SKILL_AGENTS = ("generic_skill", "GenericSkillAgent")
 _COMPILED: dict[str, Code] = {"kind": "E108", "terms": "E101"}
-"""`{key of the compiled shape: the code for a file that has it}`."""
+"""`{key of the compiled form: the code for a file that has it}`."""
 
 
 def step(node: Node, here: Here) -> Node:
-    """A step in its present form."""
+    """Return a step in its present form."""
     entries = dict(node.entries())
     _refuse_what_is_ours(entries, here)
     kind = entries.get("type")
@@ -57,7 +57,7 @@ def step(node: Node, here: Here) -> Node:
 
 
 def _refuse_what_is_ours(entries: Entries, here: Here) -> None:
-    """Keys of the compiled shape are not keys of the written one."""
+    """Refuse keys of the compiled form, which nobody may write."""
     for key, code in _COMPILED.items():
         if key in entries:
             entry = entries.pop(key)
@@ -76,7 +76,7 @@ def _renamed(entries: Entries, old: str, new: str) -> None:
 
 
 def _agent_call(entries: Entries, node: Node, here: Here) -> None:
-    """An agent by its persona, or by the name that `llm_config.agents` gives it."""
+    """Convert an agent given by its persona, or by its name in `llm_config.agents`."""
     for key in ("node", "agent", "persona", "target"):
         _renamed(entries, key, "persona_key")
     _renamed(entries, "input_params", "input")
@@ -102,7 +102,7 @@ _OF_THE_MODEL = ("provider", "model", "temperature", "max_tokens")
 
 
 def _model_call(entries: Entries, node: Node, here: Here) -> None:
-    """One question to the persona whose plan this is, or to the one that it names.
+    """Convert a question to the persona whose plan this is, or to the one that it names.
 
     `prompt` is the question itself, unless the persona has a prompt of that name.
     """
@@ -129,7 +129,7 @@ def _model_call(entries: Entries, node: Node, here: Here) -> None:
 
 
 def _configured(entries: Entries, config: Mapping[str, Node], node: Node) -> None:
-    """The step's `config`, what is written in it over what the older form means."""
+    """Build the step's `config`, in which written keys override the meaning of the older form."""
     written = entries.get("config")
     if written is None:
         entries["config"] = Node(dict(config), node.mark)
@@ -149,7 +149,7 @@ def _set_value(entries: Entries, node: Node, here: Here) -> None:
 
 
 def _conditional(entries: Entries, node: Node, here: Here) -> None:
-    """`{condition, then, else}`, or `{conditions: [{condition, steps}], default}`."""
+    """Convert `{condition, then, else}`, or `{conditions: [{condition, steps}], default}`."""
     if "conditions" in entries:
         entries["branches"] = entries.pop("conditions")
     elif "condition" in entries:
@@ -177,7 +177,7 @@ def _agent_type(entries: Entries, node: Node) -> None:
     if written is None or name not in AGENT_TYPES:
         return
     entries["agent_type"] = written.with_value(AGENT_TYPES[name])
-    if name in _FALLBACKS:  # the careful second try: no imagination unless it is said
+    if name in _FALLBACKS:  # the careful second attempt: temperature 0 by default
         _configured(entries, {"temperature": Node(0, written.mark)}, written)
     if name in _SKILL_AGENTS and "skill" in entries:
         skill = entries.pop("skill")

@@ -1,8 +1,8 @@
 """Older forms of the C4H family, each with the meaning that its author intended.
 
-Works on nodes, before the models see them, so that every place is kept. What is here is listed
-in docs/language.md, "Older forms"; every other form is refused (`dsl.wording.replacements`).
-Steps are in `dsl.normalise.dialect_steps`, conditions in `dsl.normalise.dialect_conditions`.
+Works on nodes, before validation by the models, so that every position is kept. docs/language.md,
+"Older forms", lists the forms here; every other form is refused (`dsl.wording.replacements`). Steps
+are in `dsl.normalise.dialect_steps`, conditions in `dsl.normalise.dialect_conditions`.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ Entries = dict[str, Node]
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """What an older form may refer to without saying so."""
+    """The context that an older form refers to implicitly."""
 
     root: Node
     """The whole document."""
@@ -38,13 +38,13 @@ class Here:
         return self.root.plain()
 
     def asked(self, *path: str) -> JsonValue:
-        """What the document says at the path; None when it says nothing."""
+        """Return the document's value at the path; None if there is none."""
         found = get(self.document, path)
         return None if found is MISSING else found
 
 
 def plan(node: Node, here: Here) -> Node:
-    """`execution_plan: {enabled, steps}` as the list of its steps; disabled, it has none."""
+    """Convert `execution_plan: {enabled, steps}` to the list of its steps; disabled, to none."""
     entries = node.entries()
     if "steps" not in entries:
         return node
@@ -66,7 +66,7 @@ def plan(node: Node, here: Here) -> Node:
 
 
 def persona(node: Node, here: Here) -> Node:
-    """A persona of a skill agent: `skill` with its `params` is a plan of one step."""
+    """Convert a persona of a skill agent: `skill` with its `params` is a plan of one step."""
     entries = dict(node.entries())
     if "execution_plan" in entries:
         entries["execution_plan"] = plan(entries["execution_plan"], here)
@@ -81,7 +81,7 @@ _GIVEN = ("skill_params", "params", "input")
 
 
 def skill_call(skill: Node, given: Node | None) -> Node:
-    """The call of a skill agent; without parameters it is given what the task is, or all."""
+    """Return the call of a skill agent; without parameters its input is the task's, or all."""
     step = {
         "type": text_node(skill, "skill"),
         "name": text_node(skill, "call"),
@@ -93,19 +93,19 @@ def skill_call(skill: Node, given: Node | None) -> Node:
 
 
 def text_node(at: Node, text: str) -> Node:
-    """A text that stands where the node does."""
+    """Return a text at the position of the node."""
     return Node(text, at.mark)
 
 
 def next_team(node: Node, teams: Collection[str]) -> Node:
-    """`next_team: "none"` ends the run, unless a team is called so."""
+    """Convert `next_team: "none"` to null, unless a team has that name."""
     if isinstance(node.value, str) and node.value.lower() == "none" and node.value not in teams:
         return Node(None, node.mark, node.key_mark)
     return node
 
 
 def variables(node: Node) -> set[str]:
-    """The names that written steps set, in whatever form; a step is what has a name."""
+    """Return the variables that written steps set, in any form; a step is a mapping with a name."""
     found: set[str] = set()
     entries = node.entries()
     if "name" in entries:

@@ -1,7 +1,7 @@
-"""Every written form of steps and conditions, brought into the one shape that the models have.
+"""Converts every written form of steps and conditions into the one shape of the models.
 
-Works on the tree of nodes, so every place is kept. What it cannot read it leaves as it is: the
-models refuse it, at its place.
+Works on the tree of nodes, so every position is kept. A form that it cannot read stays unchanged,
+and the models refuse it in place.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -38,11 +38,11 @@ KIND_BY_KEY = {
     "signal": "wait",
     "team": "team",
 }
-"""A step without `type` is known by its key (seed c4h 3.2)."""
+"""The keys that imply the kind of a step without `type`."""
 
 
 def normalised(document: Node, problems: Problems) -> Node:
-    """The document in the models' shape; reports forms that it cannot convert."""
+    """Return the document in the models' shape; report forms that cannot be converted."""
     teams = document.find(("orchestration", "teams")).entries()
 
     def persona(key: str, node: Node) -> Node:
@@ -85,7 +85,7 @@ def _each(change: Change) -> Change:
 
 
 def _in(node: Node, **changes: Change) -> Node:
-    """The mapping with the named entries changed; a trailing underscore is not part of a name."""
+    """Change the named entries of the mapping; a trailing underscore is not part of a name."""
     entries = node.entries()
     changed = {
         key: change(entries[key])
@@ -105,7 +105,7 @@ def _keyed(change: Callable[[str, Node], Node]) -> Change:
 
 
 def _amounts(node: Node) -> Node:
-    """Budgets as mappings: a bare amount is the limit of one."""
+    """Convert budgets to mappings: a bare amount is the limit of one."""
 
     def amount(budget: Node) -> Node:
         bare = budget.value is not None and not isinstance(budget.value, dict | list)
@@ -116,13 +116,13 @@ def _amounts(node: Node) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class _Normaliser:
-    """Normalises one persona or one team, whose surroundings older forms may refer to."""
+    """Normalises one persona or one team, which older forms may refer to."""
 
     here: Here
     teams: Collection[str]
 
     def persona(self, node: Node, key: str | None) -> Node:
-        """A persona, or a task's `config`; an older form in its plan may mean the persona."""
+        """Normalise a persona, or a task's `config`; older forms in its plan may mean it."""
         node = dialects.persona(node, self.here)
         steps = node.find(("execution_plan",))
         here = replace(
@@ -131,7 +131,7 @@ class _Normaliser:
         return _in(node, execution_plan=_each(_Normaliser(here, self.teams).step), budgets=_amounts)
 
     def team(self, node: Node) -> Node:
-        """A team of type `loop` is its loop step; one of type `approval` ends with its approval."""
+        """Turn a team of type `loop` into a loop step; add the question of type `approval`."""
         node = _desugared(node, self.here)
         here = replace(self.here, variables=dialects.variables(node.find(("tasks",))))
         return _in(
@@ -151,7 +151,7 @@ class _Normaliser:
         return dialects.next_team(node, self.teams)
 
     def step(self, node: Node) -> Node:
-        """A step with its `kind`, and everything in it in shape."""
+        """Give a step its `kind`, and normalise everything in it."""
         if not node.entries():
             return node
         node = _with_kind(dialect_steps.step(node, self.here))
@@ -171,14 +171,14 @@ class _Normaliser:
         )
 
     def _branches(self, node: Node) -> Node:
-        """The ways of a branch (a list), or of a parallel step (a mapping)."""
+        """Normalise the branches of a `branch` (a list), or of a `parallel` (a mapping)."""
         if isinstance(node.value, dict):
             return _each(_each(self.step))(node)
         way = _each(lambda way: _in(way, condition=self.condition, steps=_each(self.step)))
         return way(node)
 
     def condition(self, node: Node) -> Node:
-        """A condition in its one shape: lists are AND, bare strings are outcomes or expressions."""
+        """Normalise a condition: lists are AND, bare strings are outcomes or expressions."""
         match node.value:
             case list() as items:
                 parts = [self.condition(item) for item in items]
@@ -203,7 +203,7 @@ class _Normaliser:
 
 
 def _names(steps: Node) -> Iterator[str]:
-    """The names of written steps, nested ones too."""
+    """Yield the names of written steps, including nested ones."""
     name = steps.entries().get("name")
     if name is not None and isinstance(name.value, str):
         yield name.value
@@ -227,7 +227,7 @@ def _desugared(node: Node, here: Here) -> Node:
         return node
     known = {field.alias or name for name, field in _SECTIONS[kind].model_fields.items()}
     if not isinstance(section.value, dict) or not known.issuperset(section.value):
-        return node  # the models refuse it where it stands
+        return node  # the models refuse it in place
     tasks = entries.get("tasks") or Node([], node.mark)
     made = {"type": Node(kind, section.mark), "name": Node(kind, section.mark)}
     if kind == "loop":
@@ -249,7 +249,7 @@ def _with_kind(node: Node) -> Node:
         kind = entries["type"]
         rest = {key: item for key, item in entries.items() if key != "type"}
         return node.with_value({"kind": kind, **rest})
-    if set(entries) == {"name"}:  # seed c4h 3.2 has such a step; the checker warns of it
+    if set(entries) == {"name"}:  # allowed, but the checker warns of it
         empty = {"kind": Node("set", node.mark), "values": Node({}, node.mark)}
         return node.with_value({**empty, **entries})
     known = next((kind for key, kind in KIND_BY_KEY.items() if key in entries), None)

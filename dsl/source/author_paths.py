@@ -1,4 +1,4 @@
-"""Places of a document as their author calls them: `discovery/read_project`, not `tasks[0]`."""
+"""Paths in a document in the author's terms: `discovery/read_project`, not `tasks[0]`."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,25 +10,25 @@ _BODIES = (("orchestration", "teams"), ("llm_config", "personas"))
 
 
 class AuthorPath(NamedTuple):
-    """A step by its name, and the field below it."""
+    """A step by its name, and the field in it."""
 
     step: str
-    """`team/step`, or `persona/step`; the blocks around it between."""
+    """`team/step`, or `persona/step`; with the blocks in between."""
     field: str
     """Dotted; empty for the step itself."""
 
     def __str__(self) -> str:
-        """Both: `discovery/read_project: input.path`."""
+        """Return both: `discovery/read_project: input.path`."""
         return f"{self.step}: {self.field}" if self.field else self.step
 
 
 def naming_steps(tree: Node) -> Callable[[NodePath], str]:
-    """Tells the step that a place of this tree belongs to, and the field; else an empty text."""
+    """Return a function that names the step and field of a path; empty without a named step."""
     return lambda path: str(author_path(tree, path) or "")
 
 
 def author_path(tree: Node, path: NodePath) -> AuthorPath | None:
-    """The step that a place of the tree belongs to; None where it belongs to no named step."""
+    """Return the step that contains a path of the tree; None if no named step does."""
     if path[:2] not in _BODIES or len(path) < 4:
         return None
     names = [str(path[2])]

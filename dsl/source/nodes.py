@@ -16,7 +16,7 @@ from dsl.values import NodePath, Segment
 
 
 class Mark(NamedTuple):
-    """A place in a file; line and column count from 1."""
+    """A position in a file; line and column count from 1."""
 
     file: str
     line: int
@@ -24,21 +24,21 @@ class Mark(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A value of a document, with the place where it stands and where its key stands."""
+    """A value of a document, with the positions of the value and its key."""
 
     value: "str | int | float | bool | dict[str, Node] | list[Node] | None"
     mark: Mark
     key_mark: Mark | None = None
     indent: int | None = None
-    """Of a `|` text: how far its lines stand in; they begin below its mark, one for one."""
+    """For a `|` text: the indentation of its lines, which start below its mark, one for one."""
 
     @property
     def at(self) -> Mark:
-        """Where a reader looks for it: its key, or itself."""
+        """The position that a reader looks for: of the key, or else of the value."""
         return self.key_mark or self.mark
 
     def plain(self) -> JsonValue:
-        """The value alone."""
+        """Return the value without positions."""
         match self.value:
             case dict() as entries:
                 return {key: node.plain() for key, node in entries.items()}
@@ -48,7 +48,7 @@ class Node(NamedTuple):
                 return scalar
 
     def child(self, segment: Segment) -> "Node | None":
-        """The node below, or None."""
+        """Return the child node, or None."""
         match self.value, segment:
             case dict() as entries, str():
                 return entries.get(segment)
@@ -58,7 +58,7 @@ class Node(NamedTuple):
                 return None
 
     def find(self, path: Sequence[Segment]) -> "Node":
-        """The node at the path, or the nearest one above it that exists."""
+        """Return the node at the path, or the nearest existing one above it."""
         node = self
         for segment in path:
             below = node.child(segment)
@@ -68,15 +68,15 @@ class Node(NamedTuple):
         return node
 
     def entries(self) -> "dict[str, Node]":
-        """The entries of a mapping; none for anything else."""
+        """Return the entries of a mapping; empty for anything else."""
         return self.value if isinstance(self.value, dict) else {}
 
     def items(self) -> "list[Node]":
-        """The items of a list; none for anything else."""
+        """Return the items of a list; empty for anything else."""
         return self.value if isinstance(self.value, list) else []
 
     def line(self, number: int, word: str = "") -> Mark:
-        """Where a line of its text stands, from 1, and in it a word, as far as that is known."""
+        """Return the position of a line of the text, from 1, and of a word in it, if known."""
         if self.indent is None or not isinstance(self.value, str):
             return self.mark
         lines = self.value.split("\n")
@@ -85,19 +85,19 @@ class Node(NamedTuple):
         return Mark(self.mark.file, self.mark.line + number, self.indent + found + 1)
 
     def with_value(self, value: "dict[str, Node] | list[Node] | str | bool") -> "Node":
-        """Another value at the same place."""
+        """Return a node with another value at the same position."""
         return Node(value, self.mark, self.key_mark, self.indent)
 
 
 @dataclass(slots=True)
 class Problems:
-    """Collects the problems of a document; each place and code once, in reading order."""
+    """Collects the problems of a document; one per position and code, in reading order."""
 
     found: list[Problem] = field(default_factory=list[Problem])
     step_of: "Callable[[NodePath], str] | None" = None
-    """Tells the step that a place belongs to, once the document can be read."""
+    """Returns the named step that contains a path, once the document can be read."""
     _gone: dict[NodePath, list[int]] = field(default_factory=dict[NodePath, list[int]])
-    """`{path of a list: the places, as written, of the items that were taken out of it}`."""
+    """`{path of a list: the original paths of the items that were removed from it}`."""
 
     def add(
         self,
@@ -110,11 +110,11 @@ class Problems:
         fix: str = "",
         names: Collection[str] = (),
     ) -> None:
-        """Note what only one check can say, and the names that it says it of."""
+        """Note a problem that one check words itself, and the names that it is about."""
         self.note(code, mark, path, Remark(message, allowed, fix, tuple(names)))
 
     def note(self, code: Code, mark: Mark, path: Sequence[Segment], details: Details) -> None:
-        """Note one problem, without any secret; codes that begin with W are warnings."""
+        """Note one problem with secrets masked; codes that start with W are warnings."""
         severity = "warning" if code.startswith("W") else "error"
         message, allowed, fix = problem_text(details)
         location = self.place(path)
@@ -136,14 +136,14 @@ class Problems:
             self.found.append(problem)
 
     def took_out(self, paths: Collection[NodePath]) -> None:
-        """Note what is taken out of the tree at once; later paths leave these items out."""
+        """Note which items are removed from the tree at once; later paths do not count them."""
         written = [self._written(path) for path in paths]
         for path in written:
             if path and isinstance(path[-1], int):
                 self._gone.setdefault(path[:-1], []).append(path[-1])
 
     def _written(self, path: Sequence[Segment]) -> NodePath:
-        """A path in what is left of the document, as a path in the document."""
+        """Return a path in the remaining document as a path in the original one."""
         found: NodePath = ()
         for segment in path:
             if isinstance(segment, int):
@@ -153,11 +153,11 @@ class Problems:
         return found
 
     def place(self, path: Sequence[Segment]) -> NodePath:
-        """Where in the document a path leads, as it was written."""
+        """Return a path as a path in the original document."""
         return self._written(path) if self._gone else tuple(path)
 
     def _misspelt(self, problem: Problem) -> bool:
-        """Whether a key is only missing because it is misspelled, which is reported already."""
+        """Return whether a key is missing only because it is misspelled, already noted."""
         if problem.code != "E102" or not problem.location:
             return False
         *above, key = problem.location
@@ -170,18 +170,18 @@ class Problems:
         )
 
     def has(self, code: Code, path: Sequence[Segment]) -> bool:
-        """Whether a problem of this code is noted at the place."""
+        """Return whether a problem of this code is noted at the place."""
         place = self.place(path)
         return any(problem.code == code and problem.location == place for problem in self.found)
 
     def below(self, path: Sequence[Segment]) -> Iterator[Problem]:
-        """The problems at the place, and within what stands there."""
+        """Yield the problems at the place and below it."""
         place = self.place(path)
         return (problem for problem in self.found if is_below(problem.location, place))
 
     @property
     def errors(self) -> list[Problem]:
-        """What keeps the document from becoming a plan, in reading order."""
+        """The problems that prevent a plan, in reading order."""
         return sorted(
             (p for p in self.found if p.severity == "error"),
             key=lambda p: (p.file, p.line, p.column, p.code),
@@ -189,7 +189,7 @@ class Problems:
 
     @property
     def warnings(self) -> list[Problem]:
-        """What is allowed but worth a look."""
+        """The problems that do not prevent a plan, in reading order."""
         return [problem for problem in self.found if problem.severity == "warning"]
 
 
@@ -207,18 +207,18 @@ def placed(root: Node, node: Node) -> NodePath:
 
 
 def is_below(path: Sequence[Segment], above: Sequence[Segment]) -> bool:
-    """Whether a path leads to the place above, or into what stands there."""
+    """Return whether a path leads to the place, or below it."""
     return tuple(path[: len(above)]) == tuple(above)
 
 
 def dotted(path: Sequence[Segment]) -> str:
-    """A path as people write it: `teams.review.tasks[1].type`."""
+    """Return a path as people write it: `teams.review.tasks[1].type`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
 def overlaid(base: Node, override: Node) -> Node:
-    """Two documents as one: mappings recurse, lists replace, the override wins, null deletes."""
+    """Merge two documents: mappings recurse, lists replace, the override wins, null deletes."""
     if not isinstance(base.value, dict) or not isinstance(override.value, dict):
         return override
     merged = dict(base.value)

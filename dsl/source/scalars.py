@@ -1,4 +1,4 @@
-"""What the scalars of YAML 1.2's core schema are: `on`, `yes` and `12:30` are texts."""
+"""The scalars of YAML 1.2's core schema, in which `on`, `yes` and `12:30` are texts."""
 
 import math
 import re
@@ -11,7 +11,7 @@ _MAX_INTEGER_LENGTH = 300
 
 
 class BadScalar(ValueError):
-    """A text that is not a value of its tag; `defect` says why."""
+    """A text that is not a value of its tag; `defect` is the reason."""
 
     def __init__(self, defect: Literal["too_large", "not_json", "not_a_number", "not_a_boolean"]):
         self.defect = defect
@@ -64,7 +64,7 @@ _BEGINS = frozenset("tTfF~nN-+0123456789.")
 
 
 def plain_tag(text: str) -> str:
-    """The tag of a text that is written without quotes."""
+    """Return the tag of a text that is written without quotes."""
     if not text or text[0] in _BEGINS:
         for tag, pattern in _PLAIN:
             if pattern.fullmatch(text):
@@ -73,7 +73,7 @@ def plain_tag(text: str) -> str:
 
 
 def scalar(text: str, tag: str) -> Scalar:
-    """The value of a text with this tag.
+    """Return the value of a text with this tag.
 
     Raises:
         BadScalar: the text is not such a value.

@@ -1,4 +1,4 @@
-"""Secrets written in the clear: refused before they reach a plan, and so a history."""
+"""Secrets in plain text: refused before they reach a plan, and so a history."""
 
 import re
 

@@ -1,6 +1,6 @@
-"""Words of other systems for what the language calls otherwise: suggested before any spelling.
+"""Words of other systems for keys of the language: suggested before similar spellings.
 
-For words of the language alone: names that people choose are only ever misspelled.
+Only for words of the language: a name that people choose can only be misspelled.
 """
 
 from collections.abc import Collection
@@ -190,10 +190,12 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "pattern": ("include",),
     "patterns": ("include",),
 }
-"""`{word: what may be meant, likelier first}`; only what is allowed at the place is suggested."""
+"""`{word: what it may mean, likelier first}`; only words that are allowed at the place are
+suggested.
+"""
 
 
 def meant_word(word: str, known: Collection[str]) -> str | None:
-    """The word of the language that is meant: by meaning first, by spelling second."""
+    """Return the word of the language that is meant: by meaning first, then by spelling."""
     same = next((name for name in SYNONYMS.get(word.lower(), ()) if name in known), None)
     return same or closest(word, known)

@@ -8,7 +8,7 @@ from dsl.source.nodes import Mark
 
 
 class RawMark(Protocol):
-    """What both of YAML's kinds of marks have."""
+    """The common part of YAML's two kinds of marks."""
 
     index: int
 
@@ -22,10 +22,10 @@ class TextPlaces:
         self._starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
 
     def at(self, raw: "RawMark | None") -> Mark:
-        """The place of one of YAML's marks."""
+        """Return the position of one of YAML's marks."""
         return self.of(raw.index if raw is not None else 0)
 
     def of(self, index: int) -> Mark:
-        """The place of the character with this number."""
+        """Return the position of a character."""
         line = bisect_right(self._starts, index)
         return Mark(self.file, line, index - self._starts[line - 1] + 1)

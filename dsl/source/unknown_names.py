@@ -17,7 +17,7 @@ def unknown(
     name: str,
     known: Collection[str],
 ) -> None:
-    """Note a name that refers to nothing, with those that there are; E303 tells a template."""
+    """Note a name that refers to nothing, with the known names; E303 reports a template."""
     if name == UNREADABLE or problems.has("E303", path):
         return
     there = tuple(sorted({one for one in known if one != UNREADABLE}))

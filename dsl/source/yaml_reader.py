@@ -1,7 +1,7 @@
-"""YAML text -> tree of nodes that know their file, line and column. The one reader of YAML.
+"""YAML text -> tree of nodes with file, line and column. The one reader of YAML.
 
-YAML 1.2 core rules: `on`, `yes` and `12:30` are texts (decision 0005). Refused, each with its
-place: duplicate keys, tags, merge keys, aliases that loop or explode, keys that are not strings.
+YAML 1.2 core rules: `on`, `yes` and `12:30` are texts. Refused, each with its position: duplicate
+keys, tags, merge keys, aliases that loop or explode, keys that are not strings.
 """
 
 import yaml
@@ -32,14 +32,14 @@ from dsl.wording.yaml_wording import (
 __all__ = ["Mark", "Node", "Problems", "dotted", "overlaid", "placed", "read"]
 
 REPEATED = "E003"
-"""The code of a key that stands twice: the rest of the document can be checked."""
+"""The code of a repeated key: the rest of the document can still be checked."""
 
 _MAX_NODES = 200_000
 _MAX_DEPTH = 100
 
 
 def read(text: str, file: str) -> Node:
-    """The tree of one YAML document.
+    """Return the tree of one YAML document.
 
     Raises:
         InvalidDocument: the text is not YAML, or uses YAML that the language refuses.
@@ -51,7 +51,7 @@ def read(text: str, file: str) -> Node:
 
 
 def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
-    """The tree, and a problem for each key that stands twice; its first value counts.
+    """Return the tree, and a problem for each repeated key, whose first value counts.
 
     Raises:
         InvalidDocument: as `read`, for everything else.
@@ -71,7 +71,7 @@ def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
 
 
 def _events(text: str, places: "TextPlaces", problems: Problems) -> "_Events | None":
-    """What YAML's parser found; None, and a problem, when the text is not YAML."""
+    """Return the events of YAML's parser; None, and a problem, if the text is not YAML."""
     try:
         return _Events(text)
     except _Refused as error:
@@ -79,7 +79,7 @@ def _events(text: str, places: "TextPlaces", problems: Problems) -> "_Events | N
     except yaml.MarkedYAMLError as error:
         raw = error.problem_mark or error.context_mark
         if raw and raw.line >= len(text.splitlines()):
-            raw = error.context_mark  # found out at the end only: where it began says more
+            raw = error.context_mark  # noticed only at the end; the start is more helpful
         if raw is not None and text[raw.index : raw.index + 1] == "\t":
             problems.note("E002", places.at(raw), (), tab_as_indentation())
             return None
@@ -92,7 +92,7 @@ def _events(text: str, places: "TextPlaces", problems: Problems) -> "_Events | N
 
 
 class _Refused(Exception):
-    """What YAML's parser takes, and a reader of one whole tree cannot."""
+    """YAML that its parser accepts, and that a reader of one tree cannot."""
 
     def __init__(self, code: Code, mark: RawMark | None, details: Details) -> None:
         self.code: Code = code
@@ -104,21 +104,21 @@ class _Refused(Exception):
 class _Events:
     """The events of the one document of a text, and how they belong together.
 
-    Not YAML's composer: it calls itself for every level, and a text of a few kilobytes would
-    overflow the stack of the whole process.
+    YAML's own composer calls itself for every level, so a text of a few kilobytes would overflow
+    the stack of the whole process.
 
     Raises:
-        _Refused: it is nested too deeply, or its anchors or documents do not go together.
+        _Refused: nested too deeply, or inconsistent anchors or documents.
         YAMLError: the text is not YAML.
     """
 
     def __init__(self, text: str) -> None:
         self.found: list[yaml.Event] = []
-        """Those of values alone."""
+        """Only the events of values."""
         self.ends: dict[int, int] = {}
-        """`{where a collection starts: the event after its end}`."""
+        """`{event that starts a collection: the event after its end}`."""
         self.anchors: dict[str, int] = {}
-        """`{name: the event of the value that is called so}`."""
+        """`{anchor: the event of its value}`."""
         parser = yaml.CSafeLoader(text)
         open_: list[int] = []
         while (event := parser.get_event()) is not None:
@@ -132,7 +132,7 @@ class _Events:
 
     @property
     def root(self) -> yaml.Event | None:
-        """Where the document's value begins; None when there is no document."""
+        """Return the start of the document's value; None if there is no document."""
         return self.found[0] if self.found else None
 
     def _value(self, event: yaml.NodeEvent, open_: list[int]) -> None:
@@ -155,7 +155,7 @@ class _Events:
 
 
 def _unreadable(error: yaml.YAMLError | UnicodeEncodeError, text: str) -> int:
-    """Where the character stands that YAML does not have."""
+    """Return the index of a character that YAML does not allow."""
     if isinstance(error, UnicodeEncodeError):
         return error.start
     position = getattr(error, "position", 0)  # in bytes
@@ -170,13 +170,13 @@ class _Reader:
         self.problems = problems
         self.events = events
         self.next = 0
-        """The number of the event that is read next."""
+        """Index of the event that is read next."""
         self.count = 0
         self.open: set[int] = set()
         self.exploded = False
 
     def node(self, path: NodePath, key_mark: Mark | None) -> Node:
-        """The value that begins with the next event."""
+        """Return the value that starts with the next event."""
         number = self.next
         event = self.events.found[number]
         if isinstance(event, yaml.AliasEvent):
@@ -205,7 +205,7 @@ class _Reader:
         return Node(value, mark, key_mark)
 
     def _skip(self) -> None:
-        """Go past the value that begins with the next event."""
+        """Skip the value that starts with the next event."""
         self.next = self.events.ends.get(self.next, self.next + 1)
 
     def _explode(self, mark: Mark, path: NodePath) -> None:
@@ -235,7 +235,7 @@ class _Reader:
         return entries
 
     def _key(self, path: NodePath, seen: dict[str, Mark]) -> tuple[Mark, str | None]:
-        """The key that begins with the next event; None when its value is not to be read."""
+        """Return the key that starts with the next event; None if its value must be skipped."""
         event = self.events.found[self.next]
         self._skip()
         if isinstance(event, yaml.AliasEvent):
@@ -268,7 +268,7 @@ class _Reader:
     def _tag(
         self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, path: NodePath, mark: Mark
     ) -> str | None:
-        """The tag that is written at a value."""
+        """Return the tag that is written at a value."""
         written = event.tag
         if written is None or written == "!":
             return None

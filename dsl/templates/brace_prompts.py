@@ -8,10 +8,10 @@ _BRACES = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*(?:\.\w+)*)\}")
 
 
 def braces_to_template(text: str, known_inputs: Collection[str]) -> str:
-    """A prompt of the older syntax as a template.
+    """Convert a prompt of the older syntax to a template.
 
-    `{name}` becomes the input of that name, or else the context's field; doubled braces are
-    single ones; every other brace stays as it is.
+    `{name}` becomes the input of that name, or else the context's field; doubled braces become
+    single ones; every other brace stays.
     """
     pieces: list[str] = []
     end = 0

@@ -1,4 +1,4 @@
-"""The filters that rebuild JSON: Jinja2 has none. Each returns a new value and charges first."""
+"""The filters that rebuild JSON, which Jinja2 lacks. Each returns a new value and charges first."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,13 +15,13 @@ from dsl.templates.value_costs import charge_membership, charge_number
 from dsl.values import Json
 
 _STEP_CHARACTERS = 4
-"""Characters of a JSON text that the parser reads in a step."""
+"""Characters of a JSON text that the parser reads in one step."""
 _VALUE_BYTES = 16
-"""Bytes of the parsed value for each character of its text, at most."""
+"""Maximum bytes of the parsed value for each character of its text."""
 
 
 def _merge(context: MeteredContext, value: object, other: object) -> JsonValue:
-    """Lay a mapping over another one, by the rule of the language: null deletes a key."""
+    """Merge a mapping over another one, by the rule of the language: null deletes a key."""
     meter = context.meter
     return deep_merge(_mapping("merge", value, meter), _mapping("merge", other, meter))
 
@@ -62,7 +62,7 @@ def _zip(context: MeteredContext, value: object, other: object) -> JsonValue:
 
 
 def _flatten(context: MeteredContext, value: object) -> JsonValue:
-    """Join the lists of a list. Other items stay as they are."""
+    """Join the lists of a list; other items stay."""
     items = _list("flatten", value, context.meter)
     parts = (item if isinstance(item, list) else [item] for item in items)
     return [item for part in parts for item in part]
@@ -86,7 +86,7 @@ def _from_json(context: MeteredContext, value: object) -> JsonValue:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise TypeError(f"from_json found no JSON at {where}: {error.msg}") from None
-    return to_json(parsed, meter)  # bounds the depth, refuses numbers beyond a float
+    return to_json(parsed, meter)  # limits the depth, refuses numbers beyond a float
 
 
 def _sum_by(context: MeteredContext, value: object, key: str, attribute: str) -> JsonValue:

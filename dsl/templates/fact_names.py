@@ -1,4 +1,4 @@
-"""What a template may name: which segments can stand where in a path of the facts."""
+"""The names that a template may use: the possible segments at each level of the facts."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol
@@ -10,7 +10,7 @@ from dsl.paths import Path
 
 
 class TemplateScope(Protocol):
-    """What is known where a template stands: `dsl.checks.steps.reference_checks.Checker`."""
+    """What is known at the place of a template: `dsl.checks.steps.reference_checks.Checker`."""
 
     teams: Mapping[str, Collection[str]]
     inputs: Collection[str] | None
@@ -25,26 +25,26 @@ class TemplateScope(Protocol):
 
     @property
     def variables(self) -> Collection[str]:
-        """What some step sets."""
+        """The variables that some step sets."""
         ...
 
     @property
     def only_caught(self) -> bool:
-        """Whether `error` is nothing but the failure that a `catch` caught."""
+        """Whether `error` is only the failure that a `catch` caught."""
         ...
 
 
 class Lacking(NamedTuple):
-    """A segment that can never be there."""
+    """A segment that can never exist."""
 
     description: str
     segment: str
     known: Collection[str]
-    """What can be there instead."""
+    """The possible segments instead."""
 
 
 class _Level(NamedTuple):
-    """What can stand at one segment of a path."""
+    """The possible names at one segment of a path."""
 
     known: Collection[str]
     without: str = ""
@@ -52,7 +52,7 @@ class _Level(NamedTuple):
 
 
 def lacking(named: Path, scope: TemplateScope) -> Lacking | None:
-    """The first segment of a path that the facts can never have; only what is certain."""
+    """Return the first segment of a path that the facts can never have; only what is certain."""
     for number, (segment, level) in enumerate(zip(named, _levels(named, scope), strict=False)):
         if segment not in level.known:
             above = ".".join(named[:number])
@@ -62,7 +62,7 @@ def lacking(named: Path, scope: TemplateScope) -> Lacking | None:
 
 
 def _levels(named: Path, scope: TemplateScope) -> Iterator[_Level]:
-    """What can stand at each segment, as far as that is known."""
+    """Yield the possible names at each segment, as far as they are known."""
     more = () if scope.flags is None else ("flags",)
     yield _Level([*ROOTS, *more, *scope.variables, *scope.given], "there is no name")
     match named:
@@ -109,7 +109,7 @@ def _outcome(rest: list[str]) -> Iterator[_Level]:
 
 
 def _constants(value: JsonValue | Mapping[str, JsonValue], rest: list[str]) -> Iterator[_Level]:
-    """What settings have at each segment; items of lists are known only at run time."""
+    """Yield the names in settings at each segment; items of lists are known only at run time."""
     for segment in (*rest, ""):
         if isinstance(value, list | str):
             return

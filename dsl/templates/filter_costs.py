@@ -1,6 +1,6 @@
-"""What each filter of Jinja2's costs: charged before it runs, with the arguments that it takes.
+"""The cost of each filter of Jinja2, charged before it runs, with the filter's own arguments.
 
-Each function takes what its filter takes, and gives the value that the filter is then called with.
+Each function takes the arguments of its filter, and returns the value for the filter.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ from dsl.templates import value_costs as values
 from dsl.templates.shown_values import MeteredContext, text_of
 
 Prepare = Callable[..., object]
-"""`(context, value, *args, **kwargs)`: charges, and gives the value that the filter takes."""
+"""`(context, value, *args, **kwargs)`: charges, and returns the value for the filter."""
 
 
 def _free(context: MeteredContext, value: object, *args: object, **kwargs: object) -> object:
@@ -22,7 +22,7 @@ def _free(context: MeteredContext, value: object, *args: object, **kwargs: objec
 
 
 def _on_text(charge: Callable[..., None]) -> Prepare:
-    """A filter of texts: the value is shown as a text, then charged with the arguments."""
+    """Make a filter of texts: convert the value to text, then charge with the arguments."""
 
     def prepare(context: MeteredContext, value: object, *args: Any, **kwargs: Any) -> str:
         text = text_of(value, context.meter)
@@ -33,7 +33,7 @@ def _on_text(charge: Callable[..., None]) -> Prepare:
 
 
 def scan(growth: int) -> Prepare:
-    """Of one pass over the text, that makes at most `growth` times as much."""
+    """Charge one pass over the text, which makes at most `growth` times as much."""
 
     def charge(meter: EvaluationMeter, text: str, *args: object, **kwargs: object) -> None:
         texts.charge_scan(meter, text, growth)
@@ -87,19 +87,19 @@ def _indent(
 
 
 def dots(attribute: object) -> int:
-    """Steps of looking up an attribute, by its segments."""
+    """Return the steps of looking up an attribute: one per segment."""
     return 2 + attribute.count(".") + attribute.count(",") if isinstance(attribute, str) else 2
 
 
 def _each(context: MeteredContext, value: object, *args: object, **kwargs: object) -> object:
-    """A filter that looks at every item, perhaps at an attribute of it."""
+    """Charge a filter that reads every item, perhaps an attribute of it."""
     named = [kwargs.get("attribute"), *args[:1]]
     values.charge_items(context.meter, value, 2 + max(map(dots, named)))
     return value
 
 
 def _key(meter: EvaluationMeter, case_sensitive: bool) -> Callable[[Any], Any] | None:
-    """What makes a key of an attribute: of each text a copy in lower case, charged first."""
+    """Return a function that makes a sort key: each text is charged, then copied in lower case."""
     if case_sensitive:
         return None
 
@@ -114,7 +114,7 @@ def _key(meter: EvaluationMeter, case_sensitive: bool) -> Callable[[Any], Any] |
 def _charge_keys(
     context: MeteredContext, value: object, attribute: Any, case_sensitive: bool
 ) -> object:
-    """For sorting the items by an attribute."""
+    """Charge for the keys by which the filter sorts or groups."""
     context.meter.charge(5)
     _each(context, value, attribute)
     after = _key(context.meter, case_sensitive)
@@ -198,7 +198,7 @@ def _rounded(
 
 
 def _url(context: MeteredContext, value: object) -> object:
-    """Texts all the way down: the filter writes other things as Python does."""
+    """Convert nested values to texts: the filter writes other values as Python does."""
     meter = context.meter
 
     def part(value: object) -> str:
@@ -254,4 +254,4 @@ PREPARED: Final[dict[str, Prepare]] = {
     "unique": _unique,
     "urlencode": _url,
 }
-"""Of every filter that Jinja2 runs."""
+"""The costs of every filter that Jinja2 runs."""

@@ -1,8 +1,8 @@
-"""Jinja2, fenced in: what a template can reach, and what that costs.
+"""Jinja2 in a sandbox: what a template can reach, and what that costs.
 
-No chance, no clock, no method that is not listed; data wins over Python. Every operation charges
-the meter of its evaluation before it works (`evaluation`, `text_costs`, `value_costs`), so that no
-template can take a worker's time or memory.
+No randomness, no clock, no method that is not listed; data wins over Python. Every operation
+charges the meter of its evaluation before it works (`evaluation_budget`, `text_costs`,
+`value_costs`), so that no template can use up a worker's time or memory.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,7 +38,7 @@ COMPARE: Final = " compare"
 EACH: Final = " each"
 SLICE: Final = " slice"
 KEY: Final = " key"
-"""Filters that only a rewritten template has: no name in a template has a space."""
+"""Filters that only a rewritten template has: a name in a template cannot have a space."""
 
 _LOOP_FIELDS = frozenset(
     {
@@ -63,7 +63,7 @@ _FAILURE_FIELDS = frozenset(one.name for one in fields(Failure))
 
 @dataclass(frozen=True, slots=True)
 class _Method:
-    """A method of a text or a mapping, not called yet."""
+    """A method of a text or a mapping that has not been called yet."""
 
     owner: object
     name: str
@@ -103,13 +103,13 @@ def _slice(context: MeteredContext, value: Any, start: Any, stop: Any, step: Any
 
 @pass_context
 def _key(context: MeteredContext, value: object) -> object:
-    context.meter.walk(value)  # a tuple hashes all that it holds
+    context.meter.walk(value)  # a tuple hashes all its parts
     return value
 
 
 @pass_context
 def _shown(context: MeteredContext, value: object) -> object:
-    """What an output writes, charged."""
+    """Return what an output writes, and charge for it."""
     meter = context.meter
     text = shown(value, meter)
     if type(text) is str:
@@ -136,7 +136,7 @@ class _Environment(SandboxedEnvironment):
         self.tests = tests()
 
     def call_filter(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """A filter by its name, as `map` has it."""
+        """Call a filter by its name, as `map` does."""
         if name in (CHARGE, COMPARE, EACH, SLICE, KEY):
             raise SecurityError(f"there is no filter {name!r}")
         return super().call_filter(name, *args, **kwargs)
@@ -169,7 +169,7 @@ class _Environment(SandboxedEnvironment):
     def getitem(self, obj: Any, argument: Any) -> Any:
         if isinstance(argument, str) and not isinstance(obj, Absent):
             return self.getattr(obj, argument)
-        if isinstance(argument, tuple):  # hashes all that it holds
+        if isinstance(argument, tuple):  # hashes all its parts
             return self.undefined(name="a tuple")
         return super().getitem(obj, argument)
 
@@ -191,7 +191,7 @@ class _Environment(SandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call what the language has: its methods, `range`, macros and loops."""
+        """Call a callable of the language: its methods, `range`, macros and loops."""
         metered = cast("MeteredContext", context)
         meter = metered.meter
         meter.charge(2)

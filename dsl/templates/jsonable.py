@@ -1,4 +1,4 @@
-"""Whatever an expression gives, as JSON: the only values that travel in a run."""
+"""Results of expressions as JSON: the only values that travel in a run."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -22,7 +22,7 @@ from dsl.paths import MISSING, get
 
 
 def outcome_view(outcome: Outcome) -> dict[str, JsonValue]:
-    """What `tasks.<name>` shows: success, status, data, error."""
+    """Return the fields of `tasks.<name>`: success, status, data, error."""
     error = outcome.error
     return {
         "success": outcome.success,
@@ -37,7 +37,7 @@ def _failure_view(failure: Failure) -> dict[str, JsonValue]:
 
 
 def look_up(value: object, segment: str) -> object:
-    """What one segment of a path leads to within the facts, or MISSING."""
+    """Return the value of one segment of a path within the facts, or MISSING."""
     match value:
         case dict():
             return cast("dict[str, object]", value).get(segment, MISSING)
@@ -48,7 +48,7 @@ def look_up(value: object, segment: str) -> object:
 
 
 def with_views(value: object) -> object:
-    """Mappings as they are, with outcomes in them as mappings, so that paths can walk them."""
+    """Return mappings in which outcomes are mappings too, so that paths can follow them."""
     if isinstance(value, Outcome):
         return outcome_view(value)
     if isinstance(value, Mapping):
@@ -58,13 +58,13 @@ def with_views(value: object) -> object:
 
 
 def to_json(value: object, meter: EvaluationMeter | None = None) -> JsonValue:
-    """The value as JSON, copied; with a meter, every part is charged before it is copied.
+    """Return a copy of the value as JSON; with a meter, charge for every part first.
 
     Raises:
-        TypeError: it is nothing that JSON has.
-        ValueError: it is a number that JSON has not, or nested too deeply.
-        UndefinedError: something in it is not there.
-        EvaluationLimitExceeded: the copy is more than the budget has left.
+        TypeError: JSON has no such value.
+        ValueError: JSON has no such number, or it is nested too deeply.
+        UndefinedError: a part of it is missing.
+        EvaluationLimitExceeded: the copy exceeds the rest of the budget.
     """
     return _copied(value, meter, 0)
 
@@ -165,9 +165,9 @@ def _collected(items: Iterable[object], meter: EvaluationMeter | None) -> Collec
 
 
 def beginning(value: JsonValue, most: int) -> JsonValue:
-    """So much of the value that the first `most` characters of its JSON are the same."""
+    """Return the start of the value: the first `most` characters of its JSON stay the same."""
     kind = type(value)
-    if kind is str:  # nearly all that conditions ask about
+    if kind is str:  # nearly all values in conditions
         return cast("str", value)[: most + 1]
     if kind is not list and kind is not dict:
         return value

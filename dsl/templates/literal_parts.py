@@ -1,7 +1,7 @@
-"""What is certain of a value before its templates are filled: its keys, its literal texts.
+"""What is certain of a value before its templates are rendered: its keys, its literal texts.
 
-A template that is one expression may give anything, unless the expression is written out itself:
-`{{ {'path': context.folder} }}` is a mapping with one key. A text around a template is a text.
+A template that is one expression may give anything, unless it is a literal: `{{ {'path':
+context.folder} }}` is a mapping with one key. A template with text around it gives a text.
 """
 
 from enum import Enum
@@ -23,7 +23,7 @@ class Unknown(Enum):
 
 
 class PartText(NamedTuple):
-    """A text of which only some pieces are known; between them, anything."""
+    """A text with some known pieces, and anything between them."""
 
     pieces: tuple[str, ...]
 
@@ -34,7 +34,7 @@ Part: TypeAlias = (
 
 
 def known_parts(value: JsonValue) -> Part:
-    """The value, with what its templates leave open."""
+    """Return the value, with the results of templates left open."""
     match value:
         case str():
             return _of_text(value) if is_template(value) else value
@@ -50,7 +50,7 @@ def _of_text(text: str) -> Part:
     try:
         parse(text)
     except BadTemplate:
-        return Unknown.VALUE  # reported where all templates are checked
+        return Unknown.VALUE  # reported with all other templates
     tree = ENVIRONMENT.parse(text)
     expression = single_expression(tree)
     if expression is not None:

@@ -10,16 +10,16 @@ from jinja2.visitor import NodeTransformer
 from dsl.templates.jinja_engine import CHARGE, COMPARE, EACH, KEY, SLICE
 
 MAX_NESTING: Final = 60
-"""How deep an expression may be nested: what runs it is nested as deep."""
+"""Maximum nesting of an expression: its code is nested as deeply."""
 
 
 def weight(tree: Sequence[nodes.Node]) -> int:
-    """How many nodes there are: the steps of running each once."""
+    """Return the number of nodes: the steps of running each once."""
     return sum(1 + weight(list(node.iter_child_nodes())) for node in tree)
 
 
 def nesting(tree: nodes.Node) -> int:
-    """How deep the tree is, counted without recursion."""
+    """Return the depth of the tree, without recursion."""
     deepest = 0
     left = deque([(tree, 1)])
     while left:
@@ -39,10 +39,10 @@ def _charged(steps: int, line: int) -> nodes.Filter:
 
 
 class MeteredCode(NodeTransformer):
-    """Rewrites a tree; what it leaves alone is charged as one step for each of its nodes."""
+    """Rewrites a tree; other nodes are charged as one step each."""
 
     def visit_TemplateData(self, node: nodes.TemplateData) -> nodes.Node:
-        """Text goes out through the same charge as values do."""
+        """Charge text as values are charged."""
         return nodes.Const(node.data, lineno=node.lineno)
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
@@ -79,11 +79,11 @@ class MeteredCode(NodeTransformer):
         return self._arguments(node)
 
     def visit_Filter(self, node: nodes.Filter) -> nodes.Node:
-        """As for a call."""
+        """Charge for lists of arguments."""
         return self._arguments(node)
 
     def visit_Test(self, node: nodes.Test) -> nodes.Node:
-        """As for a call."""
+        """Charge for lists of arguments."""
         return self._arguments(node)
 
     def _arguments(self, node: nodes.Call | nodes.Filter | nodes.Test) -> nodes.Node:
@@ -110,7 +110,7 @@ class MeteredCode(NodeTransformer):
         return self._block(node)
 
     def visit_CallBlock(self, node: nodes.CallBlock) -> nodes.Node:
-        """Charge for each time that the caller is called."""
+        """Charge for each call of the caller."""
         return self._block(node)
 
     def _block(self, node: nodes.Macro | nodes.CallBlock) -> nodes.Node:
@@ -125,5 +125,5 @@ class MeteredCode(NodeTransformer):
 
 
 def metered(tree: nodes.Template) -> nodes.Template:
-    """The tree, rewritten."""
+    """Return the rewritten tree."""
     return cast("nodes.Template", MeteredCode().visit(tree))

@@ -1,4 +1,4 @@
-"""How values stand inside a text, and the names and the meter that an evaluation has at hand."""
+"""Values as they appear inside a text, and the names and the meter of an evaluation."""
 
 import json
 from typing import Any, Final
@@ -10,13 +10,15 @@ from pydantic import JsonValue
 from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.templates.jsonable import to_json
 
-_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one each time
+_ENCODED: Final = json.JSONEncoder(
+    ensure_ascii=False
+).encode  # `dumps` would make a new encoder each time
 _ENCODING = 2
-"""Bytes of a JSON text for each byte of the value."""
+"""Maximum bytes of a JSON text for each byte of the value."""
 
 
 class Absent(StrictUndefined):
-    """What is not there: stays absent however deep one asks, and fails when it is used."""
+    """A missing value: its parts are missing too, and it fails when it is used."""
 
     __slots__ = ()
 
@@ -36,14 +38,14 @@ class MeteredContext(Context):
 
 
 def shown(value: object, meter: EvaluationMeter) -> object:
-    """How a value stands inside a text: JSON, but texts as they are."""
+    """Return a value as it appears inside a text: JSON, but texts without quotes."""
     if isinstance(value, str | Absent):
         return value
     return _ENCODED(encodable(value, meter))
 
 
 def encodable(value: object, meter: EvaluationMeter) -> JsonValue:
-    """The value as JSON, charged for its copy and for the text of it."""
+    """Return the value as JSON; charge for its copy and for its text."""
     before = meter.bytes_left
     plain = to_json(value, meter)
     if type(plain) is list or type(plain) is dict:

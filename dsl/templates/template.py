@@ -1,8 +1,8 @@
-"""Templates: `{{ ... }}` over the facts, sandboxed and strict, parsed once and filled purely.
+"""Templates: `{{ ... }}` over the facts, sandboxed and strict, parsed once and rendered purely.
 
-Jinja2 without chance, clocks and statements that reach out. An undefined name is an error that
-says what there is instead. A string that is one single expression keeps its type. Data wins
-over Python: `context.items` is the field `items`, never a method of a dict.
+Jinja2 without randomness, clocks and statements that reach outside. An undefined name is an error
+that lists the existing names. A string that is one single expression keeps its type. Data wins over
+Python: `context.items` is the field `items`, never a method of a dict.
 """
 
 import re
@@ -34,19 +34,19 @@ class Template:
     """Every path that it names, `("context", "order", "id")`, in order, with its first line."""
     evaluate: Callable[[Mapping[str, object], EvaluationMeter], object]
     shares: bool = False
-    """It gives a part of the facts as it is: JSON already, shared because facts never change."""
+    """Whether it gives a part of the facts unchanged: JSON, shared because facts never change."""
     single: bool = False
-    """The text is one expression and nothing else: what it gives keeps its type."""
+    """Whether the text is one expression and nothing else: its result keeps its type."""
 
 
 def is_template(text: str) -> bool:
-    """Whether the text has any template mark at all."""
+    """Return whether the text has any template mark."""
     return "{" in text and any(mark in text for mark in _MARKS)
 
 
 @lru_cache(maxsize=8192)
 def parse(text: str, *, statements: bool = False) -> Template:
-    """The template, parsed once for all; `statements` allows `{% ... %}` (prompts only).
+    """Parse a template, once for all; `statements` allows `{% ... %}` (prompts only).
 
     Raises:
         BadTemplate: with the line within the text.
@@ -65,7 +65,7 @@ _UNCLOSED = re.compile(r"needs to be closed is '(\w+)'")
 
 
 def _told(message: str) -> str:
-    """Jinja2's words without its second sentence."""
+    """Return Jinja2's message without its second sentence."""
     unclosed = _UNCLOSED.search(message)
     if unclosed is not None:
         return f"the block {{% {unclosed[1]} %}} is never closed"
@@ -101,14 +101,14 @@ def _parsed(text: str, statements: bool) -> Template:
 def _renderer(
     tree: nodes.Template, steps: int, result: str | None = None
 ) -> Callable[[Mapping[str, object], EvaluationMeter], object]:
-    """Runs the compiled tree: gives what it writes, or the variable that it sets."""
+    """Return a function that runs the compiled tree: its output, or the variable that it sets."""
     template = ENVIRONMENT.from_string(tree)
 
     def run(names: Mapping[str, object], meter: EvaluationMeter) -> object:
         meter.charge(steps)
         context = cast("MeteredContext", template.new_context(dict(names)))
         context.meter = meter
-        pieces = list(template.root_render_func(context))  # each was charged as it was written
+        pieces = list(template.root_render_func(context))  # each was charged when written
         if result is not None:
             return context.vars[result]
         meter.charge(0, sum(map(text_bytes, pieces)))
@@ -118,7 +118,7 @@ def _renderer(
 
 
 def _is_json(path: Path) -> bool:
-    """Whether a path of the facts ends in JSON, and not at or above an Outcome."""
+    """Return whether a path of the facts ends in JSON, and not at or above an Outcome."""
     match path:
         case ("tasks", _, "data", *_) | ("teams", _, "tasks", _, "data", *_):
             return True
@@ -141,7 +141,7 @@ def _joined(
 
 
 def _follow(names: Mapping[str, object], path: Path) -> object:
-    """The value at a path of the facts, shared and not copied: facts are immutable."""
+    """Return the value at a path of the facts, shared and not copied: facts are immutable."""
     value: object = names
     for depth, segment in enumerate(path):
         value = look_up(value, segment)

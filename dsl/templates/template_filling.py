@@ -1,4 +1,4 @@
-"""Templates filled with facts: values, texts, and what to say when that fails."""
+"""Templates rendered with facts: values, texts, and the errors when that fails."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from dsl.templates.template_rules import BadTemplate
 
 
 def fill(value: JsonValue, names: Mapping[str, object]) -> JsonValue:
-    """The value with every template in it filled; nothing that comes out is a template again.
+    """Render every template in a value; the results are not rendered again.
 
     Raises:
         TemplateFailed: a name has no value, or the expression cannot be evaluated.
@@ -40,7 +40,7 @@ def _filled(value: JsonValue, names: Mapping[str, object], meter: EvaluationMete
 
 
 def fill_text(text: str, names: Mapping[str, object]) -> str:
-    """A prompt with its templates filled, always a text; statements are allowed.
+    """Render a prompt, always to a text; statements are allowed.
 
     Raises:
         TemplateFailed: as `fill`.
@@ -85,7 +85,7 @@ def _evaluate(
 
 
 def _line(error: BaseException, text: str) -> str:
-    """In which line of a longer template it happened."""
+    """Return the line of a longer template in which it happened."""
     if "\n" not in text:
         return ""
     found = 0

@@ -1,6 +1,6 @@
-"""The filters and tests of templates: each charges what it will cost, then Jinja2's own runs.
+"""The filters and tests of templates: each charges its cost, then Jinja2's own runs.
 
-A closed list: what is not here is no filter of the language.
+A closed list: the language has no other filters.
 """
 
 import json
@@ -34,7 +34,7 @@ class _Filter(Protocol):
 
 
 def _passing(original: Run) -> Callable[[MeteredContext], tuple[object, ...]]:
-    """What a filter of Jinja2's takes before its value."""
+    """Return what a filter of Jinja2 takes before its value."""
     match _PassArg.from_obj(cast("Any", original)):
         case _PassArg.context:
             return lambda context: (context,)
@@ -47,7 +47,7 @@ def _passing(original: Run) -> Callable[[MeteredContext], tuple[object, ...]]:
 
 
 def _metered(original: Run, prepare: costs.Prepare) -> _Filter:
-    """The filter, charged by `prepare` before it runs; what it yields is charged as it comes."""
+    """Return the filter, charged by `prepare` before it runs; an iterator is charged per item."""
     passing = _passing(original)
 
     @pass_context
@@ -85,7 +85,7 @@ def _replace(
 
 
 def format_text(meter: EvaluationMeter, text: str, filling: object) -> str:
-    """`text % filling`, charged first; lists and mappings in it stand as JSON."""
+    """Return `text % filling`, charged first; lists and mappings in it appear as JSON."""
     longest = steps = 0
 
     def shortened(value: object) -> object:
@@ -127,7 +127,7 @@ def _to_json_text(context: MeteredContext, value: object, indent: int | None = N
 
 
 def _indentation(value: object, width: int, depth: int) -> int:
-    """Bytes that line breaks and indents add."""
+    """Return the bytes that line breaks and indents add."""
     if not isinstance(value, list | dict):
         return 0
     inner = cast("Collection[object]", value.values() if isinstance(value, dict) else value)
@@ -180,7 +180,7 @@ def _own(run: Run) -> _Filter:
 
 
 def filters() -> dict[str, Any]:
-    """Every filter of the language by its name."""
+    """Return every filter of the language by its name."""
     prepared = {name: _metered(FILTERS[name], how) for name, how in costs.PREPARED.items()}
     return prepared | {name: _own(run) for name, run in _OWN.items()}
 
@@ -237,14 +237,14 @@ def _comparing(name: str) -> Run:
 
 
 def tests() -> dict[str, Any]:
-    """Every test of the language by its name."""
+    """Return every test of the language by its name."""
     found: dict[str, Any] = {name: TESTS[name] for name in _CONSTANT}
     found |= {name: _comparing(how) for name, how in _COMPARING.items()}
     return found | {name: _metered(TESTS[name], costs.scan(0)) for name in _LOOKING_AT_TEXT}
 
 
 def text_methods() -> dict[str, Callable[..., object]]:
-    """Every method of texts: `(context, text, *args)`."""
+    """Return every method of texts: `(context, text, *args)`."""
     cased = partial(texts.charge_scan, growth=1)
     charged: dict[str, Callable[..., None]] = {
         "upper": cased,

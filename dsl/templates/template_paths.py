@@ -1,4 +1,4 @@
-"""What a parsed template says: the paths that it names, and whether it needs an engine."""
+"""The contents of a parsed template: the paths that it names, and whether it needs an engine."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -10,7 +10,7 @@ from dsl.templates.jinja_engine import MAPPING_METHODS, TEXT_METHODS
 
 
 def paths(tree: nodes.Template) -> dict[Path, int]:
-    """Every path of the facts that a template names, in order, with its first line."""
+    """Return every path of the facts that a template names, in order, with its first line."""
     found: dict[Path, int] = {}
     for named, line in _paths(tree, frozenset(_stored(tree))):
         found.setdefault(named, line)
@@ -18,7 +18,7 @@ def paths(tree: nodes.Template) -> dict[Path, int]:
 
 
 def single_expression(tree: nodes.Template) -> nodes.Expr | None:
-    """The one expression that the text is, and nothing else."""
+    """Return the expression, if the text is one and nothing else."""
     match tree.body:
         case [nodes.Output(nodes=[only])] if not isinstance(only, nodes.TemplateData):
             return only
@@ -27,7 +27,7 @@ def single_expression(tree: nodes.Template) -> nodes.Expr | None:
 
 
 def plain_pieces(tree: nodes.Template) -> tuple[str | Path, ...] | None:
-    """Texts and plain paths in turn, where the template is nothing else: no engine is needed."""
+    """Return the texts and plain paths of a template that has nothing else and needs no engine."""
     match tree.body:
         case [nodes.Output(nodes=written)]:
             pieces = tuple(_plain_piece(node) for node in written)
@@ -47,7 +47,7 @@ def _plain_piece(node: nodes.Expr) -> str | Path | None:
 
 
 def is_plain_path(node: nodes.Node) -> bool:
-    """Whether the expression only looks something up: then no engine is needed to follow it."""
+    """Return whether the expression is a plain lookup, which needs no engine."""
     while not isinstance(node, nodes.Name):
         match node:
             case nodes.Getattr(node=inner):
@@ -84,7 +84,7 @@ def _paths(node: nodes.Node, bound: frozenset[str]) -> Iterator[tuple[Path, int]
 
 
 def _chain(node: nodes.Node, bound: frozenset[str]) -> Iterator[tuple[Path, int]]:
-    """The path of a chain of lookups; it ends where an index is only known at run time."""
+    """Yield the path of a chain of lookups; it ends at an index that only the run knows."""
     segments: list[str] = []
     while not isinstance(node, nodes.Name):
         match node:

@@ -1,4 +1,4 @@
-"""What a template may contain: the nodes of the language, and how much code."""
+"""The rules of templates: the allowed nodes, and the maximum of code."""
 
 from jinja2 import nodes
 
@@ -6,7 +6,7 @@ from dsl.templates.jinja_engine import ENVIRONMENT
 
 
 class BadTemplate(ValueError):
-    """A template that no facts can fill: wrong syntax, or something that is not allowed."""
+    """An invalid template: wrong syntax, or something that is not allowed."""
 
     def __init__(self, message: str, *, line: int = 1, allowed: bool = True) -> None:
         self.line = line
@@ -89,11 +89,11 @@ _LANGUAGE = (
     nodes.Filter,
     nodes.Test,
 )
-"""Every node that is charged for; what is not here is refused."""
+"""Every allowed node, all of which are charged; every other node is refused."""
 
 
 def refuse_nodes(tree: nodes.Template, statements: bool) -> None:
-    """Refuse every node that is not part of the language, and statements where none may be.
+    """Refuse every node that is not part of the language, and statements outside of prompts.
 
     Raises:
         BadTemplate: with the line of the first such node.
@@ -105,7 +105,7 @@ def refuse_nodes(tree: nodes.Template, statements: bool) -> None:
 
 
 def _refusal(node: nodes.Node, statements: bool) -> str | None:
-    """Why the node is not allowed."""
+    """Return why the node is not allowed."""
     match node:
         case nodes.Pow():
             return "`**` is not part of the language"

@@ -1,4 +1,4 @@
-"""What operations on texts cost, charged before they run."""
+"""The cost of operations on texts, charged before they run."""
 
 import re
 from typing import Final, cast
@@ -9,16 +9,16 @@ from dsl.model.evaluation_budget import EvaluationMeter, text_bytes
 _WHITESPACE: Final = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"
 _LINE_ENDS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _PIECE = 64
-"""Bytes of a short text of its own."""
+"""Bytes of a short text object."""
 _MAX_NEEDLE_SIZE = 100
-"""Longer ones are searched in linear time."""
+"""Longer texts are searched in linear time."""
 
 
 def charge_scan(meter: EvaluationMeter, text: str, growth: int = 0) -> None:
     """Charge for one pass over the text that makes at most `growth` times as much."""
     size = len(text)
     if growth and not text.isascii():
-        growth *= 3  # of a capital letter there may be three
+        growth *= 3  # a capital letter may become three characters
     meter.charge(size >> 6, text_bytes(text) * growth)
 
 
@@ -109,7 +109,7 @@ _MAX_WIDTH = 1000
 
 
 def charge_format(meter: EvaluationMeter, text: str, longest: int, steps: int) -> None:
-    """For a text whose `%` directives are filled, each with `longest` bytes in so many `steps`.
+    """Charge for filling `%` directives, each with `longest` bytes in `steps` steps.
 
     Raises:
         EvaluationLimitExceeded: a width or precision is computed or above 1,000; or as `charge`.

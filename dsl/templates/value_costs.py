@@ -1,4 +1,4 @@
-"""What comparing, searching and sorting values cost, charged before it happens."""
+"""The cost of comparing, searching and sorting values, charged in advance."""
 
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -9,7 +9,7 @@ from dsl.model.evaluation_budget import ATOMS, MAX_INTEGER_BITS, EvaluationMeter
 from dsl.templates.text_costs import charge_search
 
 MAX_NUMBER_LENGTH: Final = 4300
-"""Characters of a number in a text; Python reads no longer one."""
+"""Maximum characters of a number in a text; Python reads no longer one."""
 
 COMPARISONS: Final[dict[str, Callable[[Any, Any], object]]] = {
     "eq": operator.eq,
@@ -51,7 +51,7 @@ def compare(meter: EvaluationMeter, name: str, left: object, right: object) -> o
 
 
 def charge_comparison(meter: EvaluationMeter, left: object, right: object) -> None:
-    """For comparing two values, which looks at no more than the smaller one has."""
+    """Charge for comparing two values, which reads at most as much as the smaller one has."""
     kind = type(left)
     if kind in ATOMS or kind is float or kind is int or type(right) in ATOMS:
         return
@@ -66,7 +66,7 @@ def charge_membership(meter: EvaluationMeter, value: object, within: object) -> 
     if isinstance(within, str):
         charge_search(meter, within, value if isinstance(value, str) else "")
     elif isinstance(within, dict):
-        meter.walk(value)  # a tuple hashes all that it holds
+        meter.walk(value)  # a tuple hashes all its parts
     elif isinstance(within, Collection):
         weight = meter.walk(value)
         meter.charge(len(cast("Collection[object]", within)) * weight)
@@ -79,7 +79,7 @@ def charge_sorting(meter: EvaluationMeter, keys: list[object]) -> None:
 
 
 def charge_repeated(meter: EvaluationMeter, value: object, times: object) -> None:
-    """Charge for `value * times`, where one of both is a text or a list."""
+    """Charge for `value * times`, where one of the two is a text or a list."""
     if not isinstance(times, int) or not isinstance(value, str | list | tuple):
         return
     count = max(0, times)
@@ -100,7 +100,7 @@ def charge_joined(meter: EvaluationMeter, left: object, right: object) -> None:
 
 
 def charge_arithmetic(meter: EvaluationMeter, name: str, left: object, right: object) -> None:
-    """For a whole number as large as this operation can make of two."""
+    """Charge for the largest whole number that this operation can make."""
     if isinstance(left, int) and isinstance(right, int):
         one, other = left.bit_length(), right.bit_length()
         meter.charge_integer(one + other if name == "*" else max(one, other))
@@ -117,10 +117,10 @@ def charge_number(meter: EvaluationMeter, value: object) -> None:
 
 
 def bounded_precision(precision: object) -> int:
-    """Digits that rounding keeps; a far larger number would compute a power of ten.
+    """Return the digits that rounding keeps; a far larger number would compute a power of ten.
 
     Raises:
-        EvaluationLimitExceeded: more than a number can have.
+        EvaluationLimitExceeded: more digits than a number can have.
     """
     digits = int(cast("int", precision))
     if abs(digits) > MAX_INTEGER_BITS // 40:

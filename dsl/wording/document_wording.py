@@ -1,4 +1,4 @@
-"""Problems of a document as a whole: its sections, its forms, and texts that nobody fills."""
+"""Problems of a document as a whole: its sections, its forms, and unexpanded templates."""
 
 from collections.abc import Collection
 

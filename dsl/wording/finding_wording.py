@@ -1,4 +1,4 @@
-"""What the analysis proves about a document, in words."""
+"""The findings of the analysis, in words."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ _MAX_CONDITION_LENGTH = 100
 
 
 def shortened(condition: str) -> str:
-    """The text of a condition, cut where it is too long for a sentence."""
+    """Return the text of a condition, cut if it is too long for a sentence."""
     if len(condition) <= _MAX_CONDITION_LENGTH:
         return condition
     return f"{condition[: _MAX_CONDITION_LENGTH - 3]}..."
 
 
 def numbered(what: str, numbers: Sequence[int]) -> str:
-    """`rule 1`, or `rules 1, 2 and 4`; counted from 1."""
+    """Return `rule 1`, or `rules 1, 2 and 4`; counted from 1."""
     *first, last = [str(number + 1) for number in numbers]
     if not first:
         return f"{what} {last}"

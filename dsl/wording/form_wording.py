@@ -1,8 +1,8 @@
-"""What a value must be, and what to write instead of one of another form."""
+"""The required forms of values, and how to write a value of another form."""
 
 
 def wanted_form(kind: str, key: str, message: str) -> str:
-    """The form that is wanted, by pydantic's code of the error; else pydantic's own message."""
+    """Return the required form, by pydantic's code of the error; else pydantic's own message."""
     if key == "requires_approval":
         return "true, false, before, after, or a mapping with terms"
     return _WANTED.get(kind, message)

@@ -1,7 +1,7 @@
-"""Forms of older files, and of other systems, that are refused: what to write instead.
+"""Refused forms of older files and of other systems, and their replacements.
 
-Tables by key: they speak where a key is not known, whatever is near to it. `AT_PLACES` says it of
-one part of a document, and comes before `REPLACEMENTS`.
+Tables by key, used where a key is unknown, before similar spellings. `AT_PLACES` applies to one
+part of a document, and comes before `REPLACEMENTS`.
 """
 
 from dsl.problem_details import Advice, Suggestion, WriteKey
@@ -91,7 +91,7 @@ AT_PLACES: dict[str, dict[str, str]] = {
         )
     },
 }
-"""`{part of a document: {key that it has not: what to write instead}}`."""
+"""`{part of a document: {key that it does not have: what to write instead}}`."""
 
 EXPLAINED = {
     "SystemDocument": "remove it, or give it with the start by `--context`: templates then read "
@@ -105,11 +105,11 @@ EXPLAINED = {
     "SkillStep": "remove it, or write it under `input:`, if the skill takes it",
     "ToolStep": "remove it, or write it under `arguments:`, if the tool takes it",
 }
-"""`{part of a document: what a key that means nothing there may have been for}`."""
+"""`{part of a document: the likely intent of an unknown key there}`."""
 
 
 def explained(part: str | None, name: str) -> str:
-    """What to do about a key that nothing is near to."""
+    """Return the fix for a key without a similar known key."""
     known = EXPLAINED.get(part or "")
     if known is not None:
         return known.format(name)
@@ -126,7 +126,7 @@ RENAMED = {
     "agent_config": "config",
     "input_params": "input",
 }
-"""`{key of an older form: the key of the same mapping that means it now}`."""
+"""`{key of an older form: the present key of the same mapping}`."""
 
 KEYS_MEANT = RENAMED | {
     "max_retries": "retry",
@@ -138,7 +138,7 @@ KEYS_MEANT = RENAMED | {
     "tokens_per_minute": "requests_per_minute",
     "skill_params": "input",
 }
-"""The same, with those whose value is written in another way too."""
+"""The same, including keys whose values are written in another way."""
 
 REPLACEMENTS = {
     **{old: f"write `{new}:`" for old, new in RENAMED.items()},
@@ -173,7 +173,7 @@ REPLACEMENTS = {
     "persona_key": "remove it: a persona's key is the name of its file, or the key above it",
     "agent_type": "write it on the task: a persona does not say what is made of it",
 }
-"""Forms that are refused, and what to write instead."""
+"""Refused forms, and what to write instead."""
 
 OPERATORS = {
     "not_null": "write `operator: is_null` with `value: false`",
@@ -182,16 +182,16 @@ OPERATORS = {
     "not_in": "put the condition under `not:`, with `operator: in`",
     "not_contains": "put the condition under `not:`, with `operator: contains`",
 }
-"""Operators that turn another one round."""
+"""Operators that negate another one."""
 
 
 def replacement(part: str | None, key: str, *, anywhere: bool) -> Suggestion | None:
-    """What to write instead of a key that is not of this language; None when it is unknown.
+    """Return what to write instead of an unknown key; None if there is no advice.
 
     Args:
-        part: the name of the part of the document where it stands.
-        key: as it is written.
-        anywhere: the part is of a document of teams, where `REPLACEMENTS` hold everywhere.
+        part: the name of the part of the document that contains it.
+        key: as written.
+        anywhere: whether the part is in a document of teams, where `REPLACEMENTS` apply everywhere.
     """
     at_place = AT_PLACES.get(part or "", {}).get(key)
     if at_place is not None:

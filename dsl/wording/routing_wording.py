@@ -7,13 +7,13 @@ from dsl.problem_details import ProblemText, statement
 
 
 def either(names: Sequence[str]) -> str:
-    """`'a', 'b' or 'c'`."""
+    """Return `'a', 'b' or 'c'`."""
     *first, last = map(repr, names)
     return f"{', '.join(first)} or {last}" if first else last
 
 
 def both(names: Sequence[str]) -> str:
-    """`'a', 'b' and 'c'`."""
+    """Return `'a', 'b' and 'c'`."""
     *first, last = map(repr, names)
     return f"{', '.join(first)} and {last}" if first else last
 

@@ -1,4 +1,4 @@
-"""Problems of steps, of the names that they give, and of what they call."""
+"""Problems of steps, of their names, and of what they call."""
 
 from collections.abc import Collection, Sequence
 

@@ -1,4 +1,4 @@
-"""One mechanism for every question to a person, so one queue shows them all (checklist C-17)."""
+"""One mechanism for every question to a person, so one queue shows them all."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`coterie limits`: every bound that counts, its value and its line (checklist C-20)."""
+"""`coterie limits`: every bound that counts, its value and its line."""
 
 import json
 from pathlib import Path

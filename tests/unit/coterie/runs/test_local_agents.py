@@ -1,4 +1,4 @@
-"""An agent's `process` does in one process what a durable run does step by step (seed c4h 3.1)."""
+"""An agent's `process` does in one process what a durable run does step by step."""
 
 import json
 from pathlib import Path

@@ -6,6 +6,7 @@ TeamError
 + TemplateFailed         a template could not be filled from the facts
   + EvaluationLimitExceeded  an evaluation needs more steps or bytes than its budget has
 + ContextConflict        two writers of one context key and no merge policy
++ InvalidContext         a write does not fit the declared context
 + LimitExceeded          a bound of the run is reached
   + BudgetExceeded       a budget of tokens, money, calls or time is used up
 + NoRoute                a team ended and no rule says what comes next
@@ -169,6 +170,10 @@ class EvaluationLimitExceeded(TemplateFailed):
 
 class ContextConflict(TeamError):
     """Two writers set one context key and no merge policy decides."""
+
+
+class InvalidContext(TeamError):
+    """A value or a path does not fit what the document declares of its context."""
 
 
 class LimitExceeded(TeamError):

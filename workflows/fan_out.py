@@ -128,7 +128,7 @@ def _meet(
         del scope.state.tracks[name.fan_out_branch(branch)]
     scope.state.forget_branches(name, children.keys())
     updates = _updates(forked, children)
-    track.context = apply(track.context, updates)
+    track.context = apply(track.context, updates, scope.plan.context)
     if track.branch:
         track.updates.extend(updates.items())
     for child in children.values():
@@ -148,7 +148,7 @@ def leave(name: StateKey, track: Track, forked: Fork, away: RunLeft, scope: Scop
     """Leave the fan-out with the results of the finished branches; cancel the others."""
     state = scope.state
     children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in forked.branches}
-    track.context = apply(track.context, _updates(forked, children))
+    track.context = apply(track.context, _updates(forked, children), scope.plan.context)
     for child in children.values():
         if child.end == "done":
             track.latest.update(child.latest)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from dsl.errors import InvalidPlan, LimitExceeded, TeamError
 from dsl.evaluate.context import apply
+from dsl.evaluate.declared_values import reset
 from dsl.evaluate.limits import check, fingerprint, non_progressing
 from dsl.evaluate.routing import Route, choose, failed_task
 from dsl.evaluate.slices import snapshot
@@ -102,36 +103,45 @@ class TeamInterpreter:
         """Run one visit: limits, steps, route, context; on resume, no part repeats."""
         scope = self.scope
         fresh = track.visit == 0
-        if fresh:
-            await scope.checkpoint()
-            if self._sent_on(team, name, track):
-                return
-            if scope.state.stop_by is None:  # a cancelled run has its own time limit, and no other
-                check(scope.plan.limits, team, scope.state.teams_run, scope.state.visits)
-                if scope.plan.limits.no_progress != "ignore":
-                    await _progress(team, name, track, scope)
-                    if self._sent_on(team, name, track):
-                        return
-            track.visit = _enter(team, name, track, scope)
+        if fresh and not await self._entered(team, name, track):
+            return
         place = Location.of_visit(name, team.id, track.visit)
         frame = place.frame(scope)
         if fresh and team.collects is not None:
             frame.variables |= gathered(team.collects, track)
         route = await self._worked(team, place, frame)
         if scope.state.amendments:  # the rules, and the result of the run, see them
-            amend(scope.state, scope.now())
+            amend(scope.state, scope.now(), scope.plan.context)
         if scope.state.redirect is not None and name == MAIN:
             route = _redirected(scope.state.redirect)
             scope.state.redirect = None
         route = route or choose(team, place.facts(scope))
         failed = failed_task(team, frame.tasks)
-        _leave(team, track, route, frame, failed)
+        _leave(scope.plan, team, track, route, frame, failed)
         status = "success" if failed is None else "failure"
         note_route(scope, place, route.cause, status, route.next_team, route.updates)
         scope.state.forget(place.frame_key)
         track.visit = 0
         if isinstance(route.next_team, tuple):
             fork(place, track, route, scope)
+
+    async def _entered(self, team: Team, name: StateKey, track: Track) -> bool:
+        """Start a visit within the limits; False where a person sent the run elsewhere."""
+        scope = self.scope
+        await scope.checkpoint()
+        if self._sent_on(team, name, track):
+            return False
+        # A cancelled run has its own time limit, and no other.
+        limited = scope.state.stop_by is None
+        if limited:
+            check(scope.plan.limits, team, scope.state.teams_run, scope.state.visits)
+        _reset(team, track, scope)
+        if limited and scope.plan.limits.no_progress != "ignore":
+            await _progress(team, name, track, scope)
+            if self._sent_on(team, name, track):
+                return False
+        track.visit = _enter(team, name, track, scope)
+        return True
 
     def _sent_on(self, team: Team, name: StateKey, track: Track) -> bool:
         """Whether a person sent the run elsewhere before this team started."""
@@ -197,12 +207,17 @@ def _skip_the_rest(team: Team, frame: Frame) -> None:
 
 
 def _leave(
-    team: Team, track: Track, route: Route, frame: Frame, failed: tuple[str, Outcome] | None
+    plan: Plan,
+    team: Team,
+    track: Track,
+    route: Route,
+    frame: Frame,
+    failed: tuple[str, Outcome] | None,
 ) -> None:
     """Move the track along the route, with the context that the route makes."""
     for path, value in route.updates.items():
         check_size(value, f"the context update {path!r} of team {team.id!r}")
-    track.context = apply(track.context, route.updates)
+    track.context = apply(track.context, route.updates, plan.context)
     if track.branch:
         track.updates.extend(route.updates.items())
     track.latest[team.id] = frame.tasks
@@ -216,6 +231,16 @@ def _leave(
     )
     track.team = None if isinstance(route.next_team, tuple) else route.next_team
     track.gathered = None
+
+
+def _reset(team: Team, track: Track, scope: Scope) -> None:
+    """Put the team's declared paths back to their defaults."""
+    if not team.resets:
+        return
+    declared = scope.plan.context
+    track.context = reset(track.context, team.resets, declared)
+    if track.branch:
+        track.updates.extend((path, declared[path].default) for path in team.resets)
 
 
 def _enter(team: Team, name: StateKey, track: Track, scope: Scope) -> int:

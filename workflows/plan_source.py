@@ -97,7 +97,7 @@ async def _forked(given: TeamInput, fork: ForkInput, state: RunState) -> Plan:
     if result.plan is None or result.carried is None:
         raise RunRefused(result.refused or "the other run has no state to go on from")
     other = RunState.resumed(result.carried)
-    fork_off(other, fork, result.at, workflow.now())
+    fork_off(other, fork, result.at, workflow.now(), result.plan.context)
     state.become(other)
     workflow.upsert_memo({"forked_from": f"{fork.run} at {result.at}"})
     return result.plan

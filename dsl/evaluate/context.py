@@ -7,20 +7,25 @@ from typing import Literal
 from pydantic import JsonValue
 
 from dsl.errors import ContextConflict
+from dsl.evaluate.declared_values import write
 from dsl.json_values import json_equal
-from dsl.paths import MISSING, get, parse, put
+from dsl.model.context.declarations import UNDECLARED, Declarations
+from dsl.paths import MISSING, get, parse
 from dsl.values import Json
 
 
-def apply(context: Json, updates: Mapping[str, JsonValue]) -> Json:
+def apply(
+    context: Json, updates: Mapping[str, JsonValue], declared: Declarations = UNDECLARED
+) -> Json:
     """Return the context with the updates of one writer merged in, in written order.
 
     Raises:
         ContextConflict: a path leads through a value that is not a mapping.
+        InvalidContext: a value or a path does not fit what is declared.
     """
     for path, value in updates.items():
         try:
-            context = put(context, parse(path), value)
+            context = write(context, parse(path), value, declared)
         except ValueError as error:
             raise ContextConflict(f"context_updates: {path!r} cannot be set: {error}") from None
     return context

@@ -13,6 +13,7 @@ from pydantic import Field, JsonValue
 
 from dsl.model.budgets import Budget
 from dsl.model.conditions import Condition
+from dsl.model.context.declarations import DeclaredPath
 from dsl.model.evaluation_budget import EvaluationBudget
 from dsl.model.step_base import SkillTerms
 from dsl.model.steps import MergePolicy, Step
@@ -136,6 +137,8 @@ class Team(Frozen):
     """Set for a concentrator."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled here, instead of the run's own."""
+    resets: tuple[str, ...] = ()
+    """Declared context paths that are at their defaults when a visit begins."""
     reads: tuple[str, ...] = ()
     """The context paths that this team reads; `("",)` is the whole context. Only where a team that
     sees nothing new makes no progress.
@@ -178,6 +181,8 @@ class Plan(Frozen):
     """The team that cleans up when the run is cancelled."""
     settings: Json = Field(default_factory=dict[str, JsonValue])
     """Constants that templates read as `settings`."""
+    context: dict[str, DeclaredPath] = Field(default_factory=dict[str, DeclaredPath])
+    """`{path: what it holds}`; empty where the document declares none, and then all is free."""
     needs: dict[str, str] = Field(default_factory=dict[str, str])
     """`{path of the context: the step that reads it first}`: a start must give these."""
     evaluation: EvaluationBudget = EvaluationBudget()

@@ -7,6 +7,7 @@ approvals stay with the other run; its decisions stay readable.
 from datetime import datetime
 
 from dsl.errors import RunRefused
+from dsl.model.context.declarations import Declarations
 from workflows.control.pause_and_amend import amend, amend_refusal
 from workflows.control.refusal_texts import refusal_text
 from workflows.core.messages import AmendInput, ForkInput
@@ -15,7 +16,9 @@ from workflows.core.trail import note_control
 from workflows.core.trail_causes import Forked
 
 
-def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
+def fork_off(
+    state: RunState, asked: ForkInput, at: str, now: datetime, declared: Declarations
+) -> None:
     """Make the other run's state this one's own, with the requested changes to the context.
 
     Raises:
@@ -33,8 +36,8 @@ def fork_off(state: RunState, asked: ForkInput, at: str, now: datetime) -> None:
     note_control(state, now, Forked("forked", asked.run, at, asked.by, asked.why))
     if asked.updates:
         change = AmendInput(updates=asked.updates, by=asked.by, why=asked.why)
-        wrong = amend_refusal(state, change)
+        wrong = amend_refusal(state, change, declared)
         if wrong is not None:
             raise RunRefused(refusal_text(wrong))
         state.amendments.append(change)
-        amend(state, now)
+        amend(state, now, declared)

@@ -6,15 +6,17 @@ answer, and people may decide.
 
 from datetime import datetime, timedelta
 
-from dsl.errors import ContextConflict
+from dsl.errors import ContextConflict, InvalidContext
 from dsl.evaluate.context import apply
 from dsl.model.causes import SentOn
+from dsl.model.context.declarations import UNDECLARED, Declarations
 from dsl.model.plan import Plan
 from dsl.paths import overlap, parse
 from dsl.sizes import too_large
 from dsl.values import Json
 from workflows.control.steering_refusals import (
     AmendConflicts,
+    AmendInvalid,
     MessageUnusable,
     NothingToAmend,
     PathTooLong,
@@ -83,7 +85,9 @@ def end_refusal(state: RunState, *, done: bool) -> SteeringRefusal | None:
     return RunUnable("RunHasEnded") if done else None
 
 
-def amend_refusal(state: RunState, asked: AmendInput) -> SteeringRefusal | None:
+def amend_refusal(
+    state: RunState, asked: AmendInput, declared: Declarations = UNDECLARED
+) -> SteeringRefusal | None:
     """Return why the run refuses these changes of the context, or None."""
     if not asked.updates:
         return NothingToAmend()
@@ -93,19 +97,22 @@ def amend_refusal(state: RunState, asked: AmendInput) -> SteeringRefusal | None:
         if len(path) > MAX_PATH_LENGTH or len(parse(path)) > MAX_PARTS:
             return PathTooLong(path[:_SHOWN], len(path), MAX_PATH_LENGTH, MAX_PARTS)
     try:
-        contexts = _amended(state, asked)
+        contexts = _amended(state, asked, declared)
     except ContextConflict as error:
         return AmendConflicts(str(error))
+    except InvalidContext as error:
+        return AmendInvalid(str(error))
     what = f"the context with {', '.join(asked.updates)}"
     large = next(filter(None, (too_large(context, what) for context in contexts.values())), None)
     return None if large is None else MessageUnusable("TooLarge", large)
 
 
-def _amended(state: RunState, asked: AmendInput) -> dict[str, Json]:
+def _amended(state: RunState, asked: AmendInput, declared: Declarations) -> dict[str, Json]:
     """Return `{track: its context with the amendment}`; fan-out branches have their own contexts.
 
     Raises:
         ContextConflict: the path cannot be set, or a branch has set it and would again at the join.
+        InvalidContext: it does not fit what the plan declares.
     """
     contexts: dict[str, Json] = {}
     for name, track in state.tracks.items():
@@ -116,17 +123,17 @@ def _amended(state: RunState, asked: AmendInput) -> dict[str, Json]:
                     f"the branch {branch!r} has set the context's {path!r}, which counts "
                     "where the branches meet; amend it after that"
                 )
-        contexts[name] = apply(track.context, asked.updates)
+        contexts[name] = apply(track.context, asked.updates, declared)
     return contexts
 
 
-def amend(state: RunState, now: datetime) -> None:
+def amend(state: RunState, now: datetime, declared: Declarations = UNDECLARED) -> None:
     """Apply the waiting amendments to every open track, in the order of their arrival."""
     for asked in state.amendments:
         amended = _amendment(asked)
         try:
-            contexts = _amended(state, asked)
-        except ContextConflict as error:
+            contexts = _amended(state, asked, declared)
+        except (ContextConflict, InvalidContext) as error:
             note_refusal(state, now, AmendRefused("amend_refused", amended, str(error)))
             continue
         for name, context in contexts.items():

@@ -5,6 +5,7 @@ from typing import assert_never
 from dsl.errors import asked_back, listed
 from workflows.control.steering_refusals import (
     AmendConflicts,
+    AmendInvalid,
     ApprovalProtected,
     FailedTaskUnknown,
     MessageUnusable,
@@ -38,7 +39,11 @@ def refusal_text(refusal: SteeringRefusal) -> str:
     match refusal:
         case RunUnable(code=code):
             return _UNABLE[code]
-        case MessageUnusable(message=message) | AmendConflicts(message=message):
+        case (
+            MessageUnusable(message=message)
+            | AmendConflicts(message=message)
+            | AmendInvalid(message=message)
+        ):
             return message
         case NothingToAmend() | TooManyPaths() | PathTooLong():
             return _amend(refusal)

@@ -68,6 +68,14 @@ class AmendConflicts:
 
 
 @dataclass(frozen=True, slots=True)
+class AmendInvalid:
+    """An amendment that does not fit the declared context."""
+
+    message: str
+    code: Literal["InvalidContext"] = "InvalidContext"
+
+
+@dataclass(frozen=True, slots=True)
 class TeamUnknown:
     """A team that the plan does not have."""
 
@@ -171,6 +179,7 @@ SteeringRefusal = (
     | TooManyPaths
     | PathTooLong
     | AmendConflicts
+    | AmendInvalid
     | TeamUnknown
     | TaskUnknown
     | FailedTaskUnknown

@@ -10,6 +10,7 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
+from dsl.model.context.declarations import UNDECLARED, Declarations
 from dsl.model.plan import Plan
 from workflows.approvals import decisions
 from workflows.control import pause_and_amend as control
@@ -58,6 +59,10 @@ def _decision(answer: Answer, decision: Literal["approve", "reject"]) -> DecideI
     return DecideInput(**answer.model_dump(exclude_unset=True), decision=decision)
 
 
+def _declared(run: SteeredRun) -> Declarations:
+    return UNDECLARED if run.plan is None else run.plan.context
+
+
 def _amend(run: SteeredRun, asked: AmendInput, now: datetime, how: How) -> int:
     """Amend the context at the next boundary; return how many amendments wait."""
     run.state.amendments.append(asked)
@@ -91,7 +96,8 @@ REJECT = MessageKind[Answer, Decision](
 AMEND = MessageKind[AmendInput, int](
     AmendInput,
     lambda run, asked: (
-        control.end_refusal(run.state, done=run.done) or control.amend_refusal(run.state, asked)
+        control.end_refusal(run.state, done=run.done)
+        or control.amend_refusal(run.state, asked, _declared(run))
     ),
     _amend,
 )

@@ -6,8 +6,9 @@ produces and what would keep the interpreter from ever ending.
 
 from collections.abc import Sequence
 
-from dsl.errors import InvalidPlan, RunRefused
+from dsl.errors import InvalidContext, InvalidPlan, RunRefused
 from dsl.evaluate.context import lacking_context
+from dsl.evaluate.declared_values import started
 from dsl.model.plan import Plan
 from dsl.model.step_lists import lists_of_plan, step_lists
 from dsl.model.step_walk import walk
@@ -23,11 +24,9 @@ def begin(plan: Plan, state: RunState) -> None:
 
     Raises:
         InvalidPlan: the plan names something that is not in it, or would never end.
-        RunRefused: the context lacks what the plan needs.
+        RunRefused: the context lacks what the plan needs, or does not fit what it declares.
     """
-    lacking = lacking_context(plan.needs, state.main.context)
-    if lacking is not None:
-        raise RunRefused(lacking)
+    _start_context(plan, state)
     for team_id in (plan.entry_team, *_next_teams(plan)):
         if team_id not in plan.teams:
             raise InvalidPlan(f"the plan has no team {team_id!r}")
@@ -40,6 +39,20 @@ def begin(plan: Plan, state: RunState) -> None:
     for key in plan.personas:
         _refuse_cycle(key, plan, (), ending)
     state.main.team = plan.entry_team
+
+
+def _start_context(plan: Plan, state: RunState) -> None:
+    """Check what the start gives, and add the defaults of the rest."""
+    for team in plan.teams.values():
+        if not plan.context.keys() >= set(team.resets):
+            raise InvalidPlan(f"the team {team.id!r} resets paths that the plan does not declare")
+    try:
+        state.main.context = started(state.main.context, plan.context)
+    except InvalidContext as error:
+        raise RunRefused(str(error)) from None
+    lacking = lacking_context(plan.needs, state.main.context)
+    if lacking is not None:
+        raise RunRefused(lacking)
 
 
 def _check(step: Step, plan: Plan) -> None:

@@ -1,6 +1,7 @@
 """A team as a step: it runs on a track of its own, within the same limits."""
 
-from dsl.errors import LimitExceeded, TeamError
+from dsl.errors import InvalidContext, LimitExceeded, TeamError
+from dsl.evaluate.declared_values import merged
 from dsl.model.causes import Called
 from dsl.model.merge import deep_merge
 from dsl.model.outcomes import Outcome
@@ -32,7 +33,12 @@ async def execute(
         parent = tracks[place.track]
         given = fill(step.input, place.facts(scope).names())
         check_size(given, f"the input of {step.name!r}")
-        context = deep_merge(parent.context, given if isinstance(given, dict) else {})
+        given = given if isinstance(given, dict) else {}
+        merging = deep_merge(parent.context, given)
+        try:
+            context = merged(parent.context, given, merging, scope.plan.context)
+        except InvalidContext as error:
+            return Outcome.failed("InvalidContext", f"input of {step.name!r}: {error}")
         routed = Routed("called", Called("called", place.step), place.team)
         tracks[name] = Track(
             context=context, team=step.team, routed=routed, latest=dict(parent.latest)

@@ -82,7 +82,7 @@ class DurableScope:
             if self._ending():
                 raise Interrupted
         if state.amendments:
-            amend(state, self.now())
+            amend(state, self.now(), self.plan.context)
         if state.doing:  # between two teams there is nothing new to show
             workflow.set_current_details(self._board())
         if state.marks is not None and state.marks.search_attributes:

@@ -105,6 +105,7 @@ EXAMPLES: list[SteeringRefusal] = [
     TooManyPaths(101, 100),
     PathTooLong("a", 301, 300, 50),
     refusals.AmendConflicts("x and y"),
+    refusals.AmendInvalid("goal is a number, not a text"),
     TeamUnknown("x", ("work",)),
     TaskUnknown("x", None),
     FailedTaskUnknown("x", ("a",)),

@@ -1,0 +1,205 @@
+"""Values of a declared context: starts, writes, resets. Pure.
+
+Every write of a path passes `write`: it drops the oldest items beyond `keep_last`, and checks the
+result against the schemas of the paths that it touches.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from pydantic import JsonValue
+
+from dsl.errors import InvalidContext
+from dsl.json_schema.keywords import UnusableSchema, brief
+from dsl.json_schema.schema_checker import misfits
+from dsl.json_values import describe_kind
+from dsl.model.context.declarations import (
+    Declarations,
+    DeclaredPath,
+    declared_above,
+    declared_at,
+    declared_below,
+)
+from dsl.paths import MISSING, Missing, Path, get, parse, put
+from dsl.values import Json
+from dsl.wording.context_wording import (
+    check_failed,
+    dotted_key,
+    not_a_mapping,
+    path_missing,
+    path_undeclared,
+    prefix_written,
+    refused_values,
+    value_form,
+)
+
+
+def form_of(one: DeclaredPath) -> str:
+    """Describe what the path holds, in a few words."""
+    listed = one.schema_.get("enum")
+    return value_form(one.schema_, [*map(brief, listed)] if isinstance(listed, list) else ())
+
+
+def value_faults(path: str, value: JsonValue, one: DeclaredPath) -> list[str]:
+    """Return why the path cannot hold the value; empty when it can."""
+    try:
+        return misfits(value, one.schema_, path)
+    except UnusableSchema as error:
+        return [check_failed(path, str(error))]
+
+
+def kept(value: JsonValue, one: DeclaredPath) -> JsonValue:
+    """Return the value; of a list with `keep_last`, its latest items."""
+    if one.keep_last is not None and isinstance(value, list):
+        return value[-one.keep_last :]
+    return value
+
+
+def write(context: Json, path: Path, value: JsonValue, declared: Declarations) -> Json:
+    """Return the context with a value at a path.
+
+    Raises:
+        InvalidContext: the path is not declared, or a declared path cannot hold what it gets.
+        ValueError: the path leads through a value that is not a mapping.
+    """
+    if not declared:
+        return put(context, path, value)
+    faults = list(path_faults(path, declared))
+    if not faults:
+        context = _settled(put(context, path, value), path, declared)
+        faults = list(_faults(context, touched(path, declared), declared))
+    if faults:
+        raise InvalidContext("; ".join(faults))
+    return context
+
+
+def path_faults(path: Path, declared: Declarations) -> Iterator[str]:
+    """Yield why nothing can be written to the path: it is not declared."""
+    if declared_above(path, declared) is None:
+        below = declared_below(path, declared)
+        text = ".".join(path)
+        yield prefix_written(text, below) if below else path_undeclared(text, declared)
+
+
+def touched(path: Path, declared: Declarations) -> list[str]:
+    """Return the declared paths that a write changes: at its path, above and below it."""
+    above = (declared_at(path[:length], declared) for length in range(1, len(path) + 1))
+    return [*(text for text in above if text is not None), *declared_below(path, declared)]
+
+
+def started(given: Json, declared: Declarations) -> Json:
+    """Return the context at the start of a run: what is given, and the defaults of the rest.
+
+    Raises:
+        InvalidContext: with all that is wrong.
+    """
+    if not declared:
+        return given
+    strangers = list(_strangers(given, (), declared))
+    if strangers:
+        raise InvalidContext(refused_values("the context of the start", strangers))
+    context = _settled(given, (), declared)
+    faults = list(_faults(context, declared, declared))
+    if faults:
+        raise InvalidContext(refused_values("the context of the start", faults))
+    return context
+
+
+def missing_inputs(given: Json, declared: Declarations) -> list[str]:
+    """Return the required paths that a start does not give, in written order."""
+    return [
+        path
+        for path, one in declared.items()
+        if one.required and get(given, parse(path)) is MISSING
+    ]
+
+
+def merged(context: Json, given: Json, merging: Json, declared: Declarations) -> Json:
+    """Return a context with given values merged in, checked against the declarations.
+
+    Args:
+        context: before.
+        given: by one writer, as nested mappings.
+        merging: the context with the given values merged in.
+        declared: by the document.
+
+    Raises:
+        InvalidContext: with all that is wrong.
+    """
+    if not declared:
+        return merging
+    faults = list(_strangers(given, (), declared))
+    if not faults:
+        merging = _settled(merging, (), declared)
+        changed = [path for path in declared if _differs(context, merging, path)]
+        faults = list(_faults(merging, changed, declared))
+    if faults:
+        raise InvalidContext("; ".join(faults))
+    return merging
+
+
+def reset(context: Json, paths: Iterable[str], declared: Declarations) -> Json:
+    """Return the context with declared paths back at their defaults.
+
+    Raises:
+        InvalidContext: a path leads through a value that is not a mapping.
+    """
+    try:
+        for text in paths:
+            path = parse(text)
+            context = _settled(put(context, path, declared[text].default), path, declared)
+    except ValueError as error:
+        raise InvalidContext(f"resets: {error}") from None
+    return context
+
+
+def _differs(before: Json, after: Json, path: str) -> bool:
+    return get(before, parse(path)) is not get(after, parse(path))
+
+
+def _settled(context: Json, path: Path, declared: Declarations) -> Json:
+    """Add the defaults that a write leaves missing, and drop what lists hold beyond their bound."""
+    for text in sorted(touched(path, declared), key=lambda text: len(parse(text))):
+        one, where = declared[text], parse(text)
+        value = get(context, where)
+        if value is MISSING and one.required:
+            continue
+        settled = kept(one.default if isinstance(value, Missing) else value, one)
+        if settled is not value and _is_open(context, where):
+            context = put(context, where, settled)
+    return context
+
+
+def _is_open(context: Json, path: Path) -> bool:
+    """Whether only mappings lie above the path."""
+    above = (get(context, path[:length]) for length in range(1, len(path)))
+    return all(value is MISSING or isinstance(value, dict) for value in above)
+
+
+def _faults(context: Json, paths: Iterable[str], declared: Declarations) -> Iterator[str]:
+    for text in paths:
+        one = declared[text]
+        value: JsonValue | Literal[Missing.MISSING] = get(context, parse(text))
+        if not isinstance(value, Missing):
+            yield from value_faults(text, value, one)
+        elif one.required:
+            yield path_missing(text, form_of(one))
+
+
+def _strangers(given: Json, path: Path, declared: Declarations) -> Iterator[str]:
+    """Yield what is given without being declared."""
+    for key, value in given.items():
+        here = (*path, key)
+        text = ".".join(here)
+        if declared_at(here, declared) is not None:
+            continue
+        if text in declared:
+            yield dotted_key(text, key.partition(".")[0])
+            continue
+        below = declared_below(here, declared)
+        if not below:
+            yield path_undeclared(text, declared)
+        elif isinstance(value, dict):
+            yield from _strangers(value, here, declared)
+        else:
+            yield not_a_mapping(text, describe_kind(value), below)

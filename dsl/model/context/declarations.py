@@ -1,0 +1,47 @@
+"""The declared context of a document: the form, the default and the bound of each path."""
+
+from collections.abc import Mapping
+
+from pydantic import Field, JsonValue
+
+from dsl.paths import Path, parse
+from dsl.values import Frozen, Json
+
+
+class DeclaredPath(Frozen):
+    """What one path of the context holds."""
+
+    schema_: Json = Field(default_factory=dict[str, JsonValue], alias="schema")
+    """JSON Schema of its value, without `default` and `keep_last`."""
+    required: bool = False
+    """It has no default: a start must give it."""
+    default: JsonValue = None
+    keep_last: int | None = Field(default=None, ge=1)
+    """The number of latest items that a write leaves in the list."""
+
+
+Declarations = Mapping[str, DeclaredPath]
+"""`{dotted path: what it holds}`; empty where a document declares nothing."""
+
+UNDECLARED: Declarations = {}
+"""A document without a declared context: every path is free."""
+
+
+def declared_above(path: Path, declared: Declarations) -> str | None:
+    """Return the declared path at or nearest above a path, or None."""
+    found = (declared_at(path[:length], declared) for length in range(len(path), 0, -1))
+    return next((text for text in found if text is not None), None)
+
+
+def declared_at(path: Path, declared: Declarations) -> str | None:
+    """Return the declaration of exactly this path; a segment may have dots, and then has none."""
+    text = ".".join(path)
+    return text if text in declared and parse(text) == path else None
+
+
+def declared_below(path: Path, declared: Declarations) -> list[str]:
+    """Return the declared paths that begin with a path, itself excluded, in written order."""
+    length = len(path)
+    return [
+        text for text in declared if len(parts := parse(text)) > length and parts[:length] == path
+    ]

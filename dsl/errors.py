@@ -29,6 +29,8 @@ Code = Literal[
     "E003",
     "E004",
     "E005",
+    "E006",
+    "E007",
     "E101",
     "E102",
     "E103",
@@ -38,6 +40,7 @@ Code = Literal[
     "E107",
     "E108",
     "E109",
+    "E110",
     "E201",
     "E202",
     "E203",
@@ -83,6 +86,7 @@ Code = Literal[
     "W515",
     "W516",
     "W517",
+    "W518",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 

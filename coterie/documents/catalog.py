@@ -2,7 +2,8 @@
 
 A config root is a folder with `system_config.yml`, `personas/<key>.yml` and `teams/<name>.yml`. The
 sources of a document merge in this order, later ones override earlier ones: the root's
-`system_config.yml`, its personas, the document, and the project's `coterie.yml`.
+`system_config.yml`, its personas, the document, and the project's `coterie.yml`. What a file
+includes comes right before it.
 """
 
 import os
@@ -12,12 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import config
+from coterie.documents.file_kinds import SUFFIXES, is_test
+from coterie.documents.includes import included_files, with_includes
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
 from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument, Problem, listed, nearest
 from dsl.source.yaml_reader import read
 
-_SUFFIXES = (".yml", ".yaml")
 _LAYERS = (SYSTEM_FILE, OVERRIDE_FILE)
 _SAYS_TEAMS = re.compile(r"\borchestration\b")
 
@@ -81,7 +83,7 @@ class Catalog:
             return named
         if path.is_dir():
             raise _unreadable(target, "is a folder", "name a file in it")
-        if target.endswith(_SUFFIXES) or os.sep in target:
+        if target.endswith(SUFFIXES) or os.sep in target:
             beside = [str(Path(target).parent / file.name) for file in _documents(path.parent)]
             raise _unreadable(target, "does not exist", nearest(target, beside))
         hint = nearest(target, self.names())
@@ -96,13 +98,15 @@ class Catalog:
 
         Returns:
             The documents, and the number of other YAML files: tests, personas, scripts of answers,
-            and anything else without teams.
+            parts that a document includes, and anything else without teams.
 
         Raises:
             InvalidDocument: There is no document.
         """
         files = sorted(_yaml_files(self._settings.cwd / target))
-        documents = [file for file in files if not is_test(file) and _is_document(file)]
+        documents = _without_parts(
+            [file for file in files if not is_test(file) and _is_document(file)]
+        )
         if not documents:
             raise _unreadable(
                 target,
@@ -121,7 +125,7 @@ class Catalog:
         """
         return (
             *self.root_sources(located.root, without=located.file),
-            self._source(located.file),
+            *self._with_includes(located.file),
             *self.override(),
         )
 
@@ -137,7 +141,7 @@ class Catalog:
         """Yield the root's `system_config.yml`, unless it is the document itself."""
         system = root / SYSTEM_FILE
         if system.is_file() and not (without and system.samefile(without)):
-            yield self._source(system)
+            yield from self._with_includes(system)
 
     def override(self) -> Iterator[SourceText]:
         """Yield the project's `coterie.yml`, if it exists and is not empty."""
@@ -146,7 +150,7 @@ class Catalog:
             source = self._source(file)
             lines = (line.strip() for line in source.text.splitlines())
             if any(line and not line.startswith("#") for line in lines):
-                yield source
+                yield from with_includes(source, file, self.shown)
 
     def persona_source(self, file: Path) -> SourceText:
         """Read a persona file.
@@ -159,6 +163,9 @@ class Catalog:
     def shown(self, file: Path) -> str:
         """Return a path as problems show it."""
         return shown(file, self._settings)
+
+    def _with_includes(self, file: Path) -> list[SourceText]:
+        return with_includes(self._source(file), file, self.shown)
 
     def _source(self, file: Path, persona: str | None = None) -> SourceText:
         try:
@@ -203,7 +210,7 @@ def _teams(root: Path) -> tuple[Path, ...]:
 def _documents(folder: Path) -> tuple[Path, ...]:
     if not folder.is_dir():
         return ()
-    return tuple(sorted(f for f in folder.iterdir() if f.suffix in _SUFFIXES and not is_test(f)))
+    return tuple(sorted(f for f in folder.iterdir() if f.suffix in SUFFIXES and not is_test(f)))
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:
@@ -213,8 +220,22 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
         yield from (
             Path(here, name)
             for name in names
-            if name.endswith(_SUFFIXES) and not name.startswith(".")
+            if name.endswith(SUFFIXES) and not name.startswith(".")
         )
+
+
+def _without_parts(documents: list[Path]) -> list[Path]:
+    """Leave out files with teams but without an entry, which a document of the list includes."""
+    included = {part for file in documents for part in included_files(file)}
+    return [file for file in documents if file.resolve() not in included or _has_entry(file)]
+
+
+def _has_entry(file: Path) -> bool:
+    try:
+        tree = read(file.read_text(encoding="utf-8"), file.name)
+    except (InvalidDocument, OSError, UnicodeDecodeError):
+        return False  # reported with the document that includes it
+    return tree.find(("orchestration",)).child("entry_team") is not None
 
 
 def _is_document(file: Path) -> bool:
@@ -234,8 +255,3 @@ def _is_document(file: Path) -> bool:
     if orchestration is None:
         return False
     return file.name not in _LAYERS or orchestration.child("teams") is not None
-
-
-def is_test(file: Path) -> bool:
-    """Return whether a file is named like a test file, which may be beside teams."""
-    return file.suffix in _SUFFIXES and file.stem.endswith(".test")

@@ -104,7 +104,7 @@ def _sections(sources: Iterable[SourceText]) -> tuple[SystemDocument, Node]:
     """Merge only the `worker` and `llm_config.providers` sections of the documents."""
     merged = Node({}, Mark(OVERRIDE_FILE, 1, 1))
     for source in sources:
-        if source.persona is None:
+        if source.persona is None and not source.included:
             merged = overlaid(merged, _trusted_part(read(source.text, source.file)))
     problems = Problems()
     document, tree = shaped(normalised(merged, problems), problems)

@@ -142,9 +142,14 @@ def _planned(value: Effective, at: Mapping[NodePath, Effective]) -> bool:
 
 
 def _files(sources: Iterable[SourceText]) -> Iterator[str]:
-    for is_persona, group in groupby(sources, key=lambda source: source.persona is not None):
+    def kind(source: SourceText) -> tuple[bool, bool]:
+        return source.included, source.persona is not None
+
+    for (included, is_persona), group in groupby(sources, key=kind):
         files = [source.file for source in group]
-        if is_persona and len(files) > 1:
+        if included:
+            yield from (f"{file} (included)" for file in files)
+        elif is_persona and len(files) > 1:
             yield f"{os.path.commonpath(files)}: {counted(len(files), 'persona')}"
         else:
             yield from files

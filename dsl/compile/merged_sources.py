@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dsl.errors import InvalidDocument
+from dsl.compile.included_parts import included_part, joined
+from dsl.errors import InvalidDocument, Problem
 from dsl.source.nodes import Mark, Node, Problems, overlaid
 from dsl.source.yaml_reader import REPEATED, read_with_repeated
 from dsl.wording.document_wording import decided_by_worker
+from dsl.wording.include_wording import include_inline
 from dsl.wording.yaml_wording import no_document
 
 
@@ -21,6 +23,10 @@ class SourceText(NamedTuple):
     """
     persona: str | None = None
     """The key of the persona, if the file is one."""
+    included: bool = False
+    """The next source that is not included includes it, itself or through others."""
+    problems: tuple[Problem, ...] = ()
+    """Of reading what the file includes."""
 
 
 def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
@@ -30,7 +36,9 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
         InvalidDocument: a file is not readable YAML, or there is no file.
     """
     merged: Node | None = None
+    layer: Node | None = None
     for source in sources:
+        problems.found.extend(source.problems)
         try:
             tree, repeated = read_with_repeated(source.text, source.file)
             problems.found.extend(repeated)
@@ -41,7 +49,12 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
             tree = _nested(tree, "llm_config", "personas", source.persona)
         if not source.trusted:
             _refuse_untrusted(tree, problems)
-        merged = tree if merged is None else overlaid(merged, tree)
+        if source.included:
+            tree = included_part(tree, problems)
+        layer = tree if layer is None else joined(layer, tree, problems)
+        if not source.included:
+            merged = layer if merged is None else overlaid(merged, layer)
+            layer = None
     if problems.errors and (
         merged is None or any(p.code < "E101" and p.code != REPEATED for p in problems.errors)
     ):
@@ -63,3 +76,6 @@ def _refuse_untrusted(tree: Node, problems: Problems) -> None:
         node = tree.find(path)
         if node is not tree.find(path[:-1]):
             problems.note("E601", node.at, path, decided_by_worker(".".join(path)))
+    include = tree.child("include")
+    if include is not None:
+        problems.note("E601", include.at, ("include",), include_inline())

@@ -191,7 +191,8 @@ class AgentResolver:
             return None
         written = self.llm.personas.get(step.persona_key)
         if written is None:
-            known = self.tree.find(_PERSONAS).entries()
+            section = self.tree.find(_PERSONAS[:1]).child(_PERSONAS[1])
+            known = {} if section is None else section.entries()
             if step.persona_key not in known:
                 place = (*path, "persona_key")
                 mark = self.tree.find(place).mark

@@ -131,6 +131,9 @@ class SystemDocument(Frozen):
 
     name: str | None = None
     description: str | None = None
+    include: tuple[str, ...] = ()
+    """Files whose personas, teams, tools and settings belong to this document: paths and globs,
+    relative to this file and below its folder."""
     llm_config: LlmConfig = LlmConfig()
     orchestration: Orchestration | None = None
     worker: WorkerSection | None = None

@@ -51,6 +51,12 @@ orchestration:
   entry_team: t
   teams: {t: {tasks: [{name: ask, agent_type: generic_single_shot, persona_key: p}]}}
 """
+INCLUDING = """
+include: [config/teams/*.yml]
+orchestration:
+  entry_team: t
+  teams: {t: {tasks: [{name: a, type: set, values: {x: 1}}]}}
+"""
 OWN_ROOT = """
 worker: {workspace: /, commands: {sh: {run: [sh]}}}
 orchestration:
@@ -77,6 +83,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
     ),
     "inline YAML with providers": ({"document": INLINE}, "E601"),
     "inline YAML with a workspace": ({"document": OWN_ROOT}, "E601"),
+    "inline YAML with an include": ({"document": INCLUDING}, "cannot use `include`"),
     "a team that is a path": ({"team": "../../etc/passwd"}, "passwd"),
 }
 

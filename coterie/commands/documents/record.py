@@ -5,7 +5,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from coterie.arguments import add_run
-from coterie.documents.catalog import Catalog, is_test
+from coterie.documents.catalog import Catalog
+from coterie.documents.file_kinds import is_test
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.logs import quietly

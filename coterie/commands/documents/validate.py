@@ -7,7 +7,8 @@ from pathlib import Path
 
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located
-from coterie.documents.persona_files import is_persona, persona_problems
+from coterie.documents.file_kinds import is_persona
+from coterie.documents.persona_files import persona_problems
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import note, say

@@ -3,13 +3,15 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.arguments import add_context, add_model, add_target, print_warnings, read_context
-from coterie.documents.catalog import Catalog
+from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located, startable
+from coterie.documents.includes import included_files
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.runs.starter import start
 from coterie.settings import Settings
+from coterie.text.problems import counted
 from dsl.values import Json
 
 
@@ -47,7 +49,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     located = catalog.locate(target)
     compiled = startable(compile_located(catalog, located, args.model), context)
     print_warnings(args.target, compiled.warnings)
-    document = None if trusted.accept_plans else located.file.read_text(encoding="utf-8")
+    document = None if trusted.accept_plans else _whole(located)
     return run_async(
         start(
             settings,
@@ -59,3 +61,19 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
             document=document,
         )
     )
+
+
+def _whole(located: Located) -> str:
+    """Return the document's text, which a worker compiles.
+
+    Raises:
+        CommandError: The worker would need other files too.
+    """
+    included = included_files(located.file)
+    if included:
+        raise CommandError(
+            f"{located.file.name} includes {counted(len(included), 'file')}, and workers without "
+            "`worker.accept_plans` compile only the text that they are sent; put the files into "
+            "the worker's config/teams and start the team by its name"
+        )
+    return located.file.read_text(encoding="utf-8")

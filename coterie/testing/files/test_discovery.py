@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from coterie.documents.catalog import is_test
+from coterie.documents.file_kinds import is_test
 from coterie.failures import CommandError
 from coterie.settings import Settings
 

@@ -1,0 +1,197 @@
+"""Read the files that a document includes: only files below its own folder, and bounded.
+
+An entry of `include` is a path or a glob, relative to the file that has it. It never leads out of
+that file's folder, not by `..`, not by a link. A file counts once, whoever includes it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from coterie.documents.file_kinds import SUFFIXES, is_persona, is_test
+from coterie.documents.include_globs import TooManyEntries, is_glob, matching_files
+from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE
+from dsl.compile.merged_sources import SourceText
+from dsl.errors import InvalidDocument
+from dsl.problem_details import Details
+from dsl.source.nodes import Node, Problems
+from dsl.source.yaml_reader import read
+from dsl.wording.include_wording import (
+    include_cycle,
+    include_empty,
+    include_leaves_folder,
+    include_missing,
+    include_too_large,
+    include_unreadable,
+    include_wrong_file,
+)
+
+MAX_INCLUDED_FILES = 200
+"""Of one document, through all levels."""
+
+MAX_INCLUDED_BYTES = 5_000_000
+"""Of all files that one document includes."""
+
+_LAYERS = (SYSTEM_FILE, OVERRIDE_FILE)
+"""Files that every document has around it, so that no glob means them."""
+
+_SAYS_INCLUDE = re.compile(r"\binclude[\"']?\s*:")
+
+
+def with_includes(source: SourceText, file: Path, shown: Callable[[Path], str]) -> list[SourceText]:
+    """Return the source after the files that it includes, with the problems of reading them.
+
+    Args:
+        source: The text of the file.
+        file: Where it is.
+        shown: Formats a path for messages.
+    """
+    reader = _Reader(shown, [file.resolve()], [source.file])
+    reader.read_entries(source, file)
+    found = tuple(reader.problems.found)
+    return [*reader.sources, source._replace(problems=found)]
+
+
+def included_files(file: Path) -> set[Path]:
+    """Return the resolved files that a document includes, as far as they can be read."""
+    try:
+        source = SourceText(file.name, file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return set()
+    reader = _Reader(str, [file.resolve()], [file.name])
+    reader.read_entries(source, file)
+    return reader.seen
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The files of one document, deepest first."""
+
+    shown: Callable[[Path], str]
+    open: list[Path]
+    """The files whose includes are being read, outermost first."""
+    open_names: list[str]
+    """The same, as messages show them."""
+    sources: list[SourceText] = field(default_factory=list[SourceText])
+    problems: Problems = field(default_factory=Problems)
+    seen: set[Path] = field(default_factory=set[Path])
+    size: int = 0
+
+    def read_entries(self, source: SourceText, file: Path) -> None:
+        """Read what the entries of one file lead to."""
+        for number, entry in enumerate(_entries(source)):
+            if isinstance(entry.value, str):
+                _Entry(self, entry, ("include", number), file).read(entry.value)
+
+
+def _entries(source: SourceText) -> list[Node]:
+    """Return the entries of `include`; a text that cannot be read is reported elsewhere."""
+    if source.persona is not None or not _SAYS_INCLUDE.search(source.text):
+        return []
+    try:
+        written = read(source.text, source.file).child("include")
+    except InvalidDocument:
+        return []
+    return [] if written is None else written.items()
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One entry of `include`."""
+
+    reader: _Reader
+    node: Node
+    path: tuple[str, int]
+    file: Path
+    """The file that has it."""
+
+    def read(self, text: str) -> None:
+        """Read the file, or all files that the glob matches, in sorted order."""
+        if "://" in text or text.startswith(("/", "~")) or ".." in Path(text).parts:
+            self._note(include_leaves_folder(text))
+            return
+        for found in self._glob(text) if is_glob(text) else self._file(text):
+            if not self._include(found):
+                return
+
+    def _file(self, text: str) -> Iterator[Path]:
+        found = self.file.parent / text
+        if found.is_dir():
+            self._note(include_wrong_file(text, "a folder"))
+        elif not found.is_file():
+            beside = found.parent.iterdir() if found.parent.is_dir() else ()
+            known = [f"{Path(text).parent / one.name}" for one in beside if _can_be_included(one)]
+            self._note(include_missing(text, known))
+        elif not _can_be_included(found):
+            self._note(include_wrong_file(text, "a test file" if is_test(found) else "no YAML"))
+        else:
+            yield found
+
+    def _glob(self, text: str) -> list[Path]:
+        """Return the documents and personas that match, without the file itself."""
+        try:
+            matching = matching_files(self.file.parent, text)
+        except TooManyEntries as error:
+            self._note(include_too_large(f"{text!r} searches more than {error.most:,} files"))
+            return []
+        itself = self.file.resolve()
+        found = [
+            one
+            for one in matching
+            if _can_be_included(one) and one.name not in _LAYERS and one.resolve() != itself
+        ]
+        if not found:
+            self.reader.problems.note("W518", self.node.mark, self.path, include_empty(text))
+        return found
+
+    def _include(self, found: Path) -> bool:
+        """Add a file after the files that it includes; return whether more may follow."""
+        reader, real = self.reader, found.resolve()
+        name = reader.shown(found)
+        if not real.is_relative_to(self.file.parent.resolve()):
+            self._note(include_leaves_folder(name, links_to=str(real)))
+            return True
+        if real in reader.open:
+            cycle = [*reader.open_names[reader.open.index(real) :], name]
+            reader.problems.note("E007", self.node.mark, self.path, include_cycle(cycle))
+            return True
+        if real in reader.seen:
+            return True
+        source = self._source(found, name)
+        if source is None:
+            return False
+        reader.seen.add(real)
+        reader.open.append(real)
+        reader.open_names.append(name)
+        reader.read_entries(source, found)
+        reader.open.pop()
+        reader.open_names.pop()
+        reader.sources.append(source)
+        return True
+
+    def _source(self, found: Path, name: str) -> SourceText | None:
+        reader = self.reader
+        if len(reader.seen) >= MAX_INCLUDED_FILES:
+            self._note(include_too_large(f"more than {MAX_INCLUDED_FILES} files are included"))
+            return None
+        try:
+            reader.size += found.stat().st_size
+            if reader.size > MAX_INCLUDED_BYTES:
+                what = f"the included files have more than {MAX_INCLUDED_BYTES:,} bytes"
+                self._note(include_too_large(what))
+                return None
+            text = found.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            self._note(include_unreadable(name, reason))
+            return None
+        persona = found.stem if is_persona(found) else None
+        return SourceText(name, text, persona=persona, included=True)
+
+    def _note(self, details: Details) -> None:
+        self.reader.problems.note("E006", self.node.mark, self.path, details)
+
+
+def _can_be_included(file: Path) -> bool:
+    return file.suffix in SUFFIXES and not is_test(file)

@@ -1,0 +1,79 @@
+"""Join an included file with the files around it: what it may say, and no name twice."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from dsl.model.document import Orchestration, SystemDocument
+from dsl.model.sections.provider_document import LlmConfig
+from dsl.source.nodes import Node, Problems, overlaid
+from dsl.values import NodePath
+from dsl.wording.include_wording import defined_twice, include_form, key_of_including
+
+_SECTIONS: Mapping[NodePath, str] = {
+    ("llm_config", "personas"): "persona",
+    ("orchestration", "teams"): "team",
+    ("orchestration", "settings"): "setting",
+    ("tools",): "tool",
+}
+"""What an included file brings, and how a sentence calls one of it."""
+
+_OWN: Mapping[NodePath, tuple[type[BaseModel], tuple[str, ...]]] = {
+    (): (SystemDocument, ("name", "description", "include")),
+    ("llm_config",): (LlmConfig, ()),
+    ("orchestration",): (Orchestration, ("entry_team",)),
+}
+"""Where else an included file has keys, and which of them it may have to run by itself."""
+
+
+def included_part(tree: Node, problems: Problems) -> Node:
+    """Return what an included file brings; every key that would have no effect is a problem."""
+    for path, (model, own) in _OWN.items():
+        names = {info.alias or name for name, info in model.model_fields.items()}
+        for key, node in _section(tree, path).items():
+            place = (*path, key)
+            if key not in names or place in _SECTIONS or place in _OWN:
+                continue  # the shape of the document tells an unknown key
+            if key not in own:
+                problems.note("E110", node.at, place, key_of_including(key))
+            if key == "include" and not _is_list_of_texts(node):
+                problems.note("E103", node.mark, place, include_form())
+            tree = _without(tree, place)
+    return tree
+
+
+def joined(base: Node, added: Node, problems: Problems) -> Node:
+    """Join two files of one document; each name that both define is a problem."""
+    for path, what in _SECTIONS.items():
+        earlier = _section(base, path)
+        for key, node in _section(added, path).items():
+            there = earlier.get(key)
+            if there is None or there.value is None or node.value is None:
+                continue
+            place = f"{there.at.file}:{there.at.line}"
+            problems.note("E208", node.at, (*path, key), defined_twice(what, key, place))
+            added = _without(added, (*path, key))
+    return overlaid(base, added)
+
+
+def _is_list_of_texts(node: Node) -> bool:
+    return isinstance(node.value, list) and all(isinstance(one.value, str) for one in node.items())
+
+
+def _section(tree: Node, path: NodePath) -> dict[str, Node]:
+    for segment in path:
+        below = tree.child(segment)
+        if below is None:
+            return {}
+        tree = below
+    return tree.entries()
+
+
+def _without(tree: Node, path: NodePath) -> Node:
+    first, *rest = path
+    entries = dict(tree.entries())
+    if rest:
+        entries[str(first)] = _without(entries[str(first)], tuple(rest))
+    else:
+        del entries[str(first)]
+    return tree.with_value(entries)

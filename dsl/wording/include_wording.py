@@ -1,0 +1,89 @@
+"""Problems of the files that a document includes."""
+
+from collections.abc import Collection, Sequence
+
+from dsl.errors import listed, nearest
+from dsl.problem_details import ProblemText, statement
+
+
+@statement
+def include_leaves_folder(entry: str, *, links_to: str = "") -> ProblemText:
+    reason = f" is a link to {links_to}, which" if links_to else ""
+    return ProblemText(
+        f"the include {entry!r}{reason} is outside the folder of this file",
+        "a path or a glob below this file's folder: workflows/*.yml",
+        "move the file below this folder",
+    )
+
+
+@statement
+def include_missing(entry: str, known: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"the include {entry!r} does not exist", listed(known), nearest(entry, known)
+    )
+
+
+@statement
+def include_wrong_file(entry: str, kind: str) -> ProblemText:
+    fix = f"write {entry.rstrip('/') or '.'}/*.yml" if kind == "a folder" else "name a document"
+    return ProblemText(
+        f"the include {entry!r} is {kind}", "files that end in .yml or .yaml, but not tests", fix
+    )
+
+
+@statement
+def include_unreadable(file: str, reason: str) -> ProblemText:
+    return ProblemText(f"the include {file} could not be read: {reason}")
+
+
+@statement
+def include_too_large(what: str) -> ProblemText:
+    return ProblemText(what, fix="include fewer files")
+
+
+@statement
+def include_empty(entry: str) -> ProblemText:
+    return ProblemText(
+        f"no file matches the include {entry!r}", fix="remove it, or correct the glob"
+    )
+
+
+@statement
+def include_cycle(files: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"these files include each other: {' -> '.join(files)}",
+        fix="remove one of these includes, or move what both need into a third file",
+    )
+
+
+@statement
+def include_inline() -> ProblemText:
+    return ProblemText(
+        "an inline document cannot use `include`: the worker gets only its text, without the "
+        "other files",
+        fix="start the run by the name of a team that the worker has, or by its file with "
+        "`coterie run FILE`",
+    )
+
+
+@statement
+def key_of_including(key: str) -> ProblemText:
+    return ProblemText(
+        f"the key {key!r} has no effect in an included file: it belongs to the document that "
+        "includes it",
+        "llm_config.personas, orchestration.teams, orchestration.settings, tools, include",
+        f"move {key!r} to the document that includes this file, or remove it",
+    )
+
+
+@statement
+def defined_twice(what: str, name: str, place: str) -> ProblemText:
+    return ProblemText(
+        f"the {what} {name!r} is also defined at {place}",
+        fix=f"rename one {what}, or remove one",
+    )
+
+
+@statement
+def include_form() -> ProblemText:
+    return ProblemText("'include' is not a list of texts", "[workflows/*.yml]")

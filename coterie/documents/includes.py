@@ -1,7 +1,7 @@
 """Read the files that a document includes: only files below its own folder, and bounded.
 
 An entry of `include` is a path or a glob, relative to the file that has it. It never leads out of
-that file's folder, not by `..`, not by a link. A file counts once, even if several files include it.
+that file's folder, not by `..`, not by a link. A file counts once, even if several include it.
 """
 
 import re

@@ -59,7 +59,7 @@ VERBS: Mapping[str, Verb] = {
         "coterie.commands.documents.graph",
     ),
     "explain": Verb(
-        "show every effective value and the line that sets it",
+        "show every effective value and the line that sets it; or what an error code means",
         "coterie.commands.documents.explain",
     ),
     "limits": Verb(

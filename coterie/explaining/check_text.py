@@ -77,8 +77,8 @@ def _basis(worst: WorstCase, priced: Priced) -> Iterator[str]:
             )
     if worst.models:
         yield (
-            f"assumed: {worst.terms.input_tokens:,} input tokens per call, which no document says "
-            "(--input-tokens-per-call)"
+            f"assumed: {worst.terms.input_tokens:,} input tokens per call, which documents do not "
+            "set (--input-tokens-per-call)"
         )
         yield (
             "counted: every re-ask and every retry of a step, each answer as long as its "

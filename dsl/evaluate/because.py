@@ -30,9 +30,8 @@ from dsl.model.causes import (
 )
 from dsl.templates.jsonable import beginning
 
-_ENCODED: Final = json.JSONEncoder(
-    ensure_ascii=False
-).encode  # `dumps` would make a new encoder each time
+# `dumps` would make a new encoder each time
+_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def condition_because(found: ConditionFound) -> str:
@@ -68,9 +67,9 @@ def _condition(found: ConditionFound) -> str:
         case StatusFound(task=task, wanted=wanted, found=status):
             return f"{task} is {status or 'absent'} (wanted {wanted})"
         case GroupFound(code="all_of", parts=parts):
-            return " and ".join(map(_condition, parts)) or "nothing asked"
+            return " and ".join(map(_condition, parts)) or "no conditions"
         case GroupFound(parts=parts):
-            return " or ".join(map(_condition, parts)) or "nothing to hold"
+            return " or ".join(map(_condition, parts)) or "no conditions"
         case NegatedFound(part=part):
             return f"not ({_condition(part)})"
         case TeamFound(outcome=outcome, tasks=tasks):
@@ -133,8 +132,8 @@ def _why_default(cause: DefaultTaken) -> str:
 
 
 def _failure(team: str, task: str, error: str | None, message: str) -> str:
-    words = "without a word" if error is None else f"{error}: {message}"
-    return f"task {task!r} of team {team!r} failed: {words}"
+    reason = " without an error" if error is None else f": {error}: {message}"
+    return f"task {task!r} of team {team!r} failed{reason}"
 
 
 def _left_out(updates: tuple[UpdateLeftOut, ...]) -> str:
@@ -168,5 +167,5 @@ def _budget(cause: BudgetReached) -> str:
 
 def _used_up(cause: BudgetReached, name: str) -> str:
     if cause.model:
-        return f"{name} cannot be held: {cause.model} has no price on its worker"
+        return f"{name} cannot be measured: {cause.model} has no price on its worker"
     return f"{name} is used up, {share(cause.kind, cause.used, cause.limit)}"

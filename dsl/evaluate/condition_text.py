@@ -48,7 +48,7 @@ def condition_text(condition: Condition, wording: Wording | None = None) -> str:
         case TaskStatus(task=task, status=status):
             return words.status(task, status)
         case AllOf(all_of=parts):
-            return " and ".join(part_text(part, words) for part in parts) or "nothing asked"
+            return " and ".join(part_text(part, words) for part in parts) or "no conditions"
         case AnyOf(any_of=parts):
             return " or ".join(part_text(part, words) for part in parts) or "none of no conditions"
         case Not(negated=part):

@@ -79,7 +79,7 @@ def _waiting(cause: GraphTaskWaits, task: str) -> str:
 
 
 def note_words(note: TaskNote) -> str:  # noqa: C901  # one case a code
-    """What the validation changed, in words."""
+    """Return what the validation changed, in words."""
     task, other = _named(note.task), _named(note.other)
     match note.code:
         case "not_a_task":

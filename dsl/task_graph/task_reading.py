@@ -61,7 +61,7 @@ def read_tasks(
 
 
 def _wanted_id(item: Json, number: int, notes: TaskNotes) -> str:
-    """The id that a task asks for, as text; `task_3` without one."""
+    """Return the id that a task asks for, as text; `task_3` without one."""
     written = item.get("id")
     default = f"task_{number}"
     if written is None or written == "":
@@ -94,7 +94,7 @@ def _shown(value: JsonValue) -> str:
 
 
 def _unique(wanted: Sequence[str], known: Collection[str], notes: TaskNotes) -> list[str]:
-    """The ids, of which the later ones of a name are numbered: `a`, `a_2`, `a_3`."""
+    """Number the later ids of the same name: `a`, `a_2`, `a_3`."""
     written, taken = set(wanted), set[str]()
     numbers: dict[str, int] = {}
     ids: list[str] = []
@@ -114,7 +114,7 @@ def _unique(wanted: Sequence[str], known: Collection[str], notes: TaskNotes) -> 
 def _dependencies(
     item: Json, id: str, own: Mapping[str, int], known: Collection[str], notes: TaskNotes
 ) -> tuple[list[int], list[str]]:
-    """What a task depends on: indexes into its own list, and ids of the graph."""
+    """Return what a task depends on: indexes into its own list, and ids of the graph."""
     written = item.get("dependencies")
     if written is None:
         return [], []
@@ -144,7 +144,7 @@ def _fitting(
     room: int,
     size_left: int,
 ) -> list[GraphTask]:
-    """The tasks that the graph has room for, without those that depend on a refused one."""
+    """Return the tasks that fit into the graph and do not depend on a refused one."""
     dependents: list[list[int]] = [[] for _ in tasks]
     for index, inner in enumerate(edges):
         for dependency in inner:

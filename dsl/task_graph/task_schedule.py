@@ -48,11 +48,11 @@ class TaskSchedule:
         return len(self._ready)
 
     def available(self) -> list[int]:
-        """The tasks that may start, in the order of the graph."""
+        """Return the tasks that may start, in the order of the graph."""
         return [index for _, index in sorted(map(self._rank, self._ready))]
 
     def first(self) -> int:
-        """The first task that may start.
+        """Return the first task that may start.
 
         Raises:
             IndexError: none may.
@@ -66,16 +66,16 @@ class TaskSchedule:
         return index in self._ready
 
     def in_progress(self) -> list[int]:
-        """The tasks that have started and not ended, in written order."""
+        """Return the tasks that have started and not ended, in written order."""
         return [n for n, task in enumerate(self.tasks) if task.status == "in_progress"]
 
     def start(self, index: int, cause: GraphTaskStarted) -> None:
-        """A task starts; only one that may."""
+        """Start a task that may start."""
         self._ready.remove(index)
         self._put(index, "in_progress", cause)
 
     def end(self, index: int, status: GraphTaskStatus, cause: GraphTaskEnded) -> list[int]:
-        """A task ends.
+        """End a task.
 
         Returns:
             The tasks that are blocked, because it failed.
@@ -211,7 +211,7 @@ class TaskSchedule:
             ]
 
     def _before(self, index: int) -> Iterator[int]:
-        """The tasks before one; none where it has started, so they have ended."""
+        """Return the tasks before one; none if it has started, so they have ended."""
         if self.tasks[index].status not in ("pending", "blocked"):
             return iter(())
         return (self.index[name] for name in self.tasks[index].dependencies)

@@ -10,9 +10,8 @@ from pydantic import JsonValue
 from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.templates.jsonable import to_json
 
-_ENCODED: Final = json.JSONEncoder(
-    ensure_ascii=False
-).encode  # `dumps` would make a new encoder each time
+# `dumps` would make a new encoder each time
+_ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode
 _ENCODING = 2
 """Maximum bytes of a JSON text for each byte of the value."""
 

@@ -18,7 +18,7 @@ def broken_template(reason: str) -> ProblemText:
 @statement
 def not_a_condition(text: str) -> ProblemText:
     return ProblemText(
-        f"{text!r} is no condition",
+        f"{text!r} is not a condition",
         f"{', '.join(_OUTCOMES)}, or {{{{ ... }}}}",
         nearest(text, _OUTCOMES),
     )
@@ -27,7 +27,7 @@ def not_a_condition(text: str) -> ProblemText:
 @statement
 def text_around_condition(text: str) -> ProblemText:
     return ProblemText(
-        f"the text {text!r} is no condition: it always holds",
+        f"the text {text!r} is not a condition: it always holds",
         "one expression: {{ ... }} around all of it",
         "write the comparison inside the braces",
     )

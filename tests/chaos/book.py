@@ -1,4 +1,4 @@
-"""What histories, the model's log and the ledger say, and where that breaks a promise."""
+"""Compares histories, the model's log and the ledger with the promises."""
 
 import json
 from collections import Counter, defaultdict
@@ -87,7 +87,7 @@ def read_log(log: Path) -> dict[str, list[float]]:
 
 @dataclass
 class Unknown:
-    """A release that was lost on its way, and what became of it."""
+    """A release whose outcome was lost, and how the run resolved it."""
 
     run: str
     became: str
@@ -116,20 +116,21 @@ def check_calls(
         times = asked.get(f"{part}/{call.id}", ())
         where = f"{run}: {call.id}"
         if len(times) > call.attempts:
-            wrong.append(f"{where} was asked {len(times)} times in {call.attempts} attempts")
+            wrong.append(f"{where} called the model {len(times)} times in {call.attempts} attempts")
         if call.completed is None:
             wrong.append(f"{where} has no result: {call.failure}")
             continue
         again = [at for at in times if at > call.completed + _SLACK]
         if again:
             wrong.append(
-                f"{where} was asked again {again[0] - call.completed:.2f} s after its "
+                f"{where} called the model again {again[0] - call.completed:.2f} s after its "
                 "result was recorded"
             )
         in_flight = sum(call.scheduled <= at <= call.completed for at in kills)
         if len(times) - 1 > in_flight:
             wrong.append(
-                f"{where} was asked {len(times)} times, and only {in_flight} kills were meanwhile"
+                f"{where} called the model {len(times)} times, but only {in_flight} kills "
+                "happened meanwhile"
             )
     return wrong
 
@@ -147,7 +148,7 @@ def check_ledger(runs: Sequence[str], ledger: Path) -> list[str]:
 
 
 def unknowns(run: str, calls: Sequence[Call]) -> list[Unknown]:
-    """Every release of which nobody knew whether it had happened, and what it came to."""
+    """Every release with an unknown outcome, and how the run resolved it."""
     found: list[Unknown] = []
     skills = [call for call in calls if call.type == "call_skill"]
     for number, call in enumerate(skills):
@@ -159,8 +160,8 @@ def unknowns(run: str, calls: Sequence[Call]) -> list[Unknown]:
         else:
             code = json.loads(verified.result)["data"]["exit_code"]
             again = number + 2 < len(skills)
-            became = {0: "had happened", 1: "was done again"}.get(
-                code, "a person said no, and it was done again" if again else "a person said yes"
+            became = {0: "had completed", 1: "repeated"}.get(
+                code, "rejected by a person and repeated" if again else "accepted by a person"
             )
         found.append(Unknown(run, became))
     return found

@@ -12,7 +12,7 @@ from tests.chaos.siege import UNDISTURBED, Siege
 
 @dataclass
 class Report:
-    """What came of it."""
+    """The result of a siege."""
 
     runs: int
     wrong: list[str] = field(default_factory=list[str])
@@ -32,8 +32,8 @@ class Report:
         told = ", ".join(f"{count} {what}" for what, count in sorted(became.items()))
         return [
             f"{self.finished} of {self.runs} runs finished",
-            f"{self.calls} calls of the model, {self.attempts} attempts, asked {self.asked} times",
-            f"{self.commands} releases begun, {len(self.unknown)} of unknown outcome"
+            f"{self.calls} model turns, {self.attempts} attempts, {self.asked} calls of the model",
+            f"{self.commands} releases started, {len(self.unknown)} with an unknown outcome"
             + (f": {told}" if told else ""),
             *(f"WRONG {line}" for line in self.wrong),
         ]

@@ -254,6 +254,6 @@ def _outcome(response: AgentResponse) -> Outcome:
     error = response.error
     if error is None:
         return Outcome.failed(
-            "AgentFailed", "the agent reports a failure without a word", response.data
+            "AgentFailed", "the agent reports a failure without an error", response.data
         )
     return Outcome.failed(error.type, error.message, response.data)

@@ -1,12 +1,13 @@
-"""`coterie explain`: show every effective value and the line that sets it."""
+"""`coterie explain`: show every effective value and the line that sets it, or an error code."""
 
 import json
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_model, add_target
+from coterie.arguments import add_model
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.documents.product_capabilities import capabilities
+from coterie.explaining.code_pages import code_page, is_code, known_codes
 from coterie.explaining.effective_values import explained
 from coterie.explaining.values_text import found, overview, parts, values_text
 from coterie.failures import CommandError, ExitCode
@@ -18,7 +19,11 @@ from dsl.errors import nearest
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
-    add_target(parser)
+    parser.add_argument(
+        "target",
+        metavar="TEAM_OR_CODE",
+        help="a team's file or name; or the code of a problem, like E202",
+    )
     parser.add_argument(
         "path",
         nargs="?",
@@ -30,8 +35,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
-    """Compile the document, and print its values."""
+    """Compile the document and print its values, or print the chapter of a code."""
     path: str | None = args.path
+    if is_code(args.target):
+        return _explain_code(args.target)
     catalog = Catalog(settings)
     located = catalog.locate(args.target)
     compiled = compile_located(catalog, located, args.model)
@@ -49,4 +56,13 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         say(overview(with_needs(compiled).plan, catalog.sources(located), values, args.target))
     else:
         say(values_text(chosen, path))
+    return ExitCode.DONE
+
+
+def _explain_code(code: str) -> ExitCode:
+    page = code_page(code)
+    if page is None:
+        hint = nearest(code.upper(), known_codes())
+        raise CommandError(f"there is no error code {code!r}{f': {hint}' if hint else ''}")
+    say(page)
     return ExitCode.DONE

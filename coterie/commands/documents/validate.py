@@ -16,9 +16,6 @@ from coterie.text.problems import counted, lines_of_file, problems_text, summary
 from dsl.analysis.findings import analysed, warnings
 from dsl.errors import InvalidDocument, Problem
 
-PAGE = "docs/errors.md"
-"""The page with a section for each code."""
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -131,4 +128,6 @@ def _problems(catalog: Catalog, located: Located) -> Sequence[Problem]:
 
 def _page(problems: Sequence[Problem]) -> str:
     codes = sorted({problem.code for problem in problems})
-    return f"{PAGE} explains the cause and fix of {', '.join(codes)}"
+    if len(codes) == 1:
+        return f"`coterie explain {codes[0]}` shows the cause and fix"
+    return f"`coterie explain CODE` shows the cause and fix of {', '.join(codes)}"

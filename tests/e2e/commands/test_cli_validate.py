@@ -48,7 +48,7 @@ def test_a_problem_is_told_with_all_that_mends_it(quiet_desk: Project) -> None:
     done = quiet_desk.coterie("validate", "wrong.yml")
     assert done.stdout == TOLD
     assert done.stderr == (
-        "wrong.yml: 1 problem\ndocs/errors.md explains the cause and fix of E202\n"
+        "wrong.yml: 1 problem\n`coterie explain E202` shows the cause and fix\n"
     )
     assert done.returncode == 2
 

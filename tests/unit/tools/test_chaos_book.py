@@ -62,10 +62,10 @@ def skill(method: str, failure: str | None = None, code: int = 0) -> Call:
     ("after", "became"),
     [
         ([], "nothing"),
-        ([skill("run", code=0)], "had happened"),
-        ([skill("run", code=1), skill("run_once")], "was done again"),
-        ([skill("run", code=7)], "a person said yes"),
-        ([skill("run", code=7), skill("run_once")], "a person said no, and it was done again"),
+        ([skill("run", code=0)], "had completed"),
+        ([skill("run", code=1), skill("run_once")], "repeated"),
+        ([skill("run", code=7)], "accepted by a person"),
+        ([skill("run", code=7), skill("run_once")], "rejected by a person and repeated"),
         ([skill("run_once")], "nothing"),
     ],
 )

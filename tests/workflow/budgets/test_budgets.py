@@ -235,7 +235,7 @@ async def test_money_that_cannot_be_counted_is_not_spent(
         error = await failure(handle)
         assert error.details[0]["model_calls"] == 1
         assert error.message == (
-            "Budget exceeded: the money budget of the run cannot be held: scripted/demo has no "
+            "Budget exceeded: the money budget of the run cannot be measured: scripted/demo has no "
             "price on its worker"
         )
         cost: Any = await handle.query("cost")

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from inline_snapshot import snapshot
 
 from coterie.cli import main
+from coterie.explaining.code_pages import code_page, known_codes
+from dsl.errors import Code
 from tests.support.documents.layered import layered
 
 Ask = Callable[..., str]
@@ -129,3 +132,21 @@ def test_names_that_are_there_in_another_order_are_told(
 ) -> None:
     assert main(["explain", "report", "first.draft"]) == 2
     assert "nothing exists at first.draft" in capsys.readouterr().err
+
+
+def test_explain_prints_the_chapter_of_an_error_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "e202"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("E202 unknown persona\n")
+    assert "Fix: " in shown
+    assert "E203" not in shown
+
+
+def test_every_error_code_has_a_chapter_in_the_package() -> None:
+    assert set(known_codes()) == set(get_args(Code))
+    assert all(code_page(code) for code in get_args(Code))
+
+
+def test_explain_refuses_an_unknown_error_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "E999"]) == 2
+    assert "there is no error code 'E999'" in capsys.readouterr().err

@@ -123,7 +123,7 @@ def test_a_condition_of_every_form(written: str, found: bool) -> None:
             "check is success (wanted success) and not (any_failure (check success, "
             "other failure, never skipped))",
         ),
-        ("[]", "nothing asked"),
+        ("[]", "no conditions"),
         ("'{{ context.tags }}'", "{{ context.tags }}"),
     ],
 )

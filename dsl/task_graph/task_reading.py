@@ -94,7 +94,7 @@ def _shown(value: JsonValue) -> str:
 
 
 def _unique(wanted: Sequence[str], known: Collection[str], notes: TaskNotes) -> list[str]:
-    """Number the later ids of the same name: `a`, `a_2`, `a_3`."""
+    """Give the later ids of the same name a number: `a`, `a_2`, `a_3`."""
     written, taken = set(wanted), set[str]()
     numbers: dict[str, int] = {}
     ids: list[str] = []

@@ -47,9 +47,7 @@ def test_a_problem_is_told_with_all_that_mends_it(quiet_desk: Project) -> None:
     write(quiet_desk, wrong=WRONG)
     done = quiet_desk.coterie("validate", "wrong.yml")
     assert done.stdout == TOLD
-    assert done.stderr == (
-        "wrong.yml: 1 problem\n`coterie explain E202` shows the cause and fix\n"
-    )
+    assert done.stderr == ("wrong.yml: 1 problem\n`coterie explain E202` shows the cause and fix\n")
     assert done.returncode == 2
 
 

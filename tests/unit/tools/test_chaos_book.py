@@ -19,9 +19,19 @@ def turn(attempts: int = 1, completed: float | None = 15.0) -> Call:
         (turn(), (10.0,), (), None),
         (turn(2), (10.0, 13.0), KILLED, None),
         (turn(2), (13.0,), KILLED, None),
-        (turn(1), (10.0, 13.0), KILLED, "was asked 2 times in 1 attempts"),
-        (turn(2), (10.0, 13.0), (), "was asked 2 times, and only 0 kills were meanwhile"),
-        (turn(2), (10.0, 16.0), KILLED, "was asked again 1.00 s after its result was recorded"),
+        (turn(1), (10.0, 13.0), KILLED, "called the model 2 times in 1 attempts"),
+        (
+            turn(2),
+            (10.0, 13.0),
+            (),
+            "called the model 2 times, but only 0 kills happened meanwhile",
+        ),
+        (
+            turn(2),
+            (10.0, 16.0),
+            KILLED,
+            "called the model again 1.00 s after its result was recorded",
+        ),
         (turn(1, None), (10.0,), (), "has no result"),
     ],
 )

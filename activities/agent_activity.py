@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 
 from pydantic import JsonValue
 from temporalio import activity
@@ -26,11 +27,13 @@ from activities.contracts import (
 )
 from activities.factory import AgentFactory, AgentTypes
 from activities.heartbeats import heartbeating
+from activities.live_text import LiveText
 from activities.metering import Meter, MeteredProviders
 from activities.providers.provider_failures import ProviderFailure, to_application_error
 from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable
 from activities.storage.conversations import Conversations, OpenConversation
 from activities.user_code.child_pool import UserCode, UserCodeTimeout
+from dsl.known_secrets import KnownSecrets
 from dsl.model.plan import Persona
 from dsl.values import Json
 
@@ -53,6 +56,7 @@ class AgentActivities:
         queues: Mapping[str, OwnQueue] | None = None,
         pricing: Pricing | None = None,
         user_code: UserCode | None = None,
+        known: KnownSecrets | None = None,
     ) -> None:
         """Take the worker's own settings. A request can name only what is registered here.
 
@@ -66,6 +70,7 @@ class AgentActivities:
             queues: Task queues of the providers with a rate limit.
             pricing: Prices of model calls; without it, no call has a price.
             user_code: Runs legacy agents; without it, they run with an empty environment.
+            known: The worker's secrets, which no streamed answer shows.
 
         Raises:
             AgentRefused: one of `agent_types` is not a valid agent type.
@@ -80,6 +85,7 @@ class AgentActivities:
         self._queues = dict(queues or {})
         self._pricing = pricing
         self._user_code = user_code or UserCode()
+        self._known = known or KnownSecrets()
 
     @activity.defn(name=RUN_AGENT)
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
@@ -92,14 +98,9 @@ class AgentActivities:
         if self._queues:
             self._refuse_elsewhere(request)
         meter = Meter.of_activity(self._pricing)
+        meter.live = self._live(request, meter)
         try:
-            async with heartbeating(meter.details):
-                agent = self._agent(request, meter)
-                if request.conversation is not None and not agent.converses:
-                    raise AgentRefused(
-                        f"agent {request.task!r} has a type that does not support conversations"
-                    )
-                response: object = await agent.process(request.inputs)
+            response = await self._processed(request, meter)
         except ProviderFailure as failure:
             raise to_application_error(failure, *meter.hand_on()) from None
         except UserCodeTimeout as late:
@@ -124,6 +125,23 @@ class AgentActivities:
             meter.hand_on()
             raise
         return _sendable(response, request, meter)
+
+    async def _processed(self, request: AgentRequest, meter: Meter) -> object:
+        """Return the agent's response, while heartbeats report that it works."""
+        with meter.live or nullcontext():
+            async with heartbeating(meter.heartbeat):
+                agent = self._agent(request, meter)
+                if request.conversation is not None and not agent.converses:
+                    raise AgentRefused(
+                        f"agent {request.task!r} has a type that does not support conversations"
+                    )
+                return await agent.process(request.inputs)
+
+    def _live(self, request: AgentRequest, meter: Meter) -> LiveText | None:
+        """Return where the answer of a persona that streams is shown."""
+        if request.persona is None or not request.persona.stream:
+            return None
+        return LiveText.of_activity(self._known, meter.beat)
 
     def _refuse_elsewhere(self, request: AgentRequest) -> None:
         """Redirect the call to the queue of its rate-limited provider, before any model call."""
@@ -166,6 +184,7 @@ class AgentActivities:
             key=key,
             conversation=self._conversation(request),
             reask=request.reask,
+            on_text=None if meter.live is None else meter.live.write,
             checked=checked,
             notices=request.notices,
             user_code=self._user_code,

@@ -30,6 +30,10 @@ WORKER_STOPPED = "WorkerShutdown"
 HEARTBEAT_EVERY = timedelta(seconds=2)
 """Interval of heartbeats; the server's reply reports a cancellation."""
 
+MAX_HEARTBEAT_DELAY = timedelta(seconds=0.2)
+"""How long a worker may hold a heartbeat back; by default the SDK holds back for seconds, which
+delays the news of a cancellation and the text of a turn in progress."""
+
 
 class FailureType:
     """The `type` strings of ApplicationErrors: raiser and catcher use the same constant."""
@@ -149,6 +153,16 @@ class Spent(Frozen):
     cost: float | None = None
     unpriced: bool = False
     seconds: float = 0.0
+
+
+class LiveTail(Frozen):
+    """The end of an answer that a model is writing: the second detail of a call's heartbeats."""
+
+    attempt: int = 1
+    """Number of the attempt that writes it."""
+    start: int = 0
+    """Characters of the answer before `text`."""
+    text: str = ""
 
 
 class SkillRequest(Frozen):

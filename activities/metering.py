@@ -18,6 +18,7 @@ from activities.agents.agent_base import ProviderAccess
 from activities.attempts import check_attempt
 from activities.call_prices import Pricing
 from activities.contracts import WORKER_STOPPED, AgentResponse, Spent, TokenUsage
+from activities.live_text import LiveText
 from activities.providers.provider import Completion, ModelProvider, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from dsl.model.price import FREE, Price
@@ -44,6 +45,8 @@ class Meter:
         self._earlier = earlier.seconds
         self._clock = clock
         self._began = clock()
+        self.live: LiveText | None = None
+        """The text of the turn, sent together with the usage."""
 
     @classmethod
     def of_activity(cls, pricing: Pricing | None = None) -> Self:
@@ -63,18 +66,31 @@ class Meter:
         )
 
     def details(self) -> tuple[Json, ...]:
-        """Return the usage as heartbeat or failure details; empty while there is none."""
-        details = self.spent.model_dump(mode="json", exclude_defaults=True)
+        """Return the usage as failure details; empty while there is none."""
+        details = self._spent()
         return (details,) if details else ()
+
+    def heartbeat(self) -> tuple[Json, ...]:
+        """Return the heartbeat details: the usage, then the end of a streamed answer."""
+        return self.details() if self.live is None else (self._spent(), self.live.details())
+
+    def beat(self) -> None:
+        """Send a heartbeat now."""
+        activity.heartbeat(*self.heartbeat())
+
+    def _spent(self) -> Json:
+        return self.spent.model_dump(mode="json", exclude_defaults=True)
 
     def hand_on(self) -> tuple[Json, ...]:
         """Pass the usage to the next attempt, if there is one; return it like `details`.
 
+        A reader sees the text so far until the next attempt begins its own.
+
         The latest heartbeat survives a failure right after it: the SDK flushes it.
         """
         details = self.details()
-        if details and activity.in_activity():
-            activity.heartbeat(*details)
+        if (details or self.live is not None) and activity.in_activity():
+            self.beat()
         return details
 
     def cut_off(self) -> ApplicationError | None:

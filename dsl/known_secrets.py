@@ -12,6 +12,8 @@ _MIN_LENGTH = 8
 """Minimum length of a masked secret; shorter values match ordinary text too often."""
 _WINDOW = 12
 """Characters in a row of a longer value that give it away."""
+_PIECE = 4
+"""Characters in a row that could be the beginning of a value."""
 
 
 class KnownSecrets:
@@ -19,6 +21,7 @@ class KnownSecrets:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._windows: dict[int, set[str]] = {}
+        self._pieces: set[str] = set()
         for value in values:
             for part in _notification(value.strip()):
                 for form in (part, *_encoded(part)):
@@ -30,6 +33,7 @@ class KnownSecrets:
         width = min(len(form), _WINDOW)
         windows = self._windows.setdefault(width, set())
         windows.update(form[at : at + width] for at in range(len(form) - width + 1))
+        self._pieces.update(form[at : at + _PIECE] for at in range(len(form) - _PIECE + 1))
 
     def without(self, text: str) -> str:
         """Return a text with the values, and everything in the form of a key, masked."""
@@ -46,6 +50,16 @@ class KnownSecrets:
                 parts += [text[end:begin], HIDDEN]
             end = max(end, stop)
         return without_shapes("".join([*parts, text[end:]]))
+
+    def unfinished(self, text: str) -> int:
+        """Return how many characters at the end may be the beginning of a value."""
+        found = 0
+        for length in range(_PIECE, min(len(text), _WINDOW - 1) + 1):
+            at = len(text) - length
+            if text[at : at + _PIECE] not in self._pieces:
+                break
+            found = length
+        return found
 
     def without_in(self, value: JsonValue) -> JsonValue:
         """Return JSON whose texts and field names have the values masked."""

@@ -22,6 +22,12 @@ _SHAPES = re.compile(
 )
 """These, shorter ones, headers with keys, web tokens, passwords in addresses."""
 
+_OPEN_SHAPES = re.compile(
+    r"(?:sk-|gh[pousr]_|github_pat_|AKIA|xox[abprs]-|AIza|eyJ)[\w.-]*\Z"
+    r"|(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]*\Z|(?<=://)[^\s/@]*\Z|-----[A-Z -]*\Z"
+)
+"""The end of a text that may become one of these with what follows."""
+
 _ENDINGS = (
     "apikey",
     "accesskey",
@@ -73,6 +79,12 @@ def redacted(text: str) -> str:
 def without_shapes(text: str) -> str:
     """Return a text with everything masked that has the form of a key, a token or a password."""
     return _without(text, list(_shapes(text)))[0]
+
+
+def open_shape(text: str) -> int:
+    """Return how many characters at the end may become a key, a token or a password."""
+    match = _OPEN_SHAPES.search(text)
+    return len(text) - match.start() if match else 0
 
 
 def redacted_line(lines: Sequence[str], index: int, column: int) -> tuple[str, int]:

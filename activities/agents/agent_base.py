@@ -77,6 +77,8 @@ class AgentServices:
     """Runs classes of the user's own packages."""
     timeout: float | None = None
     """Time limit of this attempt, in seconds."""
+    on_text: Callable[[str], None] | None = None
+    """Takes each piece of the model's answer; None: do not stream it."""
     checked: "CheckedPersona | None" = None
     """The persona that came with the request."""
 

@@ -127,6 +127,7 @@ class GenericSingleShotAgent(BaseAgent):
             timeout=persona.timeout,
             label=self.services.label,
             call=self.services.key,
+            on_text=self.services.on_text,
         )
 
     def _response(self, persona: Persona, completion: Completion) -> AgentResponse:

@@ -83,7 +83,9 @@ class AnthropicProvider:
         )
         async with stream:
             async for event in stream:
-                answer.take(_Event.model_validate(event))
+                piece = answer.take(_Event.model_validate(event))
+                if piece and request.on_text is not None:
+                    request.on_text(piece)
 
 
 def _turn(message: ModelMessage) -> MessageParam:
@@ -152,18 +154,24 @@ class _Answer:
         self._text: list[str] = []
         self._usage: dict[str, int] = {}
 
-    def take(self, event: _Event) -> None:
-        """Add one event; counts are running totals, so later ones replace earlier ones."""
+    def take(self, event: _Event) -> str:
+        """Add one event, and return its text.
+
+        Counts are running totals, so later ones replace earlier ones.
+        """
+        piece = ""
         if event.message is not None:
             self.begun = True
             self._model = event.message.model
         for part in (event.content_block, event.delta):
             if part is not None:
-                self._text.append(part.text or "")
+                piece += part.text or ""
                 self.stop_reason = part.stop_reason or self.stop_reason
         for usage in (event.message and event.message.usage, event.usage):
             if usage is not None:
                 self._usage.update(usage.model_dump(exclude_none=True))
+        self._text.append(piece)
+        return piece
 
     @property
     def usage(self) -> TokenUsage:

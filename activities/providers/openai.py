@@ -1,31 +1,38 @@
 """Call OpenAI's Chat Completions API through the official client. Translates, and nothing else.
 
-Every compatible server implements Chat Completions, unlike Responses. The answer is not streamed,
-because not every server reports usage in a stream.
+Every compatible server implements Chat Completions, unlike Responses. The answer is streamed only
+if somebody watches, because not every server reports usage in a stream.
 """
 
 import asyncio
+from collections.abc import Callable
+from typing import TypedDict
 from urllib.parse import urlsplit
 
-from openai import APIStatusError, AsyncOpenAI, Omit, OpenAIError, Timeout, omit
+from openai import APIError, APIStatusError, AsyncOpenAI, Omit, OpenAIError, Timeout, omit
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.shared_params import ResponseFormatJSONSchema
-from pydantic import BaseModel, JsonValue
 
-from activities.contracts import StopReason, TokenUsage
 from activities.providers.http_statuses import from_status
+from activities.providers.openai_answers import ChatAnswer, ChatChunk, ChatParts
 from activities.providers.provider import Completion, ModelMessage, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import Endpoint, cut, malformed
+from activities.providers.provider_failures import Endpoint, ProviderFailure, cut, malformed
 from activities.providers.schemas import in_words, requires_every_key, strict_schema
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport
 
-_STOP_REASONS: dict[str, StopReason] = {
-    "stop": "end",
-    "length": "max_tokens",
-    "content_filter": "refusal",
-}
 _OWN_HOSTS = (".openai.com", ".openai.azure.com")
 _CONNECT_SECONDS = 10.0
+
+
+class _Parameters(TypedDict):
+    model: str
+    messages: list[ChatCompletionMessageParam]
+    max_tokens: int | Omit
+    max_completion_tokens: int | Omit
+    temperature: float | Omit
+    top_p: float | Omit
+    response_format: ResponseFormatJSONSchema | Omit
+    timeout: Timeout
 
 
 class OpenAIProvider:
@@ -49,42 +56,72 @@ class OpenAIProvider:
         Raises:
             ProviderFailure: No answer; says whether and when to retry.
         """
+        parts = ChatParts()
         try:
             async with asyncio.timeout(request.timeout):
-                answer = await self._create(request)
-        except APIStatusError as error:
-            raise from_status(
-                self._endpoint, request, error.status_code, error.response.headers, error.body
-            ) from None
+                if request.on_text is None:
+                    answer = await self._create(request)
+                else:
+                    answer = await self._stream(request, parts, request.on_text)
         except (OpenAIError, *TRANSPORT_ERRORS) as error:
-            raise from_transport(self._endpoint, request, error) from None
+            failure = self._failure(request, error)
+            if parts.begun:  # an answer that started is paid for
+                failure.usage = parts.answer().counted
+            raise failure from None
         if answer.error is not None:  # how gateways report an error of the server behind them
             raise from_status(self._endpoint, request, 200, {}, {"error": answer.error})
         if not answer.choices:
             raise malformed(self._endpoint, "it contains no choices")
         if answer.choices[0].finish_reason is None:
-            raise cut(self._endpoint, _counted(answer))
-        return _completion(request, answer, answer.choices[0])
+            raise cut(self._endpoint, answer.counted)
+        return answer.completion(request, answer.choices[0])
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    async def _create(self, request: ModelRequest) -> "_Answer":
+    def _failure(self, request: ModelRequest, error: Exception) -> ProviderFailure:
+        match error:
+            case APIStatusError():
+                status, headers = error.status_code, error.response.headers
+                return from_status(self._endpoint, request, status, headers, error.body)
+            case APIError(body=body) if body is not None:  # an event of a stream
+                return from_status(self._endpoint, request, 200, {}, {"error": body})
+            case _:
+                return from_transport(self._endpoint, request, error)
+
+    async def _create(self, request: ModelRequest) -> ChatAnswer:
+        completions = self._client.chat.completions.with_raw_response
+        raw = await completions.create(**self._parameters(request))
+        return ChatAnswer.model_validate_json(raw.content)
+
+    async def _stream(
+        self, request: ModelRequest, parts: ChatParts, on_text: Callable[[str], None]
+    ) -> ChatAnswer:
+        stream = await self._client.chat.completions.create(
+            **self._parameters(request), stream=True, stream_options={"include_usage": True}
+        )
+        async with stream:
+            async for chunk in stream:
+                piece = parts.take(ChatChunk.model_validate(chunk, from_attributes=True))
+                if piece:
+                    on_text(piece)
+        return parts.answer()
+
+    def _parameters(self, request: ModelRequest) -> _Parameters:
         system, response_format = _structured(request)
         # All compatible servers know the older name; OpenAI's own reasoning models refuse it.
         older, newer = (omit, request.max_tokens) if self._own else (request.max_tokens, omit)
-        raw = await self._client.chat.completions.with_raw_response.create(
-            model=request.model,
-            messages=_messages(system, request.messages),
-            max_tokens=older,
-            max_completion_tokens=newer,
-            temperature=omit if request.temperature is None else request.temperature,
-            top_p=omit if request.top_p is None else request.top_p,
-            response_format=response_format,
-            timeout=Timeout(request.timeout, connect=min(request.timeout, _CONNECT_SECONDS)),
-        )
-        return _Answer.model_validate_json(raw.content)
+        return {
+            "model": request.model,
+            "messages": _messages(system, request.messages),
+            "max_tokens": older,
+            "max_completion_tokens": newer,
+            "temperature": omit if request.temperature is None else request.temperature,
+            "top_p": omit if request.top_p is None else request.top_p,
+            "response_format": response_format,
+            "timeout": Timeout(request.timeout, connect=min(request.timeout, _CONNECT_SECONDS)),
+        }
 
 
 def _messages(
@@ -124,53 +161,3 @@ def _structured(request: ModelRequest) -> tuple[str | None, ResponseFormatJSONSc
             "strict": strict,
         },
     }
-
-
-class _Details(BaseModel):
-    cached_tokens: int | None = None
-
-
-class _Usage(BaseModel):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
-
-
-class _Message(BaseModel):
-    content: str | None = None
-    refusal: str | None = None
-
-
-class _Choice(BaseModel):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Answer(BaseModel):
-    """The fields of the answer that we use, validated because servers differ."""
-
-    model: str | None = None
-    choices: list[_Choice] | None = None
-    usage: _Usage | None = None
-    error: JsonValue = None
-
-
-def _counted(answer: _Answer) -> TokenUsage:
-    """Return the usage, with cached tokens in the input count; zeros if the server reports none."""
-    usage = answer.usage or _Usage()
-    return TokenUsage(
-        input_tokens=usage.prompt_tokens or 0,
-        output_tokens=usage.completion_tokens or 0,
-        cached_tokens=(usage.prompt_tokens_details or _Details()).cached_tokens or 0,
-    )
-
-
-def _completion(request: ModelRequest, answer: _Answer, choice: _Choice) -> Completion:
-    refused = choice.message.refusal
-    stop_reason = _STOP_REASONS.get(choice.finish_reason or "", "other")
-    return Completion(
-        text=refused or choice.message.content or "",
-        stop_reason="refusal" if refused else stop_reason,
-        model=answer.model or request.model,
-        usage=_counted(answer),
-    )

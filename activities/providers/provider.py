@@ -4,7 +4,7 @@ A provider only translates. It does not retry (Temporal does), loop, or read the
 are ProviderFailures that say whether and when to retry.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -39,6 +39,8 @@ class ModelRequest:
     """Timeout in seconds."""
     label: str = ""
     """`team/task#visit.reask`: selects the answer in a script; never sent to a model."""
+    on_text: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
+    """Takes each piece of the answer as it arrives; None: nobody watches."""
     call: str = ""
     """`run id/activity id`: identifies the call uniquely, also across retries; never sent to a
     model."""

@@ -8,7 +8,7 @@
         answer: {approved: true}     # text, or any value: sent as JSON
         error: {type: RateLimited, message: Not today}   # instead: the call fails for good
         stop_reason: end             # optional: end, max_tokens, refusal, other
-        seconds: 0.5                 # optional: simulated duration of the call
+        seconds: 0.5                 # optional: simulated duration; a stream is spread over it
         usage: {input_tokens: 900, output_tokens: 40}   # optional; default: estimated
 
 Only its label selects the answer of a call, never the number of calls so far: after a crash the
@@ -20,6 +20,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,9 @@ from activities.providers.provider import Completion, ModelRequest, ProviderSett
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.script import ScriptedAnswer, read_script
 from dsl.values import JsonValue
+
+_PIECE_SECONDS = 0.05
+_WORD = re.compile(r"\s*\S+\s*")
 
 
 class _Call(NamedTuple):
@@ -76,7 +80,7 @@ class ScriptedProvider:
         """
         entry = self._choose(request)
         self._note("asked", request)
-        await asyncio.sleep(entry.seconds)
+        await _play(entry, request)
         self._note("answered", request)
         return played(entry, request)
 
@@ -169,6 +173,19 @@ def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
         model=request.model,
         usage=entry.usage or _estimated(request, text),
     )
+
+
+async def _play(entry: ScriptedAnswer, request: ModelRequest) -> None:
+    """Let the time of the answer pass; spread its words over it if somebody watches."""
+    if request.on_text is None or entry.error is not None:
+        await asyncio.sleep(entry.seconds)
+        return
+    words = _WORD.findall(_text(entry.answer))
+    steps = max(1, min(len(words), round(entry.seconds / _PIECE_SECONDS)))
+    for step in range(steps):
+        begin, end = (len(words) * at // steps for at in (step, step + 1))
+        request.on_text("".join(words[begin:end]))
+        await asyncio.sleep(entry.seconds / steps)
 
 
 def _call(label: str) -> _Call:

@@ -17,7 +17,7 @@ from temporalio.service import RPCError
 from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
-from activities.contracts import HEARTBEAT_EVERY, OwnQueue
+from activities.contracts import MAX_HEARTBEAT_DELAY, OwnQueue
 from activities.failure_redaction import SecretsInterceptor
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.version import own_version
@@ -105,6 +105,6 @@ def queue_worker(
         build_id=own_version(),
         max_concurrent_activities=most,
         max_task_queue_activities_per_second=queue.policy.per_second,
-        max_heartbeat_throttle_interval=HEARTBEAT_EVERY * 0.8,
+        max_heartbeat_throttle_interval=MAX_HEARTBEAT_DELAY,
         graceful_shutdown_timeout=grace,
     )

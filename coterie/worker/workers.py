@@ -13,7 +13,7 @@ from temporalio.worker import Interceptor, Worker
 
 from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
-from activities.contracts import HEARTBEAT_EVERY, Marks
+from activities.contracts import MAX_HEARTBEAT_DELAY, Marks
 from activities.failure_redaction import SecretsInterceptor
 from activities.notifications import NotificationActivities, Webhook
 from activities.processes.bubblewrap import Bubblewrap
@@ -181,11 +181,13 @@ def build_workers(
 ) -> tuple[Worker, ...]:
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
     skills = SkillActivities(workspace_of(trusted, settings, commands_in))
-    agents = _agents(settings, trusted, providers, queues, pricing, user_code, skills)
+    known = KnownSecrets(_secret_values(trusted, settings))
+    hide(known)  # in logs
+    agents = _agents(settings, trusted, providers, queues, pricing, user_code, skills, known)
     compiler = CompileActivities(settings, trusted, queues, marks)
     forks = ForkActivities(client, accept_plans=accept_plans)
     notices = _notices(settings, trusted)
-    clean = _redaction(settings, trusted)
+    clean = SecretsInterceptor(known)
     activities = (agents.run_agent, skills.call_skill, compiler.compile_team, forks.fork_run)
     serving = _serving_worker(
         client,
@@ -212,6 +214,7 @@ def _agents(
     pricing: Pricing,
     user_code: UserCode,
     skills: SkillActivities,
+    known: KnownSecrets,
 ) -> AgentActivities:
     return AgentActivities(
         providers,
@@ -222,19 +225,13 @@ def _agents(
         queues={name: queue.own_queue for name, queue in queues.items()},
         pricing=pricing,
         user_code=user_code,
+        known=known,
     )
 
 
 def _notices(settings: Settings, trusted: TrustedConfig) -> NotificationActivities:
     channels = channels_of(trusted, settings)
     return NotificationActivities(channels, settings.environment, Path(trusted.workspace))
-
-
-def _redaction(settings: Settings, trusted: TrustedConfig) -> SecretsInterceptor:
-    """Redact the secrets that this worker knows, in logs too."""
-    known = KnownSecrets(_secret_values(trusted, settings))
-    hide(known)
-    return SecretsInterceptor(known)
 
 
 def _serving_worker(
@@ -258,8 +255,7 @@ def _serving_worker(
         build_id=own_version(),
         max_cached_workflows=_CACHED_RUNS,
         max_concurrent_activities=MAX_ACTIVITIES,
-        # By default the SDK throttles heartbeats, which delays the news of a cancellation.
-        max_heartbeat_throttle_interval=HEARTBEAT_EVERY * 0.8,
+        max_heartbeat_throttle_interval=MAX_HEARTBEAT_DELAY,
         graceful_shutdown_timeout=grace,
         sticky_queue_schedule_to_start_timeout=sticky,
     )

@@ -9,7 +9,15 @@ from dsl.wording.agent_wording import without_effect
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 
-OF_ANSWERS = ("prompts", "prompt", "prompt_syntax", "output_schema", "max_reasks", "flags")
+OF_ANSWERS = (
+    "prompts",
+    "prompt",
+    "prompt_syntax",
+    "output_schema",
+    "max_reasks",
+    "flags",
+    "stream",
+)
 """Keys of a persona that form a question or read its answer."""
 
 

@@ -13,6 +13,7 @@ from dsl.checks.steps.outputs import DeclaredOutputs
 from dsl.checks.steps.plan_checks import plan_fits
 from dsl.checks.steps.prompt_checks import PromptChecks, check_syntax
 from dsl.checks.steps.reference_checks import Checker
+from dsl.checks.steps.streaming_checks import check_reasks, check_streaming
 from dsl.checks.unused_personas import check_written_model
 from dsl.compile.loop_policy import repeated_calls_of
 from dsl.compile.models import PersonaModels
@@ -230,6 +231,9 @@ class AgentResolver:
             plan = persona.execution_plan
             steps = self._plan(step, plan, origin, plan_key, reads)
             return persona.model_copy(update={"execution_plan": steps})
+        check_streaming(
+            step, persona, self._origin(step, origin, "stream"), self.tree, self.problems
+        )
         texts = PromptChecks(self.tree, self.problems, checker, reads)
         texts.check(step, persona, path, lambda *keys: self._origin(step, origin, *keys))
         return persona
@@ -291,6 +295,12 @@ class AgentResolver:
                 persona, place, self.llm, self.capabilities.providers, self.tree, self.problems
             )
         self._schema(persona.output_schema, (*place, "output_schema"))
+        if persona.stream:
+            reasks = Persona.model_fields["max_reasks"].default
+            reasks = reasks if persona.max_reasks is None else persona.max_reasks
+            check_reasks(
+                persona.output_schema, reasks, (*place, "stream"), self.tree, self.problems
+            )
         check_syntax(
             self.tree,
             self.problems,

@@ -48,6 +48,8 @@ class Persona(Frozen):
     """Time limit of one model turn."""
     retries: int = Field(default=5, ge=0, le=100)
     """Additional attempts when the provider is overloaded or cannot be reached."""
+    stream: bool = False
+    """Show the answer while the model writes it."""
     flags: Json | None = None
     """Flags that the agent's own code or prompts read."""
     execution_plan: tuple[Step, ...] | None = None

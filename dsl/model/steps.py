@@ -297,6 +297,7 @@ class PersonaDocument(Frozen):
     max_reasks: int | None = Field(default=None, ge=0, le=10)
     timeout: Timeout | None = None
     retries: int | None = Field(default=None, ge=0, le=100)
+    stream: bool | None = None
     flags: Json | None = None
     budgets: Budgets | None = None
     """Limits on what its calls use, in all tasks; in a task's `config`, in that task only."""

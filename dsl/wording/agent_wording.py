@@ -127,6 +127,24 @@ def model_missing(persona: str, provider: str) -> ProblemText:
     )
 
 
+@statement
+def streamed_before_reask(reasks: int) -> ProblemText:
+    return ProblemText(
+        "`stream` would show an answer that may still be rejected: the model is asked again for "
+        f"an answer that does not match `output_schema` (`max_reasks: {reasks}`)",
+        fix="set `max_reasks: 0`, or remove `stream` or `output_schema`",
+    )
+
+
+@statement
+def streamed_before_approval(step: str) -> ProblemText:
+    return ProblemText(
+        f"`stream` would show an answer of {called(step, 'the task')} that a person may still "
+        "reject: its `requires_approval` asks after the answer",
+        fix="ask before the task starts, or set `stream: false` in the task's `config`",
+    )
+
+
 def chosen_for_all(what: str) -> str:
     return f"{what} given for every persona instead of its own:"
 

@@ -82,6 +82,7 @@ AT_PLACES: dict[str, dict[str, str]] = {
             "top_p",
             "max_tokens",
             "prompts",
+            "stream",
             "flags",
             "prompt_syntax",
             "output_schema",

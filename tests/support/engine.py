@@ -18,7 +18,7 @@ from temporalio.worker import Worker
 
 from activities.agent_activity import AgentActivities
 from activities.call_prices import Pricing
-from activities.contracts import HEARTBEAT_EVERY
+from activities.contracts import MAX_HEARTBEAT_DELAY
 from activities.notifications import Channel, NotificationActivities
 from activities.providers.provider import ProviderSettings
 from activities.providers.provider_registry import Providers
@@ -180,7 +180,7 @@ async def engine(
         workflow_failure_exception_types=DEFECTS,
         build_id="test",
         max_cached_workflows=cached_runs,
-        max_heartbeat_throttle_interval=HEARTBEAT_EVERY * 0.8,
+        max_heartbeat_throttle_interval=MAX_HEARTBEAT_DELAY,
     ):
         made = Engine(env, client, queue, folder)
         try:

@@ -30,6 +30,7 @@ from workflows.core.trail_causes import NotBegun, run_ended
 from workflows.core.views import TeamResult
 from workflows.fan_out import fork, gathered, join, leave
 from workflows.sequence import run_steps
+from workflows.skipped_steps import skip_unrun
 
 _MAX_SEEN = 1000
 """Contexts of a team's visits that are compared with the next one: no longer cycle is detected."""
@@ -168,14 +169,14 @@ class TeamInterpreter:
                 steps = self.scope.grouped(f"{team.id}#{place.visit}", steps)
             await steps
         except Returned:
-            _skip_the_rest(team, frame)
+            skip_unrun(team.steps, frame)
         except Redirected as away:
-            _skip_the_rest(team, frame)
+            skip_unrun(team.steps, frame)
             return Route(away.team, away.cause, "redirected")
         except RunLeft as away:
             if place.track != MAIN:
                 raise
-            _skip_the_rest(team, frame)
+            skip_unrun(team.steps, frame)
             return Route(away.team, away.cause, "redirected")
         return None
 
@@ -199,11 +200,6 @@ def _persona(plan: Plan, step: AgentStep) -> Persona:
 
 def _redirected(asked: RedirectInput) -> Route:
     return Route(asked.team, sent_on(asked), "redirected")
-
-
-def _skip_the_rest(team: Team, frame: Frame) -> None:
-    for step in team.steps:
-        frame.tasks.setdefault(step.name, Outcome.skipped())
 
 
 def _leave(

@@ -18,7 +18,7 @@ from workflows.core.scope import Interrupted, Scope, on_abort
 from workflows.core.step_progress import RetryProgress, SequenceProgress, StartedStep
 from workflows.core.trail import note_step, note_step_end
 from workflows.core.trail_causes import Failed, StepStated, TrailCause, WhenAsked
-from workflows.skipped_steps import skip_within
+from workflows.skipped_steps import begin_round, skip_unrun_within
 from workflows.steps import execute
 
 _EARLIER = StepStated("earlier_step_failed")
@@ -47,6 +47,7 @@ async def run_steps(
     progress = sequences.get(key)
     if progress is None:
         progress = sequences[key] = SequenceProgress()
+        begin_round(steps, place.frame(scope))
     frame = place.frame(scope)
     failed: Outcome | None = None
     outcome = Outcome.skipped()
@@ -60,9 +61,8 @@ async def run_steps(
             note_step(scope, place.at(step.name), "skipped", _EARLIER)
         else:
             outcome = await _run_step(step, place.at(step.name), scope, interpreter, progress)
-        if progress.started is None:  # it did not run, so none of its steps did
-            skip_within(step, place, scope)
-        frame.tasks[step.name] = outcome
+        skip_unrun_within(step, frame)
+        frame.end(step.name, outcome)
         if step.output_variable is not None and (
             outcome.success or (outcome.data is not None and outcome.status == "skipped")
         ):
@@ -110,7 +110,8 @@ async def _run_step(
     except Skipped as skipped:
         state.forget(place.key)
         note_step_end(scope, place, "skipped", _SKIPPED, None if started is None else started.at)
-        return Outcome("skipped", skipped.value)
+        outcome = Outcome("skipped", skipped.value)
+        return outcome if started is None else outcome.timed(scope.time() - started.at)
     finally:
         state.doing.pop(key, None)
     error = outcome.error
@@ -123,7 +124,7 @@ async def _run_step(
         state.tokens - started.tokens_before - started.tokens_of_others or None,
         found_by(step, outcome, scope.plan),
     )
-    return outcome
+    return outcome.timed(scope.time() - started.at)
 
 
 def _note_cancelled(scope: Scope, place: Location) -> None:

@@ -1,4 +1,9 @@
-"""Skipped steps: a step that did not run reads as skipped, even if an earlier round ran it."""
+"""Skipped steps: a step that did not run reads as skipped, wherever it stands.
+
+While a list of steps runs, the steps that it has not come to yet keep what they came to in an
+earlier round. Once a step has ended, in whatever way, each step within it has either run or is
+skipped.
+"""
 
 from collections.abc import Sequence
 
@@ -7,17 +12,33 @@ from dsl.model.step_lists import step_lists
 from dsl.model.step_walk import walk
 from dsl.model.steps import Step
 from workflows.core.location import Location
+from workflows.core.memory import Frame
 from workflows.core.scope import Scope
 
 
 def skip_steps(steps: Sequence[Step], place: Location, scope: Scope) -> None:
     """Mark the steps, and the steps in them, as skipped."""
-    tasks = place.frame(scope).tasks
+    frame = place.frame(scope)
     for step, _ in walk(steps, ()):
-        tasks[step.name] = Outcome.skipped()
+        frame.end(step.name, Outcome.skipped())
 
 
-def skip_within(step: Step, place: Location, scope: Scope) -> None:
-    """Mark the steps in a step as skipped."""
+def begin_round(steps: Sequence[Step], frame: Frame) -> None:
+    """Mark what the steps came to before as of an earlier round."""
+    if frame.tasks:
+        for step, _ in walk(steps, ()):
+            if step.name in frame.tasks:
+                frame.earlier[step.name] = None
+
+
+def skip_unrun(steps: Sequence[Step], frame: Frame) -> None:
+    """Mark the steps that have not run in this round as skipped."""
+    for step, _ in walk(steps, ()):
+        if step.name in frame.earlier or step.name not in frame.tasks:
+            frame.end(step.name, Outcome.skipped())
+
+
+def skip_unrun_within(step: Step, frame: Frame) -> None:
+    """Mark the steps in a step that has ended, and that have not run, as skipped."""
     for inner in step_lists(step):
-        skip_steps(inner.steps, place, scope)
+        skip_unrun(inner.steps, frame)

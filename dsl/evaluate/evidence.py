@@ -27,8 +27,8 @@ from dsl.model.conditions import (
 from dsl.model.facts import Facts
 from dsl.model.plan import Team
 from dsl.model.steps import BranchStep
-from dsl.paths import MISSING, get
-from dsl.templates.jsonable import with_views
+from dsl.paths import MISSING
+from dsl.templates.jsonable import found_at
 from dsl.templates.template import parse
 from dsl.templates.template_rules import BadTemplate
 
@@ -96,9 +96,9 @@ def _found(text: str, facts: Facts) -> Iterator[str]:
         paths = parse(text).paths
     except BadTemplate:
         return
-    names = with_views(facts.names())
+    names = facts.names()
     for path in paths:
-        value = get(names, path)
+        value = found_at(names, path)
         yield f"{'.'.join(path)} is {'missing' if value is MISSING else brief(value)}"
 
 

@@ -12,7 +12,7 @@ from dsl.errors import LimitExceeded
 from dsl.model.facts import Facts, Outcomes
 from dsl.model.plan import Limits, Team
 from dsl.paths import MISSING, get, parse
-from dsl.templates.jsonable import with_views
+from dsl.templates.jsonable import found_at
 from dsl.values import Json
 
 
@@ -50,7 +50,7 @@ def fingerprint(team: Team, context: Json, latest: Mapping[str, Outcomes]) -> st
     if team.reads_teams:
         earlier = Facts(context={}, teams=latest).names()["teams"]
         for path in team.reads_teams:
-            found = get(with_views(earlier), parse(path))
+            found = found_at(earlier, parse(path))
             relevant[f"teams:{path}"] = found
     seen = {path: value for path, value in relevant.items() if value is not MISSING}
     return sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]

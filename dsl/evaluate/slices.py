@@ -78,7 +78,11 @@ def _take(inputs: Json, path: Path, names: Mapping[str, object]) -> None:
             case dict() | Outcome() | Mapping():
                 value = cast("object", value)
                 if depth == last:
-                    here[segment] = to_json(value)
+                    taken = here.get(segment)
+                    whole = to_json(value)
+                    if isinstance(taken, dict) and isinstance(whole, dict):
+                        whole = {**taken, **whole}  # the whole of an outcome has not its times
+                    here[segment] = whole
                     return
             case _:
                 here[segment] = cast("JsonValue", value)

@@ -55,7 +55,10 @@ ROUTING_ERROR = ("task", "type", "message")
 """The fields of `routing.error`, if a failure led here."""
 
 OUTCOME = ("status", "success", "data", "error")
-"""The fields of `tasks.<name>`."""
+"""The fields of `tasks.<name>` as one mapping."""
+
+OUTCOME_NAMES = (*OUTCOME, "data_or_error", "seconds")
+"""The fields of `tasks.<name>` that a template may read."""
 
 ERROR = ("type", "message")
 """The fields of a task's `error`."""

@@ -1,6 +1,6 @@
 """Outcomes of steps: success, failure or skipped, with data or an error."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import JsonValue
@@ -18,16 +18,27 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of one step; `tasks.<name>` in templates shows its success, data, error, status."""
+    """The end of one step; `tasks.<name>` in templates shows it."""
 
     status: Status
     data: JsonValue = None
     error: Failure | None = None
+    seconds: float = 0.0
+    """From its start to its end by the run's clock, all attempts and waits; 0 if it never ran."""
 
     @property
     def success(self) -> bool:
         """Whether the step succeeded."""
         return self.status == "success"
+
+    @property
+    def data_or_error(self) -> JsonValue:
+        """The data; for a failure, the message of its error."""
+        return self.data if self.error is None else self.error.message
+
+    def timed(self, seconds: float) -> "Outcome":
+        """Return this outcome with the time that the step took, rounded to milliseconds."""
+        return replace(self, seconds=round(seconds, 3))
 
     @classmethod
     def succeeded(cls, data: JsonValue = None) -> "Outcome":

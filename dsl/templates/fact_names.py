@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
-from dsl.model.facts import CAUGHT, ERROR, OUTCOME, ROOTS, ROUTING, ROUTING_ERROR, RUN
+from dsl.model.facts import CAUGHT, ERROR, OUTCOME_NAMES, ROOTS, ROUTING, ROUTING_ERROR, RUN
 from dsl.paths import Path
 
 
@@ -103,7 +103,7 @@ def _outcomes(named: Path, scope: TemplateScope) -> Iterator[_Level]:
 
 
 def _outcome(rest: list[str]) -> Iterator[_Level]:
-    yield _Level(OUTCOME)
+    yield _Level(OUTCOME_NAMES)
     if rest[:1] == ["error"]:
         yield _Level(ERROR)
 

@@ -15,6 +15,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from jinja2.utils import pass_context
 
 from dsl.model.evaluation_budget import text_bytes
+from dsl.model.facts import OUTCOME_NAMES
 from dsl.model.outcomes import Failure, Outcome
 from dsl.templates import value_costs as values
 from dsl.templates.shown_values import Absent, MeteredContext, shown
@@ -57,7 +58,7 @@ _LOOP_FIELDS = frozenset(
         "changed",
     }
 )
-_OUTCOME_FIELDS = frozenset(one.name for one in fields(Outcome)) | {"success"}
+_OUTCOME_FIELDS = frozenset(OUTCOME_NAMES)
 _FAILURE_FIELDS = frozenset(one.name for one in fields(Failure))
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from jinja2 import Undefined
 from jinja2.exceptions import UndefinedError
@@ -18,11 +18,11 @@ from dsl.model.evaluation_budget import (
     text_bytes,
 )
 from dsl.model.outcomes import Failure, Outcome
-from dsl.paths import MISSING, get
+from dsl.paths import MISSING, Missing, Path, get
 
 
 def outcome_view(outcome: Outcome) -> dict[str, JsonValue]:
-    """Return the fields of `tasks.<name>`: success, status, data, error."""
+    """Return `tasks.<name>` as one mapping, for a prompt: no times, and nothing twice."""
     error = outcome.error
     return {
         "success": outcome.success,
@@ -30,6 +30,12 @@ def outcome_view(outcome: Outcome) -> dict[str, JsonValue]:
         "data": outcome.data,
         "error": None if error is None else _failure_view(error),
     }
+
+
+def _all_of(outcome: Outcome) -> dict[str, JsonValue]:
+    """Return everything that a path may name below `tasks.<name>`."""
+    view = outcome_view(outcome)
+    return {**view, "data_or_error": outcome.data_or_error, "seconds": outcome.seconds}
 
 
 def _failure_view(failure: Failure) -> dict[str, JsonValue]:
@@ -42,7 +48,7 @@ def look_up(value: object, segment: str) -> object:
         case dict():
             return cast("dict[str, object]", value).get(segment, MISSING)
         case Outcome():
-            return outcome_view(value).get(segment, MISSING)
+            return _all_of(value).get(segment, MISSING)
         case _:
             return get(value, (segment,))
 
@@ -55,6 +61,15 @@ def with_views(value: object) -> object:
         mapping = cast("Mapping[str, object]", value)
         return {key: with_views(item) for key, item in mapping.items()}
     return value
+
+
+def found_at(names: object, path: Path) -> JsonValue | Literal[Missing.MISSING]:
+    """Return what lies at a path within the facts, as JSON has it; or MISSING."""
+    for segment in path:
+        names = look_up(names, segment)
+        if names is MISSING:
+            return MISSING
+    return cast("JsonValue", with_views(names))
 
 
 def to_json(value: object, meter: EvaluationMeter | None = None) -> JsonValue:

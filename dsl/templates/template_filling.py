@@ -10,9 +10,9 @@ from pydantic import JsonValue
 
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed, listed
 from dsl.model.evaluation_budget import EvaluationMeter, meter_of
-from dsl.paths import MISSING, get
+from dsl.paths import MISSING
 from dsl.templates.jinja_engine import Absent
-from dsl.templates.jsonable import to_json, with_views
+from dsl.templates.jsonable import found_at, to_json
 from dsl.templates.template import Template, is_template, parse
 from dsl.templates.template_rules import BadTemplate
 
@@ -104,11 +104,10 @@ def _shortened(text: str) -> str:
 
 
 def _absent_message(template: Template, names: Mapping[str, object]) -> str:
-    views = cast("Mapping[str, object]", with_views(names))
     for path in template.paths:
         for length in range(1, len(path) + 1):
-            if get(views, path[:length]) is MISSING:
-                above = get(views, path[: length - 1])
+            if found_at(names, path[:length]) is MISSING:
+                above = found_at(names, path[: length - 1])
                 known = above if isinstance(above, dict) else dict[str, JsonValue]()
                 where = ".".join(path[: length - 1]) or "here"
                 return (

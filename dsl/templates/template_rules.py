@@ -1,5 +1,7 @@
 """The rules of templates: the allowed nodes, and the maximum of code."""
 
+from collections.abc import Collection
+
 from jinja2 import nodes
 
 from dsl.templates.jinja_engine import ENVIRONMENT
@@ -8,9 +10,21 @@ from dsl.templates.jinja_engine import ENVIRONMENT
 class BadTemplate(ValueError):
     """An invalid template: wrong syntax, or something that is not allowed."""
 
-    def __init__(self, message: str, *, line: int = 1, allowed: bool = True) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        line: int = 1,
+        allowed: bool = True,
+        name: str = "",
+        known: Collection[str] = (),
+    ) -> None:
         self.line = line
         self.forbidden = not allowed
+        self.name = name
+        """Of the filter or test that there is not."""
+        self.known = known
+        """The filters or tests that there are."""
         super().__init__(message)
 
 
@@ -99,9 +113,30 @@ def refuse_nodes(tree: nodes.Template, statements: bool) -> None:
         BadTemplate: with the line of the first such node.
     """
     for node in tree.find_all(nodes.Node):
+        unknown = _unknown(node)
+        if unknown is not None:
+            raise unknown
         refusal = _refusal(node, statements)
         if refusal is not None:
             raise BadTemplate(refusal, line=node.lineno, allowed=False)
+
+
+def _unknown(node: nodes.Node) -> BadTemplate | None:
+    """Return the problem of a filter or test that the language does not have."""
+    match node:
+        case nodes.Filter(name=name) if name not in ENVIRONMENT.filters:
+            kind, known = "filter", ENVIRONMENT.filters
+        case nodes.Test(name=name) if name not in ENVIRONMENT.tests:
+            kind, known = "test", ENVIRONMENT.tests
+        case _:
+            return None
+    return BadTemplate(
+        f"there is no {kind} {name!r}",
+        line=node.lineno,
+        allowed=False,
+        name=name,
+        known=[one for one in known if one.isidentifier()],
+    )
 
 
 def _refusal(node: nodes.Node, statements: bool) -> str | None:
@@ -109,10 +144,6 @@ def _refusal(node: nodes.Node, statements: bool) -> str | None:
     match node:
         case nodes.Pow():
             return "`**` is not part of the language"
-        case nodes.Filter(name=name) if name not in ENVIRONMENT.filters:
-            return f"there is no filter {name!r}"
-        case nodes.Test(name=name) if name not in ENVIRONMENT.tests:
-            return f"there is no test {name!r}"
         case _ if isinstance(node, _REACHING_OUT):
             return "a template stands alone: it includes nothing"
         case _ if isinstance(node, _STATEMENTS):

@@ -11,8 +11,10 @@ _OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 
 
 @statement
-def broken_template(reason: str) -> ProblemText:
-    return ProblemText(f"the template does not work: {reason}")
+def broken_template(reason: str, name: str = "", known: Collection[str] = ()) -> ProblemText:
+    fix = nearest(name, known)
+    allowed = listed(known) if known and not fix else ""
+    return ProblemText(f"the template does not work: {reason}", allowed, fix)
 
 
 @statement

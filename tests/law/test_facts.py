@@ -3,10 +3,11 @@
 import ast
 from pathlib import Path
 
-from dsl.model.facts import CAUGHT, ERROR, OUTCOME, ROUTING, ROUTING_ERROR, RUN
+from dsl.model.facts import CAUGHT, ERROR, OUTCOME, OUTCOME_NAMES, ROUTING, ROUTING_ERROR, RUN
 from dsl.model.outcomes import Failure, Outcome
+from dsl.paths import MISSING
 from dsl.templates.jinja_engine import ENVIRONMENT, Absent
-from dsl.templates.jsonable import outcome_view
+from dsl.templates.jsonable import found_at, outcome_view
 from tests.law.sources import ROOT
 from workflows.core.memory import Routed
 
@@ -50,7 +51,8 @@ def test_an_outcome_has_what_a_template_may_name_and_nothing_else() -> None:
     assert set(view) == set(OUTCOME)
     assert isinstance(view["error"], dict)
     assert set(view["error"]) == set(ERROR)
-    for name in OUTCOME:
+    for name in OUTCOME_NAMES:
+        assert found_at({"tasks": {"one": failed}}, ("tasks", "one", name)) is not MISSING, name
         assert not isinstance(ENVIRONMENT.getattr(failed, name), Absent), name
     for name in ERROR:
         assert not isinstance(ENVIRONMENT.getattr(failed.error, name), Absent), name

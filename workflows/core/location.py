@@ -56,8 +56,7 @@ class Location(NamedTuple):
         """
         key = self.key.frame_of(name)
         if key not in scope.state.frames:
-            frame = self.frame(scope)
-            scope.state.frames[key] = Frame(dict(frame.tasks), dict(frame.variables), frame.input)
+            scope.state.frames[key] = self.frame(scope).copy()
         return self._replace(frame_key=key)
 
     @property

@@ -33,6 +33,10 @@ def _values() -> dict[str, JsonValue]:
     return {}
 
 
+def _nothing() -> dict[str, None]:
+    return {}
+
+
 @dataclass(slots=True)
 class TrailRecord:
     """One event of a run, as the state keeps it; people get its TrailEntry."""
@@ -98,6 +102,18 @@ class Frame:
     """Outcomes so far, in the order in which the steps ended."""
     variables: dict[str, JsonValue] = field(default_factory=_values)
     input: JsonValue = None
+    earlier: dict[str, None] = field(default_factory=_nothing)
+    """Steps whose outcome is of an earlier round, in a round that has not come to them yet."""
+
+    def end(self, name: str, outcome: Outcome) -> None:
+        """Keep what a step came to just now."""
+        self.tasks[name] = outcome
+        if self.earlier:
+            self.earlier.pop(name, None)
+
+    def copy(self) -> "Frame":
+        """Return a frame for a concurrent branch: the same values in mappings of its own."""
+        return Frame(dict(self.tasks), dict(self.variables), self.input, dict(self.earlier))
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from functools import partial
 
 from pydantic import JsonValue
 
+from dsl.errors import TemplateFailed
 from dsl.evaluate.condition_evaluation import holds
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import LoopStep
@@ -14,7 +15,6 @@ from dsl.values import Json
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Job, Scope
 from workflows.core.step_progress import ConcurrentLoopProgress, LoopProgress
-from workflows.skipped_steps import skip_within
 
 MAX_RESULTS = 1_000_000
 """Maximum bytes of JSON of a loop's results; the earliest are dropped."""
@@ -39,20 +39,29 @@ async def execute(
         return progress
     inside = _watching_calls(step, place)
     failure: Outcome | None = None
+    completed: bool | None = None
     while failure is None and _goes_on(step, progress, place, scope):
         outcome = await interpreter.run_steps(step.body, inside, part=f"round {progress.round}")
         _keep(progress, outcome.data)
         progress.round += 1
         if outcome.status == "failure":
             failure = outcome
-        elif _breaks(step, place, scope):
+        elif _broken(step, place, scope):
+            completed = False
             break
-    if progress.round == 0:
-        skip_within(step, place, scope)
+        elif _reached(step, place, scope):
+            completed = True
+            break
+    if completed is None:
+        completed = failure is None and _completed(step, progress, place, scope)
     _close(place, scope)
     if step.loop_variable is not None:
         place.frame(scope).variables.pop(step.loop_variable, None)
-    data: Json = {"rounds": progress.round, "results": progress.results}
+    data: Json = {
+        "rounds": progress.round,
+        "results": progress.results,
+        "completed": completed,
+    }
     if progress.dropped:
         data["dropped"] = progress.dropped
     return _ended(data, failure)
@@ -150,9 +159,14 @@ async def _concurrent(
     if len(outcomes) < len(names):
         scope.state.forget_steps(key, {name for name in names if name not in outcomes})
     _close(place, scope)
-    data: Json = {"rounds": len(outcomes), "results": results}
     failures = (outcomes[name] for name in names if name in outcomes)
-    return _ended(data, next((one for one in failures if one.status == "failure"), None))
+    failure = next((one for one in failures if one.status == "failure"), None)
+    data: Json = {
+        "rounds": len(outcomes),
+        "results": results,
+        "completed": failure is None and len(outcomes) == len(progress.items),
+    }
+    return _ended(data, failure)
 
 
 class _Rounds(Mapping[str, Job]):
@@ -204,6 +218,24 @@ def _item(progress: LoopProgress) -> JsonValue:
     return progress.round if progress.items is None else progress.items[progress.round]
 
 
-def _breaks(step: LoopStep, place: Location, scope: Scope) -> bool:
-    asked = [asked for asked in (step.break_when, step.until) if asked is not None]
-    return bool(asked) and any(holds(one, place.facts(scope)) for one in asked)
+def _broken(step: LoopStep, place: Location, scope: Scope) -> bool:
+    return step.break_when is not None and holds(step.break_when, place.facts(scope))
+
+
+def _reached(step: LoopStep, place: Location, scope: Scope) -> bool:
+    return step.until is not None and holds(step.until, place.facts(scope))
+
+
+def _completed(step: LoopStep, progress: LoopProgress, place: Location, scope: Scope) -> bool:
+    """Return whether a loop without `break_when` or `until` that held came to its own end.
+
+    Its list is over, or its `while` no longer holds, also when its bound would end it just then.
+    """
+    if progress.items is not None and progress.round >= len(progress.items):
+        return step.until is None
+    if step.while_ is None:
+        return False
+    try:
+        return not holds(step.while_, place.facts(scope))
+    except TemplateFailed:
+        return False  # without the bound, the loop would have failed here

@@ -16,7 +16,6 @@ from workflows.core.scope import Scope
 from workflows.core.step_progress import ParallelProgress
 from workflows.core.trail import note_step
 from workflows.core.trail_causes import Failed, StepStated, TrailCause
-from workflows.skipped_steps import skip_steps
 
 
 async def execute(
@@ -63,11 +62,10 @@ def _joined(
         inner = place.at(name).branched(name, scope)
         ended = inner.frame(scope)
         outcome = outcomes.get(name)
-        own = {one.name for one, _ in walk(step.branches[name], ())}
-        if outcome is None:
-            skip_steps(step.branches[name], place, scope)
-        else:
-            frame.tasks.update({one: end for one, end in ended.tasks.items() if one in own})
+        for one, _ in walk(step.branches[name], ()):
+            if one.name in ended.tasks and one.name not in ended.earlier:
+                frame.end(one.name, ended.tasks[one.name])
+        if outcome is not None:
             for variable, value in ended.variables.items():
                 if variable not in before or _differs(before[variable], value):
                     written.setdefault(variable, []).append((name, value))

@@ -63,7 +63,8 @@ def parsed(
         return parse(text, statements=statements)
     except BadTemplate as error:
         code = "E302" if error.forbidden else "E301"
-        problems.note(code, node.line(error.line), path, broken_template(str(error)))
+        details = broken_template(str(error), error.name, error.known)
+        problems.note(code, node.line(error.line), path, details)
         return None
 
 

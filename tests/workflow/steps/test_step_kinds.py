@@ -116,12 +116,15 @@ ROWS: dict[str, Row] = {
     "a loop over a list gives the data of each round's last step": (
         '- {name: l, iterate_on: "{{ input.list }}", loop_variable: n, output_variable: out,\n'
         '   body: [{name: s, type: set, values: {sq: "{{ n * n }}"}}]}',
-        {"sq": 9, "out": {"rounds": 3, "results": [{"sq": 1}, {"sq": 4}, {"sq": 9}]}},
+        {
+            "sq": 9,
+            "out": {"rounds": 3, "results": [{"sq": 1}, {"sq": 4}, {"sq": 9}], "completed": True},
+        },
     ),
     "a loop over an empty list does nothing": (
         "- {name: l, iterate_on: [], loop_variable: n, output_variable: out,\n"
         "   body: [{name: s, type: set, values: {a: 1}}]}",
-        {"out": {"rounds": 0, "results": []}},
+        {"out": {"rounds": 0, "results": [], "completed": True}},
     ),
     "max_iterations bounds a list too": (
         "- {name: l, iterate_on: [1, 2, 3], loop_variable: n, max_iterations: 2,\n"
@@ -154,7 +157,7 @@ ROWS: dict[str, Row] = {
     "rounds at once have variables of their own and results in the list's order": (
         "- {name: l, iterate_on: [3, 1, 2], loop_variable: n, concurrency: 2,\n"
         '   output_variable: out, body: [{name: s, type: set, values: {m: "{{ n * 10 }}"}}]}',
-        {"out": {"rounds": 3, "results": [{"m": 30}, {"m": 10}, {"m": 20}]}},
+        {"out": {"rounds": 3, "results": [{"m": 30}, {"m": 10}, {"m": 20}], "completed": True}},
     ),
     "a branch takes the first way that holds": (
         "- {name: b, type: branch, output_variable: way, branches: [\n"

@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from activities.contracts import AgentRequest, SkillRequest
-from dsl.model.plan import Plan
+from dsl.model.plan import Plan, Routing
 from dsl.values import Json
 from tests.support.one_team import agent, work
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
@@ -100,6 +100,69 @@ async def test_each_way_of_a_parallel_step_tells_its_own_steps_alone() -> None:
 """
     looking = f"{LOOP}{indent(body, '    ')}    - {LOOK}\n"
     assert await asked(work(looking)) == ["1 success skipped", "2 skipped success"]
+
+
+LEFT_EARLY = {
+    "a loop that has no list": f"""
+- name: way
+  iterate_on: "{{{{ [1] if n == 1 else 2 }}}}"
+  loop_variable: x
+  on_failure: continue
+  body: [{INNER}]
+""",
+    "a branch whose condition fails": f"""
+- name: way
+  type: branch
+  branches: [{{condition: "{{{{ n == 1 or nothing.there }}}}", steps: [{INNER}]}}]
+  on_failure: continue
+- {{name: none, type: set, values: {{nothing: 1}}}}
+""",
+    "a loop with concurrent rounds": f"""
+- {{name: way, iterate_on: [1], loop_variable: x, concurrency: 2, body: [{agent("apart")}]}}
+- {{name: way2, iterate_on: [1], loop_variable: x, when: "{{{{ n == 1 }}}}", body: [{INNER}]}}
+""",
+}
+
+
+@pytest.mark.parametrize("body", LEFT_EARLY.values(), ids=LEFT_EARLY)
+async def test_step_that_its_block_never_came_to_reads_as_skipped(body: str) -> None:
+    look = agent("look", "{{ n }} {{ tasks.inner.status }}")
+    looking = f"{LOOP}{indent(body, '    ')}    - {look}\n"
+    assert await asked(work(looking)) == ["1 success", "2 skipped"]
+
+
+async def test_step_of_a_loop_with_concurrent_rounds_reads_as_skipped_outside() -> None:
+    look = agent("look", "{{ tasks.inner.status }}")
+    each = f"iterate_on: [1, 2], loop_variable: x, concurrency: 2, body: [{INNER}]"
+    assert await asked(work(f"- {{name: each, {each}}}\n- {look}\n")) == ["skipped"]
+
+
+async def test_team_left_by_return_has_an_outcome_of_this_round_for_every_step() -> None:
+    """The steps after the one that returns, nested ones too, and those of an earlier round."""
+    plan = work(
+        f"""
+- name: rounds
+  iterate_on: [1, 2]
+  loop_variable: n
+  body:
+    - {{name: enough, type: return, value: 1, when: "{{{{ n == 2 }}}}"}}
+    - {INNER}
+- {{name: later, iterate_on: [1], loop_variable: x, body: [{OTHER}]}}
+""",
+        """
+look:
+  tasks:
+    - name: seen
+      type: set
+      values: {all: "{{ teams.work.tasks.inner.status }} {{ teams.work.tasks.other.status }}"}
+""",
+    )
+    team = plan.teams["work"].model_copy(
+        update={"routing": Routing(default="look"), "stop_on_failure": True}
+    )
+    routed = plan.model_copy(update={"teams": {**plan.teams, "work": team}})
+    result, _ = await undisturbed(routed, {}, answer)
+    assert result.output["seen"] == {"all": "skipped skipped"}
 
 
 async def test_outcome_of_an_earlier_round_stays_until_its_step_runs_again() -> None:

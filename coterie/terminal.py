@@ -15,6 +15,12 @@ def say(text: str = "") -> None:
     sys.stdout.flush()
 
 
+def say_part(text: str) -> None:
+    """Print a part of the result that others continue on the same line."""
+    sys.stdout.write(visible(text))
+    sys.stdout.flush()
+
+
 def note(text: str) -> None:
     """Print a line about progress, which is never part of the result."""
     sys.stderr.write(f"{visible(text)}\n")

@@ -7,7 +7,8 @@ from typing import Protocol
 from coterie.display.discovery_notes import DiscoveryNotes
 from coterie.display.plain_view import ProgressView, RunNews
 from coterie.runs.call_errors import Unanswered
-from coterie.runs.retries import retries_of
+from coterie.runs.live_texts import POLL_SECONDS, live_answers, streams
+from coterie.runs.retries import PendingRetry, retries_of
 from coterie.runs.run_client import Run, RunEnd
 from workflows.core.requests import Pending
 from workflows.core.views import TrailEntry
@@ -51,12 +52,15 @@ class Watch:
         self._view = view
         self._decider = decider
         self._unanswered = 0
+        self._streams = asyncio.Event()
+        """Set while a model writes an answer that can be watched."""
         self.trail: list[TrailEntry] = []
         """All entries seen so far."""
 
     async def until_end(self) -> RunEnd:
         """Follow the run, and handle its requests, until it ends."""
         end = asyncio.create_task(self._end())
+        texts = asyncio.create_task(self._show_texts())
         try:
             while not end.done():
                 await self._look()
@@ -65,6 +69,7 @@ class Watch:
             return await end
         finally:
             end.cancel()
+            texts.cancel()
             await self._decider.close()
 
     async def _end(self) -> RunEnd:
@@ -81,7 +86,7 @@ class Watch:
             news = await self._run.trail(last) if status.events > last else []
             pending = await self._run.pending() if status.waiting_for else ()
             cost = await self._run.cost() if news and status.model_calls else None
-            retries = retries_of(await self._run.describe()) if status.doing else ()
+            retries = await self._retries() if status.doing else ()
         except Unanswered as error:
             self._note_silence(error)
             return
@@ -93,6 +98,25 @@ class Watch:
             self._view.say(line)
         self._view.progress(RunNews(status, news, pending, cost, retries))
         await self._decider.consider(pending)
+
+    async def _retries(self) -> tuple[PendingRetry, ...]:
+        described = await self._run.describe()
+        if streams(described):
+            self._streams.set()
+        return retries_of(described)
+
+    async def _show_texts(self) -> None:
+        """Show the text of the turns in progress, more often than the rest."""
+        while await self._streams.wait():
+            try:
+                answers = await live_answers(await self._run.describe())
+            except Unanswered:
+                await asyncio.sleep(_LOOK_SECONDS)
+                continue
+            self._view.writing(answers)
+            if not answers:
+                self._streams.clear()
+            await asyncio.sleep(POLL_SECONDS)
 
     def _note_silence(self, error: Unanswered) -> None:
         """Report a silence once, if it lasts longer than a moment."""

@@ -14,11 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from coterie.display.console import SafeConsole
+from coterie.display.live_text_lines import last_lines
 from coterie.display.plain_view import RunNews, follow
 from coterie.rendering.approval_panel import how_to_decide, panel_lines
 from coterie.rendering.cost_tables import budget_lines, money_text
 from coterie.rendering.progress_lines import ProgressLine, head_line, progress_lines, wrapped
 from coterie.rendering.run_text import trail_line
+from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
 from coterie.text.durations import duration
@@ -68,6 +70,7 @@ class LiveView:
         self._status: RunStatus | None = None
         self._pending: Sequence[Pending] = ()
         self._retries: Sequence[PendingRetry] = ()
+        self._answers: Sequence[LiveAnswer] = ()
         self.rows = Progress()
         self._spinner = Spinner("dots")
         self._live = self._started()
@@ -80,6 +83,10 @@ class LiveView:
         follow(self.rows, news)
         for entry in news.entries if self._verbose else ():
             self.say(trail_line(entry))
+
+    def writing(self, answers: Sequence[LiveAnswer]) -> None:
+        """Take the answers in progress; the display redraws itself."""
+        self._answers = answers
 
     def show(self, request: Pending) -> None:
         """Print the request as a panel above the display."""
@@ -162,6 +169,8 @@ class LiveView:
             mark = Text(" ") if stands or number else self._spinner
             row.add_row(mark, Text(one_line(one.step)), Text(duration(max(0.0, passed)), "dim"))
             yield row
+        for line in last_lines(self._answers, self._width):
+            yield Text(line, "dim")
         for retry in self._retries:
             for line in wrapped(retry.describe(now), self._width, "  ↻ ", "    ")[:3]:
                 yield Text(line, "yellow")

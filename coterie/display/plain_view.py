@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from coterie.display.live_text_lines import FlowingText
 from coterie.rendering.approval_panel import plain_lines
 from coterie.rendering.progress_lines import task_text
 from coterie.rendering.run_text import clock, trail_line
+from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
-from coterie.terminal import note
+from coterie.terminal import note, prompt
 from coterie.text.lines import prompt_lines, text_of
 from dsl.visible import one_line
 from workflows.core.requests import Pending
@@ -43,6 +45,10 @@ class ProgressView(Protocol):
 
     def progress(self, news: RunNews) -> None:
         """Take the run's state and the new events."""
+        ...
+
+    def writing(self, answers: Sequence[LiveAnswer]) -> None:
+        """Take the answers that models are writing now; empty when they have ended."""
         ...
 
     def show(self, request: Pending) -> None:
@@ -77,6 +83,7 @@ class PlainView:
         self,
         write: Callable[[str], None] = note,
         *,
+        write_part: Callable[[str], None] = prompt,
         verbose: bool = False,
         workspace: Path | None = None,
     ) -> None:
@@ -84,10 +91,12 @@ class PlainView:
 
         Args:
             write: Receives progress lines; messages always go to standard error.
+            write_part: Receives the text of answers in progress, without line breaks of its own.
             verbose: Print every event with its full reason, instead of one line per task.
             workspace: Folder of the files that the run changes; None if it is elsewhere.
         """
-        self._write = write
+        self._write_line = write
+        self._text = FlowingText(write_part)
         self._verbose = verbose
         self._workspace = workspace
         self._told: set[tuple[str, ...]] = set()
@@ -107,6 +116,14 @@ class PlainView:
             if self._first(retry.call, str(retry.attempt)):
                 line = one_line(f"retry {retry.describe(now)}")
                 self._write(f"      {now.astimezone():%H:%M:%S}  {line}")
+
+    def writing(self, answers: Sequence[LiveAnswer]) -> None:
+        """Print the text that is new."""
+        self._text.show(answers)
+
+    def _write(self, line: str) -> None:
+        self._text.end_line()
+        self._write_line(line)
 
     def _event(self, entry: TrailEntry) -> None:
         if self._verbose:
@@ -130,11 +147,13 @@ class PlainView:
 
     def show(self, request: Pending) -> None:
         """Print the question and its subject; file changes as a diff."""
+        self._text.end_line()
         shown = plain_lines(request, self._workspace)
         note(text_of(["", request.id, *prompt_lines(request.prompt), *shown]))
 
     def say(self, text: str) -> None:
         """Print a line."""
+        self._text.end_line()
         note(text)
 
     @contextmanager

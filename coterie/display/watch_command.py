@@ -22,7 +22,7 @@ from coterie.runs.run_client import Run, RunEnd
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import WORKFLOW
-from coterie.terminal import note, say
+from coterie.terminal import note, say, say_part
 from workflows.core.requests import Pending
 from workflows.core.views import TrailEntry
 
@@ -74,7 +74,7 @@ async def _view(
     verbose: bool,
 ) -> ProgressView:
     if not live:
-        return PlainView(say, verbose=verbose)
+        return PlainView(say, write_part=say_part, verbose=verbose)
     seconds = (datetime.now(UTC) - await run.began(description)).total_seconds()
     return LiveView(run.id, color=settings.color, seconds=seconds, asks=False, verbose=verbose)
 

@@ -36,6 +36,8 @@ async def raw_server(
     hang: bool = False,
     drip: bytes = b"",
     once: asyncio.Event | None = None,
+    rest: bytes = b"",
+    after: asyncio.Event | None = None,
 ) -> AsyncGenerator[RawServer]:
     """Serve answers in their order, the last one again and again, on a free port of this machine.
 
@@ -44,6 +46,7 @@ async def raw_server(
         once: Answer nothing before this has happened.
         hang: Keep the connection open after it, and send no more.
         drip: Send this after it, again and again.
+        rest: Send this after the last answer, once `after` has happened.
     """
     server = RawServer()
     handlers: set[asyncio.Task[None]] = set()
@@ -57,6 +60,10 @@ async def raw_server(
                 await once.wait()
             writer.write(answer)
             await writer.drain()
+            if after is not None and len(server.requests) >= len(answers):
+                await after.wait()
+                writer.write(rest)
+                await writer.drain()
             while drip:
                 writer.write(drip)
                 await writer.drain()

@@ -1,0 +1,108 @@
+"""Read the text of turns in progress: from the description of a run, at no cost to its history."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+from temporalio.api.workflow.v1 import PendingActivityInfo
+from temporalio.client import WorkflowExecutionDescription
+
+from activities.contracts import RUN_AGENT, LiveTail
+from coterie.runs.call_errors import Unanswered
+from coterie.runs.run_client import Run
+
+POLL_SECONDS = 0.12
+"""Between two descriptions of a run that streams; text is visible within half a second."""
+_IDLE_SECONDS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class LiveAnswer:
+    """An answer that a model is writing."""
+
+    call: str
+    """Its id: number, team and step."""
+    tail: LiveTail
+
+    @property
+    def step(self) -> str:
+        """The call without its number."""
+        return self.call.partition(".")[2] or self.call
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """What was written since the last look."""
+
+    answer: LiveAnswer
+    text: str
+    missed: int = 0
+    """Characters before it that nobody saw: more than a tail was written between two looks."""
+    begins: bool = False
+    """The first piece of this attempt: the text starts again."""
+
+
+class TextFollower:
+    """Turns tails into pieces, so that each character is shown once."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, int]] = {}
+        """`{call: (attempt, characters seen)}`."""
+
+    def pieces(self, answers: Iterable[LiveAnswer]) -> list[TextPiece]:
+        """Return what is new, call by call."""
+        found: list[TextPiece] = []
+        for answer in answers:
+            tail = answer.tail
+            attempt, seen = self._seen.get(answer.call, (0, 0))
+            begins = attempt != tail.attempt
+            seen = 0 if begins else seen
+            end = tail.start + len(tail.text)
+            if end <= seen:
+                continue
+            self._seen[answer.call] = (tail.attempt, end)
+            missed = max(0, tail.start - seen)
+            text = tail.text[max(0, seen - tail.start) :]
+            found.append(TextPiece(answer, text, missed, begins))
+        return found
+
+
+def streams(described: WorkflowExecutionDescription) -> bool:
+    """Return whether a model is writing an answer that can be watched."""
+    return any(map(_is_stream, described.raw_description.pending_activities))
+
+
+async def live_answers(described: WorkflowExecutionDescription) -> tuple[LiveAnswer, ...]:
+    """Return the answers in progress, in the order of their calls."""
+    converter = described.data_converter
+    found: list[LiveAnswer] = []
+    for one in described.raw_description.pending_activities:
+        if _is_stream(one):
+            details = await converter.decode(one.heartbeat_details.payloads)
+            try:
+                tail = LiveTail.model_validate(details[1])
+            except ValidationError:
+                continue  # from another version of the worker
+            found.append(LiveAnswer(one.activity_id, tail))
+    return tuple(sorted(found, key=lambda answer: answer.call))
+
+
+async def follow_text(run: Run) -> AsyncGenerator[TextPiece]:
+    """Yield the text of a run's turns piece by piece, until the caller stops.
+
+    A server that does not answer is asked again.
+    """
+    follower = TextFollower()
+    while True:
+        answers: tuple[LiveAnswer, ...] = ()
+        with suppress(Unanswered):
+            answers = await live_answers(await run.describe())
+        for piece in follower.pieces(answers):
+            yield piece
+        await asyncio.sleep(POLL_SECONDS if answers else _IDLE_SECONDS)
+
+
+def _is_stream(one: PendingActivityInfo) -> bool:
+    return one.activity_type.name == RUN_AGENT and len(one.heartbeat_details.payloads) > 1

@@ -138,7 +138,9 @@ async def _decided(step: Step, place: Location, scope: Scope, interpreter: Inter
     """Run the step with all its attempts, and ask a person about its failure if it says so."""
     if step.on_failure != "ask":
         return await _tried(step, place, scope, interpreter)
-    return await accepted(step, place, scope, partial(_tried, step, place, scope, interpreter))
+    return await accepted(
+        repr(step.name), place, scope, partial(_tried, step, place, scope, interpreter)
+    )
 
 
 def _condition(

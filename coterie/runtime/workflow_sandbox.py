@@ -50,6 +50,7 @@ DECIDING = (
     "workflows.handlers",
     "workflows.interpreter",
     "workflows.sequence",
+    "workflows.graph_ledger",
     "workflows.skipped_steps",
     "workflows.steps",
     "workflows.temporal",

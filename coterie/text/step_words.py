@@ -13,10 +13,13 @@ from dsl.model.conditions import Condition
 from dsl.model.plan import Plan
 from dsl.model.step_lists import (
     AtTheEnd,
+    Choosing,
     Concurrent,
     EachRound,
+    EachTask,
     ListRole,
     OnError,
+    OnFailedTask,
     Otherwise,
     StepList,
     Tried,
@@ -37,6 +40,7 @@ from dsl.model.steps import (
     SetStep,
     SkillStep,
     Step,
+    TaskGraphStep,
     TeamStep,
     ToolStep,
     TryStep,
@@ -60,6 +64,12 @@ def heading(role: ListRole, words: StepWording) -> str:
     match role:
         case EachRound() | Tried():
             return ""
+        case Choosing():
+            return "to choose the next task"
+        case EachTask():
+            return "for each task"
+        case OnFailedTask():
+            return "for a failed task"
         case WhenHolds(condition):
             return f"if {words.condition(condition)}"
         case Otherwise():
@@ -75,8 +85,8 @@ def heading(role: ListRole, words: StepWording) -> str:
 
 
 def is_left_out(part: StepList) -> bool:
-    """Return whether to omit a step list: `otherwise` and `finally` may be empty."""
-    return not part.steps and isinstance(part.role, Otherwise | AtTheEnd)
+    """Return whether to omit a step list: some kinds of lists may be empty."""
+    return not part.steps and isinstance(part.role, Otherwise | AtTheEnd | Choosing | OnFailedTask)
 
 
 def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # noqa: C901  # kinds
@@ -95,6 +105,8 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
         case ParallelStep(branches=branches, join=join):
             until = {"all": "all ended", "any": "any succeeded"}.get(str(join), f"{join} succeeded")
             return (counted(len(branches), "branch", "branches"), f"until {until}")
+        case TaskGraphStep():
+            return tuple(_graph(step, words))
         case SetStep(values=values):
             return (f"sets {', '.join(values)}",)
         case ApprovalStep():
@@ -164,6 +176,22 @@ def _loop(step: LoopStep, words: StepWording) -> Iterator[str]:
         yield f"at most {counted(step.max_iterations, 'round')}"
     if step.concurrency > 1:
         yield f"{step.concurrency} at once"
+
+
+def _graph(step: TaskGraphStep, words: StepWording) -> Iterator[str]:
+    yield f"over {words.value(step.tasks)}"
+    if step.max_tasks is not None:
+        yield f"at most {counted(step.max_tasks, 'task')}"
+    if step.max_iterations is not None:
+        yield f"at most {counted(step.max_iterations, 'attempt')}"
+    if step.concurrency > 1:
+        yield f"{step.concurrency} at once"
+    if step.order == "critical_path":
+        yield "critical path first"
+    if step.task_retries:
+        yield f"{counted(step.task_retries, 'more attempt')} of each task"
+    if isinstance(step.on_failed_task, str) and step.on_failed_task != "block":
+        yield f"after a failed task: {step.on_failed_task}"
 
 
 def _asking(terms: DecisionTerms) -> tuple[str, ...]:

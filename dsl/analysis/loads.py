@@ -16,6 +16,7 @@ from dsl.model.steps import (
     ParallelStep,
     SkillStep,
     Step,
+    TaskGraphStep,
     TeamStep,
     ToolStep,
     TryStep,
@@ -84,7 +85,7 @@ class Loads:
             return once
         return times(once, 1 + step.retry.retries)
 
-    def _once(self, step: Step, path: NodePath) -> Load:
+    def _once(self, step: Step, path: NodePath) -> Load:  # noqa: C901  # one case a kind
         inside = [self._all(inner.steps, inner.path) for inner in step_lists(step, path)]
         match step:
             case AgentStep():
@@ -102,6 +103,8 @@ class Loads:
                 return {("team", team): 1}
             case LoopStep():
                 return times(inside[0], self._rounds(step, path, inside[0]))
+            case TaskGraphStep():
+                return self._graph(step, path, inside)
             case BranchStep():
                 return most(inside)
             case TryStep():
@@ -111,6 +114,19 @@ class Loads:
                 return added(inside)
             case _:
                 return {}
+
+    def _graph(self, step: TaskGraphStep, path: NodePath, inside: Sequence[Load]) -> Load:
+        """Count a choice and a body for every attempt, and the recovery of every task."""
+        select, body, recovery = inside
+        most_tasks = math.inf if step.max_tasks is None else step.max_tasks
+        if isinstance(step.tasks, list) and step.add is None:
+            most_tasks = min(most_tasks, len(step.tasks))
+        attempts = most_tasks * (1 + step.task_retries)
+        if step.max_iterations is not None:
+            attempts = min(attempts, step.max_iterations)
+        failing = min(most_tasks, attempts)
+        asked: Load = {APPROVALS: failing} if step.on_failed_task == "ask" else {}
+        return added((times(added((select, body)), attempts), times(recovery, failing), asked))
 
     def _agent(self, step: AgentStep) -> Load:
         """Return the load of one turn with its re-asks, or of the agent's whole plan."""

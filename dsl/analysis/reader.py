@@ -8,8 +8,8 @@ from dsl.analysis.reads import Read, condition_reads, value_reads
 from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from dsl.model.plan import Plan, Team
 from dsl.model.step_lists import step_lists
-from dsl.model.step_walk import conditions, templated
-from dsl.model.steps import AgentStep, LoopStep, Step
+from dsl.model.step_walk import FILLED_BETWEEN, conditions, templated
+from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep
 from dsl.paths import Path
 from dsl.source.nodes import Node
 from dsl.templates.brace_prompts import braces_to_template
@@ -47,17 +47,24 @@ class Reader:
             for read in condition_reads(condition, place)
         ]
         for value in templated(step, path):
-            found += value_reads(value.value, value.path)
+            if value.path[-1] not in FILLED_BETWEEN:
+                found += value_reads(value.value, value.path)
         if isinstance(step, AgentStep):
             found += self._prompts(step, path)
         return [*when, *guarded(found, when)]
 
     def between(self, step: Step, path: NodePath) -> list[Read]:
-        """Return what a loop reads between rounds."""
+        """Return what a loop reads between rounds, and a task graph between its steps."""
+        if isinstance(step, TaskGraphStep):
+            return [*value_reads(step.chosen, (*path, "chosen")), *self.added(step, path)]
         if not isinstance(step, LoopStep):
             return []
         asked = (pair for pair in conditions(step, path) if pair[1][-1] in _ROUNDS)
         return [read for condition, place in asked for read in condition_reads(condition, place)]
+
+    def added(self, step: TaskGraphStep, path: NodePath) -> list[Read]:
+        """Return what a task graph reads after the body of a task."""
+        return list(value_reads(step.add, (*path, "add")))
 
     def _prompts(self, step: AgentStep, path: NodePath) -> Iterator[Read]:
         """Yield the reads of the prompts sent to the model; a plan's steps read its own prompts."""

@@ -6,10 +6,18 @@ from itertools import takewhile
 from dsl.analysis.bodies import TEAMS, Bodies, Body
 from dsl.analysis.reader import Reader, guarded
 from dsl.analysis.reads import Read
-from dsl.model.facts import ROOTS
+from dsl.model.facts import GRAPH_VARIABLE, ROOTS
 from dsl.model.step_lists import step_lists
 from dsl.model.step_walk import walk
-from dsl.model.steps import BranchStep, LoopStep, ParallelStep, SetStep, Step, TryStep
+from dsl.model.steps import (
+    BranchStep,
+    LoopStep,
+    ParallelStep,
+    SetStep,
+    Step,
+    TaskGraphStep,
+    TryStep,
+)
 from dsl.paths import Path
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
@@ -89,6 +97,8 @@ class _Check:
                         for inner in step_lists(step, path)
                     )
                 )
+            case TaskGraphStep():
+                return self._graph(step, path, known, guards)
             case TryStep():
                 return self._try(step, path, known, guards)
             case _:
@@ -106,6 +116,23 @@ class _Check:
             return known
         stays = known | gains
         return stays if step.timeout is not None or item <= known else stays - item
+
+    def _graph(
+        self, step: TaskGraphStep, path: NodePath, known: Names, guards: Sequence[Read]
+    ) -> Names:
+        """Each task has variables of its own; those of `select` stay."""
+        select, body, failed = step_lists(step, path)
+        graph: Names = frozenset(((GRAPH_VARIABLE,),))
+        inside = graph | {(step.task_variable,)}
+        chosen = self.steps(select.steps, select.path, known | graph | _gains(select.steps), guards)
+        after = self.steps(body.steps, body.path, chosen | inside, guards)
+        self.steps(failed.steps, failed.path, chosen | inside | _gains(step.body), guards)
+        self.order = self.places[path]
+        between = self.reader.between(step, path)
+        added = self.reader.added(step, path)
+        self.reads(guarded((one for one in between if one not in added), guards), chosen)
+        self.reads(guarded(added, guards), after)
+        return known | _gains(select.steps)
 
     def _try(self, step: TryStep, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
         tried, *clauses, last = step_lists(step, path)
@@ -160,6 +187,9 @@ def _all_sets(step: Step) -> Iterator[Path]:
     match step:
         case LoopStep(loop_variable=str() as name):
             yield (name,)
+        case TaskGraphStep(task_variable=name):
+            yield (name,)
+            yield (GRAPH_VARIABLE,)
         case TryStep(catch=clauses) if clauses:
             yield ("error",)
         case _:

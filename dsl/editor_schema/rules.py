@@ -84,6 +84,16 @@ RULES: dict[str, list[Json]] = {
             "then": {"properties": {"concurrency": {"maximum": 1}}},
         },
     ],
+    "TaskGraphStep": [
+        {
+            "anyOf": [
+                _has("max_iterations"),
+                _has("max_tasks"),
+                {"properties": {"tasks": {"type": "array"}}, **_none_of("add")},
+            ]
+        },
+        {"dependentRequired": {"select": ["chosen"], "chosen": ["select"]}},
+    ],
     "TryStep": [
         {"anyOf": [{**_has(key), "properties": {key: _NOT_EMPTY}} for key in ("catch", "finally")]}
     ],
@@ -150,6 +160,12 @@ _MORE: dict[str, Json] = {
         "iterate_on": {
             "description": "A list, or a template that gives one.",
             "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}, {"type": "null"}],
+        }
+    },
+    "TaskGraphStep": {
+        "tasks": {
+            "description": "A list of tasks, or a template that gives one.",
+            "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}],
         }
     },
     "LoopSection": {

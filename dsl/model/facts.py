@@ -66,6 +66,12 @@ ERROR = ("type", "message")
 CAUGHT = ("type", "message", "step")
 """The fields of `error` in a `catch`."""
 
+GRAPH_VARIABLE = "graph"
+"""The variable that the steps of a task graph read it by."""
+
+GRAPH = ("available", "tasks", "iteration", "error", "dependencies")
+"""What `graph` has in the steps of a task graph."""
+
 Outcomes = Mapping[str, Outcome]
 
 

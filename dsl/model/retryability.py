@@ -14,6 +14,7 @@ from dsl.model.steps import (
     LoopStep,
     ParallelStep,
     Step,
+    TaskGraphStep,
     TeamStep,
     TryStep,
 )
@@ -54,7 +55,7 @@ def holds_steps(step: Step) -> bool:
     match step:
         case AgentStep(agent_type=agent_type):
             return agent_type == ORCHESTRATING
-        case LoopStep() | BranchStep() | ParallelStep() | TryStep() | TeamStep():
+        case LoopStep() | BranchStep() | ParallelStep() | TaskGraphStep() | TryStep() | TeamStep():
             return True
         case _:
             return False

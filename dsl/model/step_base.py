@@ -15,6 +15,7 @@ StepKind = Literal[
     "loop",
     "branch",
     "parallel",
+    "task_graph",
     "set",
     "approval",
     "wait",

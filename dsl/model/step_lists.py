@@ -16,6 +16,7 @@ from dsl.model.steps import (
     LoopStep,
     ParallelStep,
     Step,
+    TaskGraphStep,
     TryStep,
 )
 from dsl.values import NodePath
@@ -24,6 +25,21 @@ from dsl.values import NodePath
 @dataclass(frozen=True, slots=True)
 class EachRound:
     """The body of a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """The steps of a task graph that choose the next task."""
+
+
+@dataclass(frozen=True, slots=True)
+class EachTask:
+    """The steps of each task of a task graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnFailedTask:
+    """The steps of a task graph for a task that has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +78,18 @@ class AtTheEnd:
     """The `finally` of a try."""
 
 
-ListRole = EachRound | WhenHolds | Otherwise | Concurrent | Tried | OnError | AtTheEnd
+ListRole = (
+    EachRound
+    | Choosing
+    | EachTask
+    | OnFailedTask
+    | WhenHolds
+    | Otherwise
+    | Concurrent
+    | Tried
+    | OnError
+    | AtTheEnd
+)
 
 
 class StepList(NamedTuple):
@@ -87,6 +114,11 @@ def step_lists(step: Step, path: NodePath = ()) -> Iterator[StepList]:
         case ParallelStep(branches=named):
             for name, steps in named.items():
                 yield StepList(steps, (*path, "branches", name), Concurrent(name))
+        case TaskGraphStep(select=select, body=body, on_failed_task=failed):
+            yield StepList(select, (*path, "select"), Choosing())
+            yield StepList(body, (*path, "body"), EachTask())
+            recovery = failed if isinstance(failed, tuple) else ()
+            yield StepList(recovery, (*path, "on_failed_task"), OnFailedTask())
         case TryStep(steps=steps, catch=clauses, finally_=last):
             yield StepList(steps, (*path, "steps"), Tried())
             for index, clause in enumerate(clauses):
@@ -112,6 +144,11 @@ def rebuilt(step: Step, path: NodePath, change: Change) -> Step:
             update = {"branches": cases, "otherwise": next(changed)}
         case ParallelStep(branches=named):
             update = {"branches": {name: next(changed) for name in named}}
+        case TaskGraphStep(on_failed_task=failed):
+            update = {"select": next(changed), "body": next(changed)}
+            recovery = next(changed)
+            if isinstance(failed, tuple):
+                update["on_failed_task"] = recovery
         case TryStep(catch=clauses):
             tried = next(changed)
             caught = tuple(one.model_copy(update={"steps": next(changed)}) for one in clauses)

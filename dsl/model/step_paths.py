@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dsl.model.plan import Plan
 from dsl.model.step_lists import Concurrent, followed_plan, step_lists
 from dsl.model.step_walk import walk
-from dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step
+from dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step, TaskGraphStep
 
 _ROUND = re.compile(r"/\d+(?=/)")
+_NUMBER = re.compile(r"/\d+$")
 _VISIT = re.compile(r"#(\d+)$")
 _PLANS_WITHIN_PLANS = 5
 
@@ -34,7 +35,10 @@ def within_rounds(plan: Plan, path: str) -> bool:
     steps: Sequence[Step] = plan.teams[team].steps if team in plan.teams else ()
     for name in names:
         step = next((step for step in steps if step.name == name), None)
-        if isinstance(step, LoopStep) and step.concurrency > 1 and name != names[-1]:
+        apart = isinstance(step, TaskGraphStep) or (
+            isinstance(step, LoopStep) and step.concurrency > 1
+        )
+        if apart and name != names[-1]:
             return True
         if step is not None:
             steps = [one for _, inner in inside(step, plan) for one in inner]
@@ -60,6 +64,11 @@ def names_a_way(plan: Plan, path: str) -> bool:
 def without_rounds(path: str) -> str:
     """Return a path without the numbers of a loop's concurrent rounds."""
     return _ROUND.sub("", path)
+
+
+def without_numbers(path: str) -> str:
+    """Return a path without rounds, and without the number of a task of a graph at its end."""
+    return _NUMBER.sub("", without_rounds(path))
 
 
 def parted(reference: str) -> tuple[str, int]:

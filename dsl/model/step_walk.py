@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dsl.model.conditions import AllOf, AnyOf, Condition, Not
+from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.plan import Plan
 from dsl.model.step_lists import lists_of_plan, step_lists
 from dsl.model.steps import (
@@ -15,6 +16,7 @@ from dsl.model.steps import (
     SetStep,
     SkillStep,
     Step,
+    TaskGraphStep,
     TryStep,
     WaitStep,
 )
@@ -88,6 +90,7 @@ FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
     "loop": ("iterate_on",),
     "branch": (),
     "parallel": (),
+    "task_graph": ("tasks", "chosen", "add"),
     "set": ("values",),
     "approval": ("prompt", "show"),
     "wait": ("duration", "time"),
@@ -98,6 +101,9 @@ FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
 }
 """`{kind: the fields whose templates are rendered when the step runs}`."""
 
+
+FILLED_BETWEEN = ("chosen", "add")
+"""Of a task graph: filled between its steps, and not before they run."""
 
 FILLED_OF_CONSENTS = ("prompt", "show")
 """The same for a step's `requires_approval`."""
@@ -123,6 +129,9 @@ def variables(steps: Sequence[Step]) -> dict[str, NodePath]:
         match step:
             case LoopStep(loop_variable=str() as name):
                 found.setdefault(name, (*path, "loop_variable"))
+            case TaskGraphStep(task_variable=name):
+                found.setdefault(name, (*path, "task_variable"))
+                found.setdefault(GRAPH_VARIABLE, path)
             case TryStep(catch=clauses) if clauses:
                 found.setdefault("error", (*path, "catch"))
             case SetStep(values=values):
@@ -137,6 +146,8 @@ def sets_as_well(step: Step, name: str) -> bool:
     """Return whether a step itself, and not a `catch`, sets a variable."""
     match step:
         case LoopStep(loop_variable=item) if item == name:
+            return True
+        case TaskGraphStep(task_variable=item) if item == name:
             return True
         case SetStep(values=values) if name in values:
             return True

@@ -130,6 +130,36 @@ class ParallelStep(StepBase):
     """`{variable: policy}` for variables that two branches set; without a policy, an error."""
 
 
+class TaskGraphStep(StepBase):
+    """Runs tasks that depend on each other: usually what a planner answered."""
+
+    kind: Literal["task_graph"]
+    tasks: JsonValue
+    """A list of tasks, each a mapping with `id` and `dependencies`; or a template for one."""
+    task_variable: str
+    """The name of the current task in its steps."""
+    concurrency: int = Field(default=1, ge=1, le=1000)
+    """The number of concurrent tasks."""
+    order: TaskOrder = "written"
+    """Which available task comes first: `written`, or on the `critical_path`."""
+    task_retries: int = Field(default=0, ge=0, le=100)
+    """Additional attempts of a failed task."""
+    max_iterations: int | None = Field(default=None, ge=1, le=1_000_000)
+    """Maximum attempts of all tasks together."""
+    max_tasks: int | None = Field(default=None, ge=1, le=10_000)
+    """Maximum tasks, with those that `add` adds."""
+    select: tuple["Step", ...] = ()
+    """Steps that run before `chosen` when several tasks are available."""
+    chosen: str | None = None
+    """The id of the task that comes next, a template; else the first available one."""
+    body: tuple["Step", ...] = Field(min_length=1)
+    """The steps of one task, with variables of their own."""
+    add: JsonValue = None
+    """A template for new tasks, filled after the body."""
+    on_failed_task: Literal["block", "skip", "ask", "stop"] | tuple["Step", ...] = "block"
+    """What follows when a task has failed in all its attempts; steps may save it."""
+
+
 class SetStep(StepBase):
     """Sets variables of this team visit or plan from templates."""
 
@@ -222,6 +252,7 @@ AnyStep = (
     | LoopStep
     | BranchStep
     | ParallelStep
+    | TaskGraphStep
     | SetStep
     | ApprovalStep
     | WaitStep
@@ -237,6 +268,7 @@ STEP_MODELS: dict[str, type[StepBase]] = {
     "loop": LoopStep,
     "branch": BranchStep,
     "parallel": ParallelStep,
+    "task_graph": TaskGraphStep,
     "set": SetStep,
     "approval": ApprovalStep,
     "wait": WaitStep,
@@ -268,6 +300,7 @@ Step = Annotated[
     | Annotated[LoopStep, Tag("step:loop")]
     | Annotated[BranchStep, Tag("step:branch")]
     | Annotated[ParallelStep, Tag("step:parallel")]
+    | Annotated[TaskGraphStep, Tag("step:task_graph")]
     | Annotated[SetStep, Tag("step:set")]
     | Annotated[ApprovalStep, Tag("step:approval")]
     | Annotated[WaitStep, Tag("step:wait")]

@@ -26,20 +26,23 @@ class GraphTaskStarted:
     """What `chosen` gave."""
 
 
+EndCode = Literal[
+    "task_completed",
+    "task_recovered",
+    "task_failed",
+    "task_passed_over",
+    "task_skipped",
+    "graph_stopped",
+]
+"""How a task ended. `task_recovered`: the steps of `on_failed_task` succeeded; `task_passed_over`:
+it failed, and `on_failed_task: skip` lets its dependents run; `task_skipped`: by a person."""
+
+
 @dataclass(frozen=True, slots=True)
 class GraphTaskEnded:
     """The task has ended by itself, by `on_failed_task`, or with the graph."""
 
-    code: Literal[
-        "task_completed",
-        "task_recovered",
-        "task_failed",
-        "task_passed_over",
-        "task_skipped",
-        "graph_stopped",
-    ]
-    """`task_recovered`: the steps of `on_failed_task` succeeded; `task_passed_over`: it failed, and
-    `on_failed_task: skip` lets its dependents run; `task_skipped`: by a person."""
+    code: EndCode
     task: str
     attempts: int = 1
     failure: Failure | None = None

@@ -5,7 +5,17 @@ from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
-from dsl.model.facts import CAUGHT, ERROR, OUTCOME_NAMES, ROOTS, ROUTING, ROUTING_ERROR, RUN
+from dsl.model.facts import (
+    CAUGHT,
+    ERROR,
+    GRAPH,
+    GRAPH_VARIABLE,
+    OUTCOME_NAMES,
+    ROOTS,
+    ROUTING,
+    ROUTING_ERROR,
+    RUN,
+)
 from dsl.paths import Path
 
 
@@ -26,6 +36,11 @@ class TemplateScope(Protocol):
     @property
     def variables(self) -> Collection[str]:
         """The variables that some step sets."""
+        ...
+
+    @property
+    def only_graph(self) -> bool:
+        """Whether `graph` is only what a task graph sets."""
         ...
 
     @property
@@ -82,6 +97,8 @@ def _levels(named: Path, scope: TemplateScope) -> Iterator[_Level]:
             yield from _constants(scope.settings, rest)
         case ("error", *_) if scope.only_caught:
             yield _Level(CAUGHT)
+        case (name, *_) if name == GRAPH_VARIABLE and scope.only_graph:
+            yield _Level(GRAPH)
         case _:
             return
 

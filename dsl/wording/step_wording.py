@@ -82,15 +82,15 @@ _LISTS = "a list, or one template expression that gives one"
 
 
 @statement
-def path_without_braces(path: str) -> ProblemText:
+def path_without_braces(key: str, path: str) -> ProblemText:
     return ProblemText(
-        f"'iterate_on' is the path {path!r} without braces", _LISTS, f'write `"{{{{ {path} }}}}"`'
+        f"{key!r} is the path {path!r} without braces", _LISTS, f'write `"{{{{ {path} }}}}"`'
     )
 
 
 @statement
-def not_a_list(shown: str) -> ProblemText:
-    return ProblemText(f"'iterate_on' is {shown}", _LISTS)
+def not_a_list(key: str, shown: str) -> ProblemText:
+    return ProblemText(f"{key!r} is {shown}", _LISTS)
 
 
 @statement
@@ -195,7 +195,7 @@ def variable_name_refused(name: str, reserved: Collection[str]) -> ProblemText:
 @statement
 def loop_variable_taken(name: str, loop: str) -> ProblemText:
     return ProblemText(
-        f"{name!r} is already the item of the loop {loop!r} around this one",
+        f"{name!r} is already the item of {loop!r} around this one",
         fix="give the inner item its own name",
     )
 

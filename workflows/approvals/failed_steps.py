@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 
 from dsl.model.outcomes import Outcome
 from dsl.model.retryability import DECIDED
-from dsl.model.steps import Step
 from workflows.approvals.approval_wait import ask
 from workflows.control.retry_and_skip import CHOICES
 from workflows.core.location import Location
@@ -15,7 +14,7 @@ _MAX_MESSAGE_LENGTH = 2000
 
 
 async def accepted(
-    step: Step, place: Location, scope: Scope, work: Callable[[], Awaitable[Outcome]]
+    what: str, place: Location, scope: Scope, work: Callable[[], Awaitable[Outcome]]
 ) -> Outcome:
     """Return the outcome of the work; a failure only if a person lets it fail.
 
@@ -30,9 +29,7 @@ async def accepted(
             break
         failures[key] = outcome
         said = f"{error.type}: {error.message}"[:_MAX_MESSAGE_LENGTH]
-        decision = await ask(
-            scope, place.at(FAILED), f"{step.name!r} failed. {said}", choices=CHOICES
-        )
+        decision = await ask(scope, place.at(FAILED), f"{what} failed. {said}", choices=CHOICES)
         if decision is None or decision.verdict == "failed":
             break
         if decision.verdict == "skipped":

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar, cast
 from pydantic import TypeAdapter
 
 from dsl.model.outcomes import Failure
+from dsl.task_graph.task_causes import GraphTaskEnded
 from workflows.core.trail_causes import Failed, RunEnded, TrailCause
 
 _CAUSE: TypeAdapter[TrailCause] = TypeAdapter(TrailCause)
@@ -31,6 +32,8 @@ def cause_facts(cause: TrailCause | None) -> bytes:
 def without_wording(cause: TrailCause | None) -> TrailCause | None:
     """Return the cause without its message, for views that show the text beside it."""
     if isinstance(cause, Failed | RunEnded):
+        return replace(cause, failure=Failure(cause.failure.type, ""))
+    if isinstance(cause, GraphTaskEnded) and cause.failure is not None:
         return replace(cause, failure=Failure(cause.failure.type, ""))
     if not getattr(cause, "message", ""):
         return cause

@@ -189,6 +189,8 @@ class Scope(Protocol):
     ) -> Set[str]:
         """Run jobs concurrently until enough have finished, and cancel the rest.
 
+        An iterator of jobs that is exhausted is asked again when one of its jobs has ended.
+
         They start in written order, `at_once` of them at a time, within the run's limit of
         concurrent branches. A time limit or `wake` also ends the wait. An exception of a job
         cancels all others and propagates; when the run continues as new, all reach their next step

@@ -137,6 +137,9 @@ class RunState:
         for loop in progress.concurrent_loops.values():
             yield loop.items
             yield from (outcome.data for outcome in loop.ended.values())
+        for graph in progress.task_graphs.values():
+            for task in graph.tasks:
+                yield from (task.value, task.data)
         for parallel in progress.parallels.values():
             yield from (outcome.data for outcome in parallel.ended.values())
 

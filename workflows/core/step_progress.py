@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from dsl.model.outcomes import Outcome
+from dsl.model.outcomes import Failure, Outcome
+from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
 from workflows.core.trail_causes import TrailCause
 
 
@@ -96,6 +97,39 @@ class ParallelProgress:
 
 
 @dataclass(slots=True)
+class TaskAttempts:
+    """A task of a task graph that is in progress."""
+
+    retries: int = 0
+    """Additional attempts since the first one, or since a person's decision."""
+    error: Failure | None = None
+    """Of the latest attempt that failed."""
+    recovering: bool = False
+    """The steps of `on_failed_task` run."""
+
+
+@dataclass(slots=True)
+class TaskGraphProgress:
+    """A `task_graph` step."""
+
+    tasks: list[GraphTask] = field(default_factory=list[GraphTask])
+    notes: TaskNotes = field(default_factory=TaskNotes)
+    iterations: int = 0
+    """Attempts that have started."""
+    running: dict[str, TaskAttempts] = field(default_factory=dict[str, TaskAttempts])
+    """`{number of the task: its attempts}`."""
+    counts: dict[GraphTaskStatus, int] = field(default_factory=dict[GraphTaskStatus, int])
+    results_size: int = 0
+    """Bytes of JSON of the results."""
+    tasks_size: int = 0
+    """Bytes of JSON of the tasks themselves."""
+    dropped: int = 0
+    """Results that had no room."""
+    oldest: list[int] = field(default_factory=list[int])
+    """Tasks with a result, in the order of their ends."""
+
+
+@dataclass(slots=True)
 class TryProgress:
     """A `try` step."""
 
@@ -133,6 +167,7 @@ class StepProgress:
     )
     """`{place of a loop: {digest of a call: the call}}`."""
     parallels: dict[str, ParallelProgress] = field(default_factory=dict[str, ParallelProgress])
+    task_graphs: dict[str, TaskGraphProgress] = field(default_factory=dict[str, TaskGraphProgress])
     tries: dict[str, TryProgress] = field(default_factory=dict[str, TryProgress])
     retries: dict[str, RetryProgress] = field(default_factory=dict[str, RetryProgress])
     waits: dict[str, float] = field(default_factory=dict[str, float])
@@ -161,6 +196,7 @@ class StepProgress:
             self.concurrent_loops,
             self.repeated_calls,
             self.parallels,
+            self.task_graphs,
             self.tries,
             self.retries,
             self.waits,

@@ -16,6 +16,13 @@ from dsl.model.causes import (
     SentOn,
     Started,
 )
+from dsl.task_graph.task_because import task_because
+from dsl.task_graph.task_causes import (
+    GraphTaskBlocked,
+    GraphTaskEnded,
+    GraphTaskStarted,
+    GraphTaskWaits,
+)
 from workflows.core.trail_causes import (
     Amended,
     AmendRefused,
@@ -79,6 +86,8 @@ def _worded(cause: TrailCause) -> str:
             | Forked()
         ):
             return _steered(cause)
+        case GraphTaskStarted() | GraphTaskEnded() | GraphTaskBlocked() | GraphTaskWaits():
+            return task_because(cause)
         case _:
             assert_never(cause)
 

@@ -25,6 +25,12 @@ from dsl.model.causes import (
     Started,
 )
 from dsl.model.outcomes import Failure
+from dsl.task_graph.task_causes import (
+    GraphTaskBlocked,
+    GraphTaskEnded,
+    GraphTaskStarted,
+    GraphTaskWaits,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +278,11 @@ TrailCause = Annotated[
     | Forked
     | MessageRefused
     | SignalsDropped
-    | NoticeFailed,
+    | NoticeFailed
+    | GraphTaskStarted
+    | GraphTaskEnded
+    | GraphTaskBlocked
+    | GraphTaskWaits,
     Field(discriminator="code"),
 ]
 """Why an entry of the trail exists: a cause of `dsl.model.causes`, or one of these."""

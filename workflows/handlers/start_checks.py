@@ -12,7 +12,7 @@ from dsl.evaluate.declared_values import started
 from dsl.model.plan import Plan
 from dsl.model.step_lists import lists_of_plan, step_lists
 from dsl.model.step_walk import walk
-from dsl.model.steps import AgentStep, LoopStep, Step, TeamStep
+from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep, TeamStep
 from workflows.core.state import RunState
 
 _MAX_DEPTH = 40
@@ -63,6 +63,10 @@ def _check(step: Step, plan: Plan) -> None:
             raise InvalidPlan(f"step {step.name!r} names a team that the plan has not")
         case LoopStep(iterate_on=None, max_iterations=None):
             raise InvalidPlan(f"the loop {step.name!r} has no bound: it needs `max_iterations`")
+        case TaskGraphStep(max_iterations=None, max_tasks=None) if (
+            step.add is not None or not isinstance(step.tasks, list)
+        ):
+            raise InvalidPlan(f"the task graph {step.name!r} has no bound: it needs `max_tasks`")
         case _:
             pass
 

@@ -17,6 +17,7 @@ from dsl.model.steps import (
     SetStep,
     SkillStep,
     Step,
+    TaskGraphStep,
     TeamStep,
     ToolStep,
     TryStep,
@@ -34,6 +35,7 @@ from workflows.steps import (
     return_value,
     set_values,
     skill,
+    task_graph,
     team_call,
     tool,
     try_steps,
@@ -58,6 +60,8 @@ async def execute(  # noqa: C901  # one case a kind: that is the point
             return await branch.execute(step, place, scope, interpreter)
         case ParallelStep():
             return await parallel.execute(step, place, scope, interpreter)
+        case TaskGraphStep():
+            return await task_graph.execute(step, place, scope, interpreter)
         case SetStep():
             return await set_values.execute(step, place, scope)
         case ApprovalStep():

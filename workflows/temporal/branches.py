@@ -42,6 +42,8 @@ class BranchGroup:
 
     @property
     def _waits(self) -> bool:
+        if self._next is None:  # jobs that the ended ones have made possible
+            self._next = next(self._names, None)
         return self._next is not None and not self.stopped
 
     def wants(self, at_once: int | None) -> bool:
@@ -53,8 +55,10 @@ class BranchGroup:
 
     def start(self, at_once: int | None) -> None:
         """Start waiting branches in written order, as many as may run concurrently."""
-        while (name := self._next) is not None and self.wants(at_once) and self._pace.may_step():
-            self._next = next(self._names, None)
+        while self.wants(at_once) and self._pace.may_step():
+            name, self._next = self._next, next(self._names, None)
+            if name is None:
+                return
             self._pace.steps += 1
             self._branches.started(len(self.running))
             task = self.running[name] = asyncio.create_task(self._jobs[name]())

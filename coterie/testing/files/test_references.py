@@ -7,7 +7,14 @@ from pathlib import PurePosixPath
 from coterie.testing.files.expectations import problems_of
 from dsl.errors import Code
 from dsl.model.plan import Plan
-from dsl.model.step_paths import agent_tasks, asking_places, parted, step_paths, without_rounds
+from dsl.model.step_paths import (
+    agent_tasks,
+    asking_places,
+    parted,
+    step_paths,
+    without_numbers,
+    without_rounds,
+)
 from dsl.model.step_walk import waited_for
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
@@ -130,7 +137,7 @@ class _Known:
         within = {step.partition("/")[2] for step in self.steps} | self.teams
         for entry, place in _items(expect, "trail", path):
             self._key(entry, "team", place, "E201", "team", self.teams)
-            self._key(entry, "step", place, "E206", "step", within, without_rounds)
+            self._key(entry, "step", place, "E206", "step", within, without_numbers)
 
     def _step(self, node: Node, key: str, path: NodePath) -> None:
         self._key(node, key, path, "E206", "step", self.steps, _step_name)

@@ -12,6 +12,7 @@ from dsl.checks.steps.contract_problems import resolved
 from dsl.checks.steps.known_answers import schema_at
 from dsl.model.capabilities import SkillContract
 from dsl.model.document import SystemDocument
+from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.merge import deep_merge
 from dsl.model.step_walk import variables, walk
 from dsl.model.steps import (
@@ -24,6 +25,7 @@ from dsl.model.steps import (
     SetStep,
     SkillStep,
     Step,
+    TaskGraphStep,
     ToolStep,
     TryStep,
 )
@@ -208,6 +210,8 @@ def _sets(step: Step, item: Callable[[JsonValue], Json]) -> list[tuple[str, Json
     match step:
         case LoopStep(loop_variable=str() as name, iterate_on=over):
             found.append((name, item(over)))
+        case TaskGraphStep(task_variable=name):
+            found += [(name, {}), (GRAPH_VARIABLE, {})]
         case SetStep(values=values):
             found += [(name, {}) for name in values]
         case TryStep(catch=clauses) if clauses:

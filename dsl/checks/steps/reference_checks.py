@@ -16,10 +16,10 @@ from dsl.evaluate.operators import WITHOUT_VALUE, wrong_value
 from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
 from dsl.model.document import ToolSection
-from dsl.model.facts import RESERVED, ROOTS
+from dsl.model.facts import GRAPH_VARIABLE, RESERVED, ROOTS
 from dsl.model.step_lists import step_lists
 from dsl.model.step_walk import conditions, leaves, sets_as_well, templated, variables, walk
-from dsl.model.steps import LoopStep, Step
+from dsl.model.steps import LoopStep, Step, TaskGraphStep
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
 from dsl.regular_expressions import pattern
@@ -133,8 +133,16 @@ class Checker:
     @property
     def only_caught(self) -> bool:
         """Whether `error` is only the failure that a `catch` caught."""
-        return "error" not in self.given and not any(
-            sets_as_well(step, "error") for step, _ in self.walked
+        return self._only_set_by_kind("error")
+
+    @property
+    def only_graph(self) -> bool:
+        """Whether `graph` is only what a task graph sets."""
+        return self._only_set_by_kind(GRAPH_VARIABLE)
+
+    def _only_set_by_kind(self, variable: str) -> bool:
+        return variable not in self.given and not any(
+            sets_as_well(step, variable) for step, _ in self.walked
         )
 
     def at(self, path: NodePath) -> Mark:
@@ -174,16 +182,14 @@ class Checker:
         for index, step in enumerate(steps):
             here = (*path, index)
             inner = dict(taken)
-            if isinstance(step, LoopStep) and step.loop_variable is not None:
-                if step.loop_variable in taken:
-                    place = (*here, "loop_variable")
+            item, key = _item_variable(step)
+            if item is not None:
+                if item in taken:
+                    place = (*here, key)
                     self.problems.note(
-                        "E208",
-                        self.at(place),
-                        place,
-                        loop_variable_taken(step.loop_variable, taken[step.loop_variable]),
+                        "E208", self.at(place), place, loop_variable_taken(item, taken[item])
                     )
-                inner[step.loop_variable] = step.name
+                inner[item] = step.name
             for below in step_lists(step, here):
                 self._loop_variables(below.steps, below.path, inner)
 
@@ -310,3 +316,14 @@ class Checker:
     ) -> None:
         """Note a name that refers to nothing, with the names that exist."""
         unknown(self.problems, self.at(path), path, code, what, name, known)
+
+
+def _item_variable(step: Step) -> tuple[str | None, str]:
+    """Return the name of the current item of a loop, or task of a graph, and its key."""
+    match step:
+        case LoopStep():
+            return step.loop_variable, "loop_variable"
+        case TaskGraphStep():
+            return step.task_variable, "task_variable"
+        case _:
+            return None, ""

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from dsl.checks.steps.command_checks import check_command
 from dsl.checks.steps.contract_checks import check_input
+from dsl.checks.steps.task_graph_checks import check_task_graph
 from dsl.errors import Code
 from dsl.evaluate.because import brief
 from dsl.model.capabilities import Capabilities
@@ -21,6 +22,7 @@ from dsl.model.steps import (
     SetStep,
     SkillStep,
     Step,
+    TaskGraphStep,
     TeamStep,
     ToolStep,
     TryStep,
@@ -99,6 +101,9 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
                 here.unknown("E201", "team", team, here.teams, (*path, "team"))
         case LoopStep():
             _loop(here, step, path)
+        case TaskGraphStep():
+            _over(here, step.tasks, (*path, "tasks"))
+            check_task_graph(here, step, path)
         case WaitStep():
             _wait(here, step, path)
         case ApprovalStep() | TryStep() | ParallelStep():
@@ -196,9 +201,9 @@ def _over(here: Surroundings, over: JsonValue, path: NodePath) -> None:
     if isinstance(over, list) or (isinstance(over, str) and _may_be_a_list(over)):
         return
     if isinstance(over, str) and _PATH.match(over):
-        here.problems.note("E108", here.at(path), path, path_without_braces(over))
+        here.problems.note("E108", here.at(path), path, path_without_braces(str(path[-1]), over))
         return
-    here.problems.note("E103", here.at(path), path, not_a_list(brief(over)))
+    here.problems.note("E103", here.at(path), path, not_a_list(str(path[-1]), brief(over)))
 
 
 def _may_be_a_list(text: str) -> bool:

@@ -188,7 +188,7 @@ class Pen(Asking):
         if self.in_plan:
             makers += [self._skill, self._tool]
         if depth > 0:
-            makers += [self._loop_step, self._branch, self._parallel, self._try] * 2
+            makers += [self._loop_step, self._branch, self._parallel, self._try] * 2 + [self._graph]
         made = self.one(makers)(depth - 1)
         self._numbers += 1
         step: Json = {"name": f"s{self._numbers}", **made}
@@ -313,6 +313,28 @@ class Pen(Asking):
             if self.chance(5):  # one that no way sets
                 names.append("nobody_sets_this")
             step["merge"] = {name: self.one(("replace", "append", "merge")) for name in names}
+        return step
+
+    def _graph(self, depth: int) -> Json:
+        self._numbers += 1
+        written: list[JsonValue] = [{"id": "a", "dependencies": ["b"]}, {"id": "b"}, {"id": "c"}]
+        step: Json = {
+            "type": "task_graph",
+            "tasks": self.one((written, "{{ context.list }}", "{{ context.text }}")),
+            "task_variable": f"g{self._numbers}",
+            "max_iterations": self.count(1, 4),
+            "concurrency": self.count(1, 2),
+            "task_retries": self.count(0, 1),
+            "order": self.one(("written", "critical_path")),
+        }
+        if self.chance(30):
+            step |= {"select": self.steps(depth), "chosen": "{{ context.text }}"}
+        step["body"] = self.steps(depth)
+        if self.chance(30):
+            step["add"] = "{{ context.list }}"
+        ways = ("block", "skip", "stop", "ask") if self._attended else ("block", "skip", "stop")
+        if self.chance(70):
+            step["on_failed_task"] = self.one(ways) if self.chance(70) else self.steps(depth)
         return step
 
     def _try(self, depth: int) -> Json:

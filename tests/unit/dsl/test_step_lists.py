@@ -8,10 +8,13 @@ from dsl.model.plan import Persona
 from dsl.model.step_base import STEP_KINDS
 from dsl.model.step_lists import (
     AtTheEnd,
+    Choosing,
     Concurrent,
     EachRound,
+    EachTask,
     ListRole,
     OnError,
+    OnFailedTask,
     Otherwise,
     Tried,
     WhenHolds,
@@ -30,6 +33,14 @@ HOLDING: dict[str, Json] = {
         "otherwise": [],
     },
     "parallel": {"branches": {"left": [RAISE], "right": [RAISE, {**RAISE, "name": "z"}]}},
+    "task_graph": {
+        "tasks": [],
+        "task_variable": "t",
+        "select": [RAISE],
+        "chosen": "a",
+        "body": [{**RAISE, "name": "z"}],
+        "on_failed_task": [RAISE],
+    },
     "try": {
         "steps": [RAISE],
         "catch": [{"error": ["A", "B"], "steps": [RAISE]}, {"steps": []}],
@@ -45,6 +56,11 @@ ROLES: dict[str, list[tuple[ListRole, NodePath]]] = {
     "parallel": [
         (Concurrent("left"), (7, "branches", "left")),
         (Concurrent("right"), (7, "branches", "right")),
+    ],
+    "task_graph": [
+        (Choosing(), (7, "select")),
+        (EachTask(), (7, "body")),
+        (OnFailedTask(), (7, "on_failed_task")),
     ],
     "try": [
         (Tried(), (7, "steps")),

@@ -43,6 +43,22 @@ STEPS: dict[str, tuple[JsonValue, str]] = {
         {"branches": {"left": [{"kind": "team", "name": "y", "team": "t"}]}, "join": 1},
         "- x: parallel, 1 branch, until 1 succeeded\n    branch left\n      - y: runs t",
     ),
+    "task_graph": (
+        {
+            "tasks": "{{ a }}",
+            "task_variable": "t",
+            "max_iterations": 9,
+            "max_tasks": 5,
+            "concurrency": 2,
+            "task_retries": 1,
+            "order": "critical_path",
+            "body": [{"kind": "set", "name": "y", "values": {"v": 1}}],
+            "on_failed_task": "stop",
+        },
+        "- x: task_graph over {{ a }}, at most 5 tasks, at most 9 attempts, 2 at once, "
+        "critical path first, 1 more attempt of each task, after a failed task: stop\n"
+        "    for each task\n      - y: sets v",
+    ),
     "set": ({"values": {"a": 1, "b": 2}}, "- x: sets a, b"),
     "approval": (
         {"prompt": "?", "approvers": ["ann"], "deadline": 7200},

@@ -1,0 +1,64 @@
+"""Graph reads: which fields of `graph` the steps of a task graph read.
+
+A graph of thousands of tasks is shown whole only to steps that ask for it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from dsl.model.conditions import Expression
+from dsl.model.facts import GRAPH, GRAPH_VARIABLE
+from dsl.model.plan import Persona
+from dsl.model.step_lists import step_lists
+from dsl.model.step_walk import conditions, leaves, templated, walk
+from dsl.model.steps import AgentStep, Step, TaskGraphStep
+from dsl.templates.template import is_template, parse
+from dsl.templates.template_rules import BadTemplate
+
+
+def graph_fields(step: TaskGraphStep, personas: Mapping[str, Persona]) -> frozenset[str]:
+    """Return the fields of `graph` that some template in the steps of a task graph reads."""
+    fields: set[str] = set()
+    for text in _texts(step, personas):
+        try:
+            paths = parse(text, statements=True).paths if is_template(text) else ()
+        except BadTemplate:
+            continue  # it fails where it is filled
+        for name, *rest in paths:
+            if name == GRAPH_VARIABLE:
+                fields.update(rest[:1] or GRAPH)
+    return frozenset(fields)
+
+
+def _texts(step: TaskGraphStep, personas: Mapping[str, Persona]) -> Iterator[str]:
+    yield step.chosen or ""
+    yield from _within(step.add)
+    for one in step_lists(step):
+        for inner, _ in walk(one.steps, ()):
+            yield from _of_step(inner, personas)
+
+
+def _of_step(step: Step, personas: Mapping[str, Persona]) -> Iterator[str]:
+    for value in templated(step, ()):
+        yield from _within(value.value)
+    for condition, _ in conditions(step, ()):
+        for leaf, _ in leaves(condition, ()):
+            if isinstance(leaf, Expression):
+                yield leaf.expression
+    if isinstance(step, AgentStep):
+        persona = personas.get(step.persona_key or "")
+        yield from () if persona is None else persona.prompts.values()
+
+
+def _within(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in cast("list[object]", value):
+                yield from _within(item)
+        case dict():
+            for item in cast("dict[str, object]", value).values():
+                yield from _within(item)
+        case _:
+            return

@@ -1,0 +1,148 @@
+"""Graph ledger: how the tasks of a task graph end, what they leave, and which tasks they add."""
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from dsl.model.outcomes import Failure, Outcome
+from dsl.model.steps import TaskGraphStep
+from dsl.sizes import json_size
+from dsl.task_graph.graph_data import GraphTotals, graph_outcome
+from dsl.task_graph.graph_tasks import (
+    MAX_RESULTS_SIZE,
+    MAX_TASKS,
+    MAX_TASKS_SIZE,
+    GraphTaskStatus,
+)
+from dsl.task_graph.task_causes import EndCode, GraphTaskEnded, GraphTaskStarted
+from dsl.task_graph.task_reading import read_tasks
+from dsl.task_graph.task_schedule import TaskSchedule
+from workflows.core.location import Location
+from workflows.core.scope import Scope
+from workflows.core.step_progress import TaskGraphProgress
+from workflows.core.trail import note_step
+
+_TASKS_A_STEP = 400
+"""Tasks that take as long to read as a step."""
+
+_MAX_MESSAGE_LENGTH = 500
+"""Characters of the failure of a task, of which there may be thousands."""
+
+_MAX_BLOCKED_NOTED = 20
+"""Tasks that one failure blocks and that the trail names."""
+
+
+class GraphLedger:
+    """The book-keeping of one graph in progress: its state, its schedule and its trail."""
+
+    def __init__(
+        self, step: TaskGraphStep, place: Location, scope: Scope, progress: TaskGraphProgress
+    ) -> None:
+        self.progress = progress
+        self.schedule = TaskSchedule(progress.tasks, step.order)
+        progress.counts = self.schedule.counts
+        self.failure: Failure | None = None
+        """Why the graph stops before its end."""
+        self._step = step
+        self._place = place
+        self._scope = scope
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether no task may start or continue."""
+        return self.failure is not None
+
+    def is_used_up(self, more: int = 0) -> bool:
+        """Return whether no attempt may start, when some others are about to."""
+        most = self._step.max_iterations
+        return most is not None and self.progress.iterations + more >= most
+
+    def start(self, cause: GraphTaskStarted) -> int:
+        """Start a task; return its number."""
+        index = self.schedule.index[cause.task]
+        self.schedule.start(index, cause)
+        note_step(self._scope, self._place.at(str(index)), "started", cause)
+        return index
+
+    def end(self, index: int, outcome: Outcome, *, recovered: bool, error: Failure | None) -> None:
+        """End a task: keep its result, and block what depends on it if it failed.
+
+        Args:
+            index: The number of the task.
+            outcome: What the task came to; skipped if a person skipped it.
+            recovered: Whether the outcome is of the steps of `on_failed_task`.
+            error: Why its last attempt failed.
+        """
+        task = self.schedule.tasks[index]
+        status: GraphTaskStatus = "completed"
+        code: EndCode = "task_recovered" if recovered else "task_completed"
+        if outcome.status == "skipped":
+            status, code = "skipped", "task_skipped"
+        elif outcome.error is not None and self._step.on_failed_task == "skip":
+            status, code = "skipped", "task_passed_over"
+        elif outcome.error is not None:
+            status, code = "failed", "task_failed"
+        if self._step.on_failed_task == "stop":
+            self.failure = outcome.error
+        cause = GraphTaskEnded(code, task.id, task.attempts, _short(outcome.error or error))
+        self._keep(index, outcome.data)
+        blocked = self.schedule.end(index, status, cause)
+        note_step(self._scope, self._place.at(str(index)), status, cause)
+        self._note_blocked(blocked)
+
+    def add(self, items: Sequence[JsonValue]) -> None:
+        """Add the tasks that a body has proposed, if there is room for them."""
+        if not items:
+            return
+        progress = self.progress
+        added = read_tasks(
+            items,
+            self.schedule.index,
+            progress.notes,
+            room=(self._step.max_tasks or MAX_TASKS) - len(progress.tasks),
+            size_left=MAX_TASKS_SIZE - progress.tasks_size,
+        )
+        progress.tasks_size += sum(json_size(task.value) for task in added)
+        self._scope.weigh(len(items) // _TASKS_A_STEP)
+        self._note_blocked(self.schedule.add(added))
+
+    def close(self) -> Outcome:
+        """Return what the graph comes to; leave what is still in progress."""
+        progress = self.progress
+        if self.has_stopped:
+            self._scope.state.forget_steps(self._place.key, set(progress.running))
+            self.schedule.stop()
+        totals = GraphTotals(progress.iterations, progress.dropped)
+        return graph_outcome(self.schedule, progress.notes, totals, self.failure)
+
+    def _note_blocked(self, blocked: Sequence[int]) -> None:
+        for index in blocked[:_MAX_BLOCKED_NOTED]:
+            cause = self.schedule.tasks[index].cause
+            note_step(self._scope, self._place.at(str(index)), "blocked", cause)
+
+    def _keep(self, index: int, result: JsonValue) -> None:
+        """Keep a result; drop the earliest ones when there are more than a run can carry along."""
+        progress = self.progress
+        if result is None:
+            return
+        progress.tasks[index].data = result
+        progress.results_size += json_size(result)
+        progress.oldest.append(index)
+        while progress.results_size > MAX_RESULTS_SIZE and len(progress.oldest) > 1:
+            early = progress.tasks[progress.oldest.pop(0)]
+            progress.results_size -= json_size(early.data)
+            early.data, early.dropped = None, True
+            progress.dropped += 1
+
+
+def open_graph(items: list[JsonValue], step: TaskGraphStep, scope: Scope) -> TaskGraphProgress:
+    """Return the graph of a list of tasks before its first task."""
+    scope.weigh(len(items) // _TASKS_A_STEP)
+    progress = TaskGraphProgress()
+    progress.tasks = read_tasks(items, (), progress.notes, room=step.max_tasks or MAX_TASKS)
+    progress.tasks_size = sum(json_size(task.value) for task in progress.tasks)
+    return progress
+
+
+def _short(error: Failure | None) -> Failure | None:
+    return None if error is None else Failure(error.type, error.message[:_MAX_MESSAGE_LENGTH])

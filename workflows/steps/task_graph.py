@@ -1,0 +1,268 @@
+"""Task graph: tasks that depend on each other, each with a body of steps and frame of its own."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from pydantic import JsonValue
+
+from dsl.errors import TemplateFailed
+from dsl.evaluate.graph_reads import graph_fields
+from dsl.model.facts import GRAPH_VARIABLE
+from dsl.model.outcomes import Failure, Outcome
+from dsl.model.retryability import can_pass
+from dsl.model.steps import TaskGraphStep
+from dsl.sizes import check_size
+from dsl.task_graph.graph_data import graph_view
+from dsl.task_graph.graph_tasks import MAX_TASKS, MAX_TASKS_SIZE, GraphTask
+from dsl.task_graph.task_causes import GraphTaskStarted
+from dsl.templates.template_filling import fill
+from workflows.approvals.failed_steps import accepted
+from workflows.core.location import Interpreter, Location
+from workflows.core.scope import Job, Scope
+from workflows.core.step_progress import TaskAttempts, TaskGraphProgress
+from workflows.core.trail import note_step
+from workflows.core.trail_causes import Failed
+from workflows.graph_ledger import GraphLedger, open_graph
+from workflows.skipped_steps import skip_steps
+
+
+async def execute(
+    step: TaskGraphStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Outcome:
+    """Run the tasks as their dependencies allow; the data has each task with its status."""
+    graphs, key = scope.state.progress.task_graphs, place.key
+    if key not in graphs:
+        progress = _opened(step, place, scope)
+        if isinstance(progress, Outcome):
+            return progress
+        graphs[key] = progress
+        skip_steps(step.select, place, scope)
+    graph = _Graph(step, place, scope, interpreter, graphs[key])
+    if step.concurrency == 1:
+        while (name := graph.take()) is not None:
+            await graph[name]()
+    else:
+        await scope.together(graph, enough=lambda _: graph.has_stopped, at_once=step.concurrency)
+    outcome = graph.close()
+    del graphs[key]
+    place.frame(scope).variables.pop(GRAPH_VARIABLE, None)
+    return outcome
+
+
+def _opened(step: TaskGraphStep, place: Location, scope: Scope) -> TaskGraphProgress | Outcome:
+    """Return the graph before its first task; a failure if there is no usable list of tasks."""
+    items = fill(step.tasks, place.facts(scope).names())
+    if not isinstance(items, list):
+        kind = type(items).__name__
+        return Outcome.failed("NotAList", f"tasks of {step.name!r} gives a {kind}")
+    check_size(items, f"the tasks of {step.name!r}", MAX_TASKS_SIZE)
+    allowed = step.max_tasks or MAX_TASKS
+    if len(items) > allowed:
+        message = f"{step.name!r} has {len(items):,} tasks, and {allowed:,} are allowed"
+        return Outcome.failed("TooManyTasks", message)
+    return open_graph(items, step, scope)
+
+
+class _Graph(Mapping[str, Job]):
+    """One graph in progress, as jobs: each takes a task when it starts, and runs it to its end."""
+
+    def __init__(
+        self,
+        step: TaskGraphStep,
+        place: Location,
+        scope: Scope,
+        interpreter: Interpreter,
+        progress: TaskGraphProgress,
+    ) -> None:
+        self._step = step
+        self._place = place
+        self._scope = scope
+        self._interpreter = interpreter
+        self._ledger = GraphLedger(step, place, scope, progress)
+        self._schedule = self._ledger.schedule
+        self._progress = progress
+        self._fields = graph_fields(step, scope.plan.personas)
+        self._resumed = self._schedule.in_progress()
+        self._jobs = 0
+        self._waiting = 0
+        """Jobs that have yet to take a task."""
+        self._choosing = False
+        self._additions: dict[int, list[JsonValue]] = {}
+        """What `add` gave after a body, until its task has ended."""
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether no task may start or continue."""
+        return self._ledger.has_stopped
+
+    def close(self) -> Outcome:
+        """Return what the graph comes to."""
+        return self._ledger.close()
+
+    def take(self) -> str | None:
+        """Return the name of another job; None while no further task may start."""
+        if self._resumed:
+            return f"task {self._resumed.pop(0)}"
+        ready = self._schedule.ready > self._waiting
+        if self.has_stopped or not ready or self._ledger.is_used_up(self._waiting):
+            return None
+        self._waiting += 1
+        self._jobs += 1
+        return f"job {self._jobs}"
+
+    def __getitem__(self, name: str) -> Job:
+        kind, _, number = name.partition(" ")
+        return partial(self._run, int(number)) if kind == "task" else self._next
+
+    def __iter__(self) -> Iterator[str]:
+        return _Jobs(self)
+
+    def __len__(self) -> int:
+        return len(self._schedule.tasks)
+
+    async def _next(self) -> None:
+        """Take the next task, by the order or by a choice, and run it."""
+        try:
+            cause = await self._choice()
+        finally:
+            self._waiting -= 1
+        if cause is None or self._ledger.is_used_up():
+            return
+        await self._run(self._ledger.start(cause))
+
+    async def _choice(self) -> GraphTaskStarted | None:
+        """Return which task comes next, and why; None when none may start any more."""
+        step, schedule = self._step, self._schedule
+        if self._choosing:
+            await self._scope.wait_until(lambda: not self._choosing, None, "another choice")
+        if self.has_stopped or not schedule.ready or self._ledger.is_used_up():
+            return None
+        first = schedule.tasks[schedule.first()].id
+        begun = self._place.key.part("select") in self._scope.state.progress.sequences
+        if not step.select or (schedule.ready == 1 and not begun):
+            return GraphTaskStarted("task_next", first, schedule.ready)
+        self._choosing = True
+        try:
+            choice = await self._chosen(begun)
+        finally:
+            self._choosing = False
+        if choice is None:
+            return None
+        if choice in schedule.index and schedule.is_ready(schedule.index[choice]):
+            return GraphTaskStarted("task_chosen", choice, schedule.ready)
+        return GraphTaskStarted("choice_unavailable", first, schedule.ready, choice)
+
+    async def _chosen(self, begun: bool) -> str | None:
+        """Run the steps of `select`; return what `chosen` then gives, None when they failed."""
+        frame = self._place.frame(self._scope)
+        if not begun:
+            frame.variables[GRAPH_VARIABLE] = self._view(None, None)
+        outcome = await self._interpreter.run_steps(self._step.select, self._place, part="select")
+        if outcome.status == "failure":
+            self._ledger.failure = outcome.error
+            return None
+        choice = fill(self._step.chosen, self._place.facts(self._scope).names())
+        return choice.strip() if isinstance(choice, str) else "" if choice is None else str(choice)
+
+    def _view(self, task: GraphTask | None, error: Failure | None) -> dict[str, JsonValue]:
+        iteration = self._progress.iterations + (task is None)
+        return graph_view(self._schedule, self._fields, iteration, task, error)
+
+    async def _run(self, index: int) -> None:
+        """Run a task with all its attempts, and what follows when all have failed."""
+        name = str(index)
+        inside = self._place.at(name)
+        task = self._schedule.tasks[index]
+        running = self._progress.running.setdefault(name, TaskAttempts())
+        work = partial(self._worked, index, inside, running)
+        if self._step.on_failed_task == "ask":
+            what = f"task {task.id!r} of {self._step.name!r}"
+            outcome = await accepted(what, inside, self._scope, work)
+        else:
+            outcome = await work()
+        self._ledger.end(index, outcome, recovered=running.recovering, error=running.error)
+        self._scope.state.forget(inside.key)
+        del self._progress.running[name]
+        self._ledger.add(self._additions.pop(index, []))
+
+    async def _worked(self, index: int, inside: Location, running: TaskAttempts) -> Outcome:
+        steps = self._step.on_failed_task
+        if not running.recovering:
+            outcome = await self._attempts(index, inside, running)
+            if outcome.error is None or isinstance(steps, str):
+                return outcome
+            running.recovering = True
+        inner = inside.branched(inside.name, self._scope)
+        view = self._view(self._schedule.tasks[index], running.error)
+        inner.frame(self._scope).variables[GRAPH_VARIABLE] = view
+        recovery = () if isinstance(steps, str) else steps
+        outcome = await self._interpreter.run_steps(recovery, inner, part="on_failed_task")
+        return outcome if outcome.error is not None else Outcome.succeeded(outcome.data)
+
+    async def _attempts(self, index: int, inside: Location, running: TaskAttempts) -> Outcome:
+        """Run the body until it succeeds, or no further attempt may follow."""
+        scope, frames = self._scope, self._scope.state.frames
+        key = inside.key.frame_of(inside.name)
+        if key not in frames:  # and not in the middle of an attempt
+            running.retries = 0
+        while True:
+            if key not in frames:
+                self._begin(self._schedule.tasks[index], inside, running)
+            inner = inside.branched(inside.name, scope)
+            outcome = await self._interpreter.run_steps(self._step.body, inner, part="body")
+            outcome = self._checked(index, outcome, inner)
+            if outcome.error is None:
+                return outcome
+            running.error = outcome.error
+            again = self._may_retry(outcome.error, running)
+            if again or isinstance(self._step.on_failed_task, str):
+                scope.state.forget(inside.key)
+            if not again:
+                return outcome
+            note_step(scope, inside, "retried", Failed("failed", outcome.error))
+            running.retries += 1
+
+    def _begin(self, task: GraphTask, inside: Location, running: TaskAttempts) -> None:
+        """Begin an attempt with a frame of its own."""
+        self._progress.iterations += 1
+        task.attempts += 1
+        variables = inside.branched(inside.name, self._scope).frame(self._scope).variables
+        variables[self._step.task_variable] = task.value
+        variables[GRAPH_VARIABLE] = self._view(task, running.error)
+
+    def _may_retry(self, error: Failure, running: TaskAttempts) -> bool:
+        return (
+            running.retries < self._step.task_retries
+            and can_pass(error.type, data_can_differ=True)
+            and not self._ledger.is_used_up()
+        )
+
+    def _checked(self, index: int, outcome: Outcome, inner: Location) -> Outcome:
+        """Return the outcome of an attempt with the result of its task; keep what `add` gives."""
+        if outcome.error is not None:
+            return outcome
+        if self._step.add is not None:
+            try:
+                added = fill(self._step.add, inner.facts(self._scope).names())
+            except TemplateFailed as error:
+                return Outcome.failed(type(error).__name__, str(error))
+            if not isinstance(added, list | None):
+                kind = type(added).__name__
+                return Outcome.failed("NotAList", f"add of {self._step.name!r} gives a {kind}")
+            self._additions[index] = added or []
+        ended = inner.frame(self._scope).tasks
+        ran = (ended[one.name] for one in reversed(self._step.body) if one.name in ended)
+        return Outcome.succeeded(next((one.data for one in ran if one.status != "skipped"), None))
+
+
+class _Jobs(Iterator[str]):
+    """The names of jobs; more of them when an end has made tasks available."""
+
+    def __init__(self, graph: _Graph) -> None:
+        self._graph = graph
+
+    def __next__(self) -> str:
+        name = self._graph.take()
+        if name is None:
+            raise StopIteration
+        return name

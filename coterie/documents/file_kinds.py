@@ -5,12 +5,17 @@ from pathlib import Path
 from dsl.errors import InvalidDocument
 from dsl.model.document import SystemDocument
 from dsl.model.steps import PersonaDocument
-from dsl.source.yaml_reader import read
+from dsl.source.yaml_reader import read, top_keys
 
 SUFFIXES = (".yml", ".yaml")
 
-_TELLING = ("prompts", "execution_plan", "prompt_syntax", "output_schema")
+_TELLING = frozenset({"prompts", "execution_plan", "prompt_syntax", "output_schema"})
 """Keys that only personas have, and documents do not."""
+
+_DOCUMENT_ONLY = frozenset(
+    SystemDocument.model_fields.keys() - PersonaDocument.model_fields.keys() - {"name"}
+)
+"""Keys that only documents have."""
 
 
 def is_test(file: Path) -> bool:
@@ -20,10 +25,12 @@ def is_test(file: Path) -> bool:
 
 def is_persona(file: Path) -> bool:
     """Return whether a file contains a persona: by its folder, else by its keys."""
+    in_folder = file.parent.name == "personas"
     try:
-        keys = set(read(file.read_text(encoding="utf-8"), file.name).entries())
+        text = file.read_text(encoding="utf-8")
+        if not in_folder and not _DOCUMENT_ONLY.isdisjoint(top_keys(text)):
+            return False  # found without reading the whole text
+        keys = read(text, file.name).entries().keys()
     except (InvalidDocument, OSError, UnicodeDecodeError):
-        return file.parent.name == "personas"
-    if keys & SystemDocument.model_fields.keys() - PersonaDocument.model_fields.keys() - {"name"}:
-        return False
-    return file.parent.name == "personas" or bool(keys & set(_TELLING))
+        return in_folder
+    return _DOCUMENT_ONLY.isdisjoint(keys) and (in_folder or not _TELLING.isdisjoint(keys))

@@ -4,6 +4,8 @@ YAML 1.2 core rules: `on`, `yes` and `12:30` are texts. Refused, each with its p
 keys, tags, merge keys, aliases that loop or explode, keys that are not strings.
 """
 
+from collections.abc import Iterator
+
 import yaml
 
 from dsl.errors import Code, InvalidDocument, Problem
@@ -68,6 +70,30 @@ def read_with_repeated(text: str, file: str) -> tuple[Node, list[Problem]]:
     if any(problem.code != REPEATED for problem in problems.errors):
         raise InvalidDocument(problems.errors)
     return tree, problems.errors
+
+
+def top_keys(text: str) -> Iterator[str]:
+    """Yield the keys of the outermost mapping one by one, and parse no more text than needed.
+
+    It stops early at text that `read` refuses; only `read` says whether the text is valid.
+    """
+    parser = yaml.CSafeLoader(text.removeprefix("\ufeff"))
+    depth, is_key = 0, True
+    try:
+        while (event := parser.get_event()) is not None:
+            if isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            elif isinstance(event, yaml.NodeEvent):
+                if depth == 0 and not isinstance(event, yaml.MappingStartEvent):
+                    return
+                if depth == 1:
+                    if is_key and isinstance(event, yaml.ScalarEvent):
+                        yield event.value
+                    is_key = not is_key
+                if isinstance(event, yaml.CollectionStartEvent):
+                    depth += 1
+    except (yaml.YAMLError, UnicodeEncodeError):
+        return
 
 
 def _events(text: str, places: "TextPlaces", problems: Problems) -> "_Events | None":

@@ -148,7 +148,7 @@ async def _shown(run: Run, asked: DecideInput) -> DecideInput | None:
     longer waits.
 
     Raises:
-        CommandError: It was changed since it opened, and no person is at the terminal.
+        CommandError: It has changed since it opened, and no person is at the terminal.
     """
     request = next((one for one in await run.pending() if one.id == asked.id), None)
     if request is None or asked.digest is not None:
@@ -159,11 +159,11 @@ async def _shown(run: Run, asked: DecideInput) -> DecideInput | None:
     if request.edited and asked.decision == "approve":
         if not is_interactive():
             raise CommandError(
-                f"{request.id!r} was changed since it opened: look at it with `coterie show "
+                f"{request.id!r} has changed since it opened; look at it with `coterie show "
                 f"{run.id} '{request.id}'`, and approve what you saw with --digest",
                 ExitCode.RUN_FAILED,
             )
-        if not await ask_yes_no("it was changed since it opened; approve the current version?"):
+        if not await ask_yes_no("it has changed since it opened; approve the current version?"):
             note("not decided")
             return None
     return asked.model_copy(update={"digest": request.digest})

@@ -11,15 +11,14 @@ from hashlib import sha256
 
 from pydantic import JsonValue
 
-from dsl.errors import listed
 from dsl.person_names import as_listed, is_among
 from dsl.sizes import MAX_SHOWN, too_large
+from workflows.approvals import decision_wording as wording
 from workflows.approvals.payload_edits import MAX_CHANGES, changes, fault
 from workflows.core.messages import DecideInput
 from workflows.core.requests import Decision, How, Pending, Refusal, Verdict
 from workflows.core.state import MAX_DECISIONS, RunState
 
-_MAX_NAME_LENGTH = 120
 _MAX_DECISIONS = 50
 
 
@@ -30,65 +29,68 @@ def digest_of(prompt: str, show: JsonValue) -> str:
 
 def refusal(state: RunState, asked: DecideInput) -> Refusal | None:
     """Return why the run refuses this decision, or None if it accepts it."""
-    id = _named(asked.id)
     earlier = state.decisions.get(asked.id)
     if earlier is not None:
-        message = f"{id} is closed: {earlier.by} {earlier.verdict} it at {earlier.at}"
-        without = earlier.model_copy(update={"payload": None})  # an answer stays small
-        return Refusal(code="RequestClosed", message=message, request=asked.id, decision=without)
+        return Refusal(
+            code="RequestClosed",
+            message=wording.request_closed(asked.id, earlier),
+            request=asked.id,
+            decision=earlier.model_copy(update={"payload": None}),  # an answer stays small
+        )
     request = state.pending.get(asked.id)
     if request is None:
-        message = f"nothing waits under {id}; pending: {listed(state.pending)}"
         return Refusal(
-            code="UnknownRequest", message=message, pending=tuple(state.pending)[:_MAX_DECISIONS]
+            code="UnknownRequest",
+            message=wording.request_unknown(asked.id, state.pending),
+            pending=tuple(state.pending)[:_MAX_DECISIONS],
         )
+    return _not_by(request, asked) or _not_of_this(request, asked) or _not_with(request, asked)
+
+
+def _not_by(request: Pending, asked: DecideInput) -> Refusal | None:
+    """Return why this person, or this kind of decision, is not allowed."""
     if request.approvers and not is_among(asked.by, request.approvers):
-        message = f"{asked.by!r} may not decide {id}; allowed: {listed(request.approvers)}"
         return Refusal(
-            code="NotAllowed", message=message, request=asked.id, approvers=request.approvers
+            code="NotAllowed",
+            message=wording.not_allowed(request, asked.by),
+            request=request.id,
+            approvers=request.approvers,
         )
     if request.choices and asked.decision == "approve":
-        message = (
-            f"{id} asks what to do about a failed task: say `retry` or `skip`, or reject it, which "
-            "lets it fail"
-        )
-        return Refusal(code="NoApproval", message=message, request=asked.id)
+        message = wording.failed_step_approved(request)
+        return Refusal(code="NoApproval", message=message, request=request.id)
+    return None
+
+
+def _not_of_this(request: Pending, asked: DecideInput) -> Refusal | None:
+    """Return why the decision does not apply to what the request shows now."""
     if asked.digest is not None and asked.digest != request.digest:
-        message = (
-            f"{id} shows something else by now: its digest is {request.digest!r}, not "
-            f"{_named(asked.digest)}; look at it again"
-        )
         return Refusal(
-            code="RequestChanged", message=message, request=asked.id, digest=request.digest
+            code="RequestChanged",
+            message=wording.request_changed(request, asked.digest),
+            request=request.id,
+            digest=request.digest,
         )
-    if (
-        asked.decision == "approve"
-        and is_among(asked.by, request.approved_by)
-        and not _edits(request, asked)
-    ):
-        count = len(request.approved_by)
-        message = f"{asked.by} has approved {id} already; {count} of {request.quorum} have"
+    approved = asked.decision == "approve" and is_among(asked.by, request.approved_by)
+    if approved and not _edits(request, asked):
         return Refusal(
             code="AlreadyApproved",
-            message=message,
-            request=asked.id,
+            message=wording.already_approved(request, asked.by),
+            request=request.id,
             approved_by=request.approved_by,
         )
     if asked.digest is None and (request.edited or request.digest_required):
-        because = "was changed since it opened" if request.edited else "says `digest: required`"
-        message = (
-            f"{id} {because}: look at it with `coterie show`, and send the `digest` of what you "
-            "decide"
-        )
-        return Refusal(code="DigestRequired", message=message, request=asked.id)
-    wrong = _wrong_payload(request, asked)
-    if wrong is None:
+        message = wording.digest_required(request)
+        return Refusal(code="DigestRequired", message=message, request=request.id)
+    return None
+
+
+def _not_with(request: Pending, asked: DecideInput) -> Refusal | None:
+    """Return what is wrong with the value that the decision gives, or leaves unchanged."""
+    problem = _payload_problem(request, asked)
+    if problem is None:
         return None
-    return Refusal(code="BadPayload", message=wrong, request=asked.id)
-
-
-def _named(text: str) -> str:
-    return repr(text if len(text) <= _MAX_NAME_LENGTH else f"{text[:_MAX_NAME_LENGTH]}...")
+    return Refusal(code="BadPayload", message=problem, request=request.id)
 
 
 def _given(request: Pending, asked: DecideInput) -> bool:
@@ -105,19 +107,19 @@ def _edits(request: Pending, asked: DecideInput) -> bool:
     return _given(request, asked) and (digest_of("", asked.payload) != digest_of("", request.show))
 
 
-def _wrong_payload(request: Pending, asked: DecideInput) -> str | None:
+def _payload_problem(request: Pending, asked: DecideInput) -> str | None:
     if not _given(request, asked):
         if asked.decision == "reject" or request.payload_schema is None:
             return None
-        unfit = fault(request, request.show, "what is shown")
-        return None if unfit is None else f"{unfit}; approve it with a changed `payload`"
+        unfit = fault(request, request.show, "the shown value")
+        return None if unfit is None else wording.shown_value_invalid(unfit)
     large = too_large(asked.payload, "`payload`", MAX_SHOWN)
     if large is not None:
         return large
     if not request.editable:
-        return f"what {request.id!r} shows cannot be changed: it does not say `editable: true`"
+        return wording.not_editable(request)
     if asked.decision == "reject":
-        return "a rejection changes nothing of what is shown; leave `payload` out"
+        return wording.rejected_with_payload()
     return fault(request, asked.payload, "payload")
 
 

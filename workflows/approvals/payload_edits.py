@@ -21,7 +21,9 @@ def fault(request: Pending, payload: JsonValue, where: str) -> str | None:
     """
     if request.payload_schema is None:
         misfit = _misfit(request.show, payload, where)
-        return None if misfit is None else f"{misfit}; a change keeps the shape of what is shown"
+        return (
+            None if misfit is None else f"{misfit}; a change must keep the form of the value shown"
+        )
     try:
         found = misfits(payload, request.payload_schema, where)
     except UnusableSchema as error:

@@ -81,10 +81,10 @@ async def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(
     sent = shop.coterie("redirect", "offer", "instead", "--by", "ann", "--why", "no time")
     assert "offer: instead comes next" in sent.stdout
     stale = shop.coterie("approve", "offer", "--by", "cleo", "--digest", "0" * 12)
-    assert "shows something else by now" in stale.stderr
+    assert "has changed: its digest is" in stale.stderr
     blind = shop.coterie("approve", "offer", "--by", "cleo")
     assert (blind.returncode, blind.stdout) == (1, "")
-    assert "was changed since it opened" in blind.stderr
+    assert "has changed since it opened" in blind.stderr
     assert "amount: 90" in blind.stderr, "it shows what it would decide"
     [request] = json.loads(shop.coterie("pending", "offer", "--json").stdout)
     seen = shop.coterie("approve", "offer", "--by", "cleo", "--digest", request["digest"])

@@ -52,7 +52,7 @@ async def test_a_quorum_needs_different_people_of_a_group(
         assert request["approvers"] == ["ann", "cleo", "dan"]
         assert (await decide(handle, request["id"], by="cleo"))["verdict"] == "counted"
         again = {"id": request["id"], "decision": "approve", "by": "cleo"}
-        assert "cleo has approved 'review/sign#1' already; 1 of 2 have" in await refused(
+        assert "cleo has already approved 'review/sign#1'; 1 of 2 people have" in await refused(
             handle, again
         )
         assert (await asked(handle))["approved_by"] == ["cleo"]
@@ -155,7 +155,7 @@ async def test_a_decision_on_something_else_is_refused(
         handle: Handle = await running.start(document(), CONTEXT)
         request = await asked(handle)
         other = {"id": request["id"], "decision": "approve", "by": "ann", "digest": "0" * 12}
-        assert "shows something else by now" in await refused(handle, other)
+        assert "has changed: its digest is" in await refused(handle, other)
         await handle.execute_update("decide", {**other, "digest": request["digest"]})
         await handle.result()
 
@@ -181,7 +181,7 @@ async def test_an_approver_may_change_what_is_shown_and_the_change_is_on_record(
         assert waiting["approved_by"] == ["ben"], "ann has not seen the change"
         assert waiting["digest"] != request["digest"]
         blind = {"id": id, "decision": "approve", "by": "ann"}
-        assert "was changed since it opened" in await refused(handle, blind)
+        assert "has changed since it opened" in await refused(handle, blind)
         await handle.execute_update("decide", {**blind, "digest": waiting["digest"]})
         result = await handle.result()
         assert result["context"]["signed"]["payload"] == {"notes": ["a"], "pages": 4}
@@ -205,7 +205,7 @@ async def test_payload_equal_to_what_is_shown_approves_and_keeps_approvals(
         assert (waiting["approved_by"], waiting["digest"]) == (["ann", "ben"], request["digest"])
         assert "changes" not in waiting
         again = {**given, "by": "ann", "payload": same}
-        assert "ann has approved 'review/sign#1' already; 2 of 3" in await refused(handle, again)
+        assert "ann has already approved 'review/sign#1'; 2 of 3" in await refused(handle, again)
         edited = {**given, "by": "ann", "payload": {"pages": 3.5, "notes": ["a", "b"]}}
         await handle.execute_update("decide", edited)
         assert (await asked(handle))["approved_by"] == ["ann"], "nobody else has seen this"
@@ -248,11 +248,11 @@ async def test_a_program_that_writes_null_for_what_it_leaves_out_may_decide(
 @pytest.mark.parametrize(
     ("editable", "payload", "decision", "told"),
     [
-        ("false", {"notes": [], "pages": 1}, "approve", "does not say `editable: true`"),
+        ("false", {"notes": [], "pages": 1}, "approve", "lacks `editable: true`"),
         ("true", {"notes": []}, "approve", "payload has the keys notes, not notes, pages"),
         ("true", {"notes": ["a", 1], "pages": 1}, "approve", "payload.notes[1] is a number"),
         ("true", {"notes": [], "pages": "1"}, "approve", "payload.pages is a text, not a number"),
-        ("true", {"notes": [], "pages": 1}, "reject", "a rejection changes nothing"),
+        ("true", {"notes": [], "pages": 1}, "reject", "a rejection does not change"),
     ],
 )
 async def test_a_change_of_another_shape_is_refused(

@@ -92,7 +92,7 @@ async def test_a_rejection_is_a_failure_that_routing_takes_care_of(
         (
             {"id": "review/sign#1", "decision": "approve", "by": "ann", "digest": "0" * 12},
             "RequestChanged",
-            "shows something else by now",
+            "has changed: its digest is",
         ),
         (
             {"id": "review/sign#1", "decision": "approve", "by": "ann", "payload": {}},

@@ -252,7 +252,7 @@ async def test_a_schema_makes_an_approval_a_form_that_nobody_and_no_silence_leav
         assert request["payload_schema"]["required"] == ["amount"]
         error = await refusal(handle, {"id": request["id"], "decision": "approve", "by": "ann"})
         assert error.message == (
-            "what is shown.amount is null, not a number; approve it with a changed `payload`"
+            "the shown value.amount is null, not a number; approve it with a changed `payload`"
         )
         await approve(handle, request["id"], {"amount": 12.5})
         assert (await handle.result())["output"]["form"]["payload"] == {"amount": 12.5}

@@ -5,6 +5,7 @@ TeamError
 + InvalidPlan            a plan that no compiler of ours made, or not for this language
 + TemplateFailed         a template could not be filled from the facts
   + EvaluationLimitExceeded  an evaluation needs more steps or bytes than its budget has
++ OutputFailed           the declared output of a run or a team cannot be rendered
 + ContextConflict        two writers of one context key and no merge policy
 + InvalidContext         a write does not fit the declared context
 + LimitExceeded          a bound of the run is reached
@@ -171,6 +172,10 @@ class EvaluationLimitExceeded(TemplateFailed):
     ) -> None:
         self.bound: Literal["steps", "bytes", "integer", "depth", "format"] = bound
         super().__init__(message)
+
+
+class OutputFailed(TeamError):
+    """The declared output of a run or a team cannot be rendered from its facts."""
 
 
 class ContextConflict(TeamError):

@@ -22,7 +22,7 @@ from workflows.control.pause_and_amend import amend, give_up, sent_on
 from workflows.core.location import Location, Redirected, Returned, RunLeft
 from workflows.core.memory import Fork, Frame, Routed, Track
 from workflows.core.messages import RedirectInput
-from workflows.core.results import RunFailed, failed_result, result
+from workflows.core.results import RunFailed, declared_output, failed_result, result
 from workflows.core.scope import Scope
 from workflows.core.state_keys import MAIN, StateKey
 from workflows.core.trail import note_control, note_route, note_visit
@@ -45,13 +45,17 @@ async def run(scope: Scope) -> TeamResult:
     main = scope.state.main
     try:
         await TeamInterpreter(scope).follow(MAIN)
+        output = declared_output(scope)
     except TeamError as error:
         give_up(scope.state, scope.now())
         place = Location.of_visit(MAIN, main.team, main.visit)
         note_route(scope, place, run_ended(error), type(error).__name__)
         raise RunFailed(failed_result(scope, error), error) from error
     give_up(scope.state, scope.now())
-    return result(scope, "completed", main.routed.because)
+    completed = result(scope, "completed", main.routed.because)
+    if scope.plan.output is None:
+        return completed
+    return completed.model_copy(update={"output": output})
 
 
 class TeamInterpreter:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from coterie.rendering.progress_lines import head_line, text_lines, visit_lines, wrapped
-from coterie.rendering.run_text import decision_line, end_line, work_text
+from coterie.rendering.run_text import decision_line, end_line, outputs, work_text
 from coterie.runs.progress import Progress
 from coterie.runs.run_client import RunEnd
 from coterie.text.lines import text_of
@@ -60,7 +60,7 @@ def _told(result: TeamResult, width: int) -> Iterator[str]:
 
 def _made(result: TeamResult, width: int) -> Iterator[str]:
     """Yield the last team's output: short texts in full, a sketch of the rest."""
-    for name, data in result.output.items():
+    for name, data in outputs(result):
         if isinstance(data, str):
             lines = wrapped(data.rstrip("\n"), width, "    ")
             yield f"  {one_line(name)}:"

@@ -280,10 +280,19 @@ def end_text(run: str, end: RunEnd) -> str:
     lines.append(
         f"  trail      {counted(result.trail_length, 'event')}, digest {result.trail_digest}"
     )
-    for name, data in result.output.items():
+    for name, data in outputs(result):
         lines.append(f"  {name}:")
         lines += show_lines(data)
     return text_of(lines)
+
+
+def outputs(result: TeamResult) -> Iterable[tuple[str, JsonValue]]:
+    """Return the parts of what a run returns, each with its name."""
+    match result.output:
+        case dict() as parts:
+            return parts.items()
+        case whole:
+            return (("output", whole),)
 
 
 def end_line(run: str, end: RunEnd) -> str:

@@ -15,7 +15,6 @@ from coterie.testing.trail_difference import trail_differences
 from dsl.errors import listed, nearest
 from dsl.evaluate.operators import Found
 from dsl.paths import MISSING, get, parse
-from dsl.values import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,10 @@ class UnmetExpectation:
     def as_dict(self) -> dict[str, JsonValue]:
         """Return the form for `coterie test --json`."""
         return {"place": self.place, "message": self.message, "lines": list(self.lines)}
+
+
+WHOLE = "."
+"""The path of a whole value, for an output that is no mapping."""
 
 
 def differences(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectation]:
@@ -64,7 +67,7 @@ def _error(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectat
 
 
 def _paths(
-    where: str, checks: Mapping[str, JsonValue], found: Json | None
+    where: str, checks: Mapping[str, JsonValue], found: JsonValue
 ) -> Iterator[UnmetExpectation]:
     for path, check in checks.items():
         if found is None:
@@ -73,12 +76,12 @@ def _paths(
                 f"expected {check_text(check)}, and the run ended without a result",
             )
             continue
-        value = get(found, parse(path))
+        value = found if path == WHOLE else get(found, parse(path))
         hint = _what_there_is(found, path) if value is MISSING else ""
         yield from _checked(f"{where}.{path}", check, value, hint)
 
 
-def _what_there_is(found: Json, path: str) -> str:
+def _what_there_is(found: JsonValue, path: str) -> str:
     """List the existing keys where a path does not match."""
     here: JsonValue = found
     for segment in parse(path):

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from dsl.analysis.bodies import TEAMS, Bodies
 from dsl.analysis.reader import Reader, overlap
-from dsl.analysis.reads import Read
+from dsl.analysis.reads import Read, value_reads
 from dsl.analysis.teams import TeamNode, Teams
+from dsl.model.plan import Plan
 from dsl.model.steps import TeamStep
 from dsl.paths import Path, parse
 from dsl.source.nodes import Mark, Problems
@@ -121,7 +122,26 @@ def check_context(
                     _note_team(read, team.id, graph, tree, problems)
                 case _:
                     pass
+    _expect_of_outputs(graph.plan, flow, inputs, tree)
     return _topmost(inputs)
+
+
+def _expect_of_outputs(plan: Plan, flow: Flow, inputs: dict[str, Input], tree: Written) -> None:
+    """Add the fields that only a declared output reads; it sees all that the run has set."""
+    for owner, read in _output_reads(plan):
+        if read.path[0] != "context" or len(read.path) < 2 or flow.setters(read.path):
+            continue
+        if owner not in plan.teams or not flow.may_be_set(read.path, owner):
+            _expect(inputs, read, owner, tree)
+
+
+def _output_reads(plan: Plan) -> Iterator[tuple[str, Read]]:
+    """Yield the reads of the declared outputs, each with the team, or `output` for the run."""
+    for read in value_reads(plan.output, ("orchestration", "output")):
+        yield "output", read
+    for team in plan.teams.values():
+        for read in value_reads(team.output, (*TEAMS, team.id, "output")):
+            yield team.id, read
 
 
 def _note_field(

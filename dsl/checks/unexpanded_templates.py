@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from dsl.model.conditions import ContextField, Expression, TaskField
 from dsl.model.document import (
+    Orchestration,
     RoutingDocument,
     RuleDocument,
     SystemDocument,
@@ -33,6 +34,8 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     RuleDocument: ("context_updates",),
     RoutingDocument: ("context_updates",),
     Expression: ("expression",),
+    Orchestration: ("output",),
+    TeamDocument: ("output",),
     Consent: FILLED_OF_CONSENTS,
     **{model: FILLED_OF_STEPS[kind] for kind, model in STEP_MODELS.items()},
 }

@@ -3,12 +3,12 @@
 from dsl.checks.document_steps import every_step
 from dsl.model.document import SystemDocument
 from dsl.model.sections.provider_document import provider_kind
-from dsl.model.steps import AgentStep, ParallelStep
+from dsl.model.steps import AgentStep, ParallelStep, TeamStep
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
 from dsl.wording.agent_wording import scripted_key, unread_section
-from dsl.wording.step_wording import losers_without_effect
+from dsl.wording.step_wording import losers_without_effect, unread_output
 
 SCRIPTED = "scripted"
 
@@ -17,6 +17,7 @@ def check_unread_keys(document: SystemDocument, tree: Node, problems: Problems) 
     """Warn of each key that changes nothing."""
     _providers(document, tree, problems)
     _sections(document, tree, problems)
+    _outputs(document, tree, problems)
     for step, path in every_step(document):
         if isinstance(step, ParallelStep):
             _losers(step, path, tree, problems)
@@ -45,6 +46,20 @@ def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
             continue
         if not problems.has("E202", (*place, "persona_key")):
             _warn(place, tree, problems, unread_section(name))
+
+
+def _outputs(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    """Warn of outputs of teams that no step runs; included teams serve any document."""
+    orchestration = document.orchestration
+    if orchestration is None:
+        return
+    called = {step.team for step, _ in every_step(document) if isinstance(step, TeamStep)}
+    file = tree.find(("orchestration", "entry_team")).mark.file
+    for name, team in orchestration.teams.items():
+        place: NodePath = ("orchestration", "teams", name, "output")
+        if team.output is None or name in called or tree.find(place).at.file != file:
+            continue
+        _warn(place, tree, problems, unread_output(name))
 
 
 def _losers(step: ParallelStep, path: NodePath, tree: Node, problems: Problems) -> None:

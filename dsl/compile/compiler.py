@@ -141,6 +141,7 @@ class _PlanCompiler:
         tools = {key: self.tools.tool(key, section) for key, section in self.document.tools.items()}
         teams = {key: self.teams.team(key, team) for key, team in orchestration.teams.items()}
         agents.check_unused()
+        self.teams.check_run_output()
         self.budgets.check()
         if self.problems.errors:
             return None
@@ -163,6 +164,7 @@ class _PlanCompiler:
             groups=orchestration.groups,
             notify=channels(orchestration.notify),
             on_cancel=orchestration.on_cancel,
+            output=orchestration.output,
             settings=orchestration.settings,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
         ).sealed()

@@ -1,5 +1,9 @@
 """Compiles teams: steps checked and resolved, routing, and what the teams read."""
 
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
 from dsl.checks.steps.outputs import DeclaredOutputs
 from dsl.checks.steps.reference_checks import EARLIER, Checker
 from dsl.checks.steps.step_checks import check_signal
@@ -11,6 +15,7 @@ from dsl.compile.routes import RouteCompiler
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from dsl.model.plan import Team
+from dsl.model.steps import Step
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
 
@@ -64,6 +69,7 @@ class TeamCompiler:
         steps, agents_read = self.agents.team_steps(team_id, team.tasks, (*path, "tasks"), checker)
         if (team.on_failure or self.orchestration.on_failure) == "ask":
             steps = asking_about_failures(steps, team.type)
+        self._check_output(team.output, (*path, "output"), team.tasks)
         first = aggregation(collect, self.capabilities, self.tree, self.problems, path)
         routing = self.routes.routing(team, (*path, "routing"), checker)
         context, earlier = self._watched({**checker.reads, **agents_read})
@@ -76,9 +82,29 @@ class TeamCompiler:
             stop_on_failure=team.stop_on_failure,
             collects=collect,
             on_cancel=team.on_cancel,
+            output=team.output,
             reads=context,
             reads_teams=earlier,
         )
+
+    def check_run_output(self) -> None:
+        """Note what is wrong with the output of the run."""
+        self._check_output(self.orchestration.output, ("orchestration", "output"), ())
+
+    def _check_output(self, output: JsonValue, path: NodePath, tasks: Sequence[Step]) -> None:
+        """Note what an output names and cannot have: variables end with their visit."""
+        Checker(
+            self.tree,
+            self.problems,
+            self.capabilities,
+            self.task_names,
+            tasks,
+            path,
+            inputs=(),
+            outputs=self.outputs.of(tasks)._replace(variables={}),
+            settings=self.orchestration.settings,
+            _variables={},
+        ).value(output, path)
 
     def _watched(self, reads: dict[str, None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the context paths and the earlier teams whose change counts as progress."""

@@ -77,6 +77,9 @@ class TeamDocument(Frozen):
     stop_on_failure: bool = True
     on_failure: Literal["stop", "ask"] | None = None
     """The default for the team's own tasks."""
+    output: JsonValue = None
+    """What a `team` step that runs this team gets as its data: a template over `tasks`, `teams`
+    and `context` at the end of the call."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled during this team, instead of the run's."""
 
@@ -109,6 +112,9 @@ class Orchestration(Frozen):
     """The team that cleans up when the run is cancelled."""
     cancel_timeout: Timeout = 60.0
     """The time limit of all work after the cancellation: `finally` and `on_cancel`."""
+    output: JsonValue = None
+    """What a run returns: a template over `context` and `teams` at its end. Default: `{task: data}`
+    of the last team."""
     settings: Json = Field(default_factory=dict[str, JsonValue])
     """Constants that templates and conditions read as `settings`."""
     teams: dict[str, TeamDocument] = Field(min_length=1)

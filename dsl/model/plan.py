@@ -141,6 +141,9 @@ class Team(Frozen):
     """The team that cleans up when the run is cancelled here, instead of the run's own."""
     resets: tuple[str, ...] = ()
     """Declared context paths that are at their defaults when a visit begins."""
+    output: JsonValue = None
+    """The template of what a step that runs the team gets as its data; None: its outputs and
+    context."""
     reads: tuple[str, ...] = ()
     """The context paths that this team reads; `("",)` is the whole context. Only where a team that
     sees nothing new makes no progress.
@@ -181,6 +184,8 @@ class Plan(Frozen):
     """The channels that notify people of what waits for them, if an approval names no others."""
     on_cancel: str | None = None
     """The team that cleans up when the run is cancelled."""
+    output: JsonValue = None
+    """The template of what the run returns; None: `{task: data}` of the last team."""
     settings: Json = Field(default_factory=dict[str, JsonValue])
     """Constants that templates read as `settings`."""
     context: dict[str, DeclaredPath] = Field(default_factory=dict[str, DeclaredPath])

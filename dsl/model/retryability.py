@@ -34,6 +34,7 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "BudgetExceeded": "never",
     "TemplateFailed": "with_other_input",
     "EvaluationLimitExceeded": "with_other_input",
+    "OutputFailed": "with_other_input",
     "SkillRefused": "with_other_input",
     "ProviderRefused": "with_other_input",
     "RequestTooLarge": "with_other_input",

@@ -235,3 +235,11 @@ def text_around_template() -> str:
 
 def text_like(pattern: str) -> str:
     return f"a text like {pattern}"
+
+
+@statement
+def unread_output(team: str) -> ProblemText:
+    return ProblemText(
+        f"no step runs the team {team!r}, so nothing reads its output",
+        fix="run it with `team:` in a step, or write `orchestration.output` for the whole run",
+    )

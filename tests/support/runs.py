@@ -11,7 +11,9 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.storage.wire import data_converter
+from dsl.values import Json
 from workflows.core.requests import NOT_YET
+from workflows.core.views import TeamResult
 
 Handle = Any
 """A workflow handle; its signals and updates take any payload."""
@@ -84,3 +86,9 @@ async def scheduled(handle: Handle) -> list[Any]:
                 }
             )
     return found
+
+
+def task_data(result: TeamResult) -> Json:
+    """`{task: data}` of the last team, which a run returns unless its document declares it."""
+    assert isinstance(result.output, dict)
+    return result.output

@@ -8,11 +8,11 @@ from pydantic import JsonValue
 from dsl.errors import LimitExceeded
 from dsl.evaluate.because import route_because
 from dsl.model.causes import RouteCause
-from dsl.model.facts import Facts
+from dsl.model.facts import Facts, Outcomes
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep, Step
-from workflows.core.memory import Frame
+from workflows.core.memory import Frame, Track
 from workflows.core.scope import Scope
 from workflows.core.state_keys import StateKey, StepKey
 
@@ -105,6 +105,28 @@ class Location(NamedTuple):
             work=scope.work,
             settings=scope.plan.settings,
         )
+
+
+def facts_at_end(scope: Scope, track: Track, tasks: Outcomes) -> Facts:
+    """Return the facts of a track that has ended, without the variables of its visits."""
+    state = scope.state
+    team = track.routed.from_team or ""
+    return Facts(
+        context=track.context,
+        tasks=tasks,
+        teams=track.latest,
+        run={
+            "id": scope.run_id,
+            "plan": scope.plan.name,
+            "team": team,
+            "visit": state.visits.get(team, 0),
+            "teams_run": state.teams_run,
+        },
+        routing=track.routed.seen(),
+        budget=scope.plan.evaluation,
+        work=scope.work,
+        settings=scope.plan.settings,
+    )
 
 
 class Interpreter(Protocol):

@@ -2,8 +2,15 @@
 
 from typing import get_args
 
-from dsl.errors import LimitExceeded, TeamError
+from pydantic import JsonValue
+
+from dsl.errors import LimitExceeded, OutputFailed, TeamError, TemplateFailed, ValueTooLarge
+from dsl.model.facts import Outcomes
 from dsl.model.outcomes import End, Failure
+from dsl.sizes import check_size
+from dsl.templates.template_filling import fill
+from workflows.core.location import facts_at_end
+from workflows.core.memory import Track
 from workflows.core.scope import Scope
 from workflows.core.state_keys import MAIN
 from workflows.core.usage import total_cost
@@ -32,6 +39,42 @@ _ENDS: dict[str, End] = {
 
 def _end_of(error: TeamError) -> End:
     return _ENDS.get(error.limit, "no_progress") if isinstance(error, LimitExceeded) else "failed"
+
+
+def declared_output(scope: Scope) -> JsonValue:
+    """Return the declared output of a run at its end; None without one.
+
+    Raises:
+        OutputFailed: it cannot be rendered, or is too large.
+    """
+    main = scope.state.main
+    return rendered_output("the run", scope.plan.output, scope, main, {})
+
+
+def rendered_output(
+    owner: str, output: JsonValue, scope: Scope, track: Track, tasks: Outcomes
+) -> JsonValue:
+    """Return an output, filled from the facts of a track that has ended.
+
+    Args:
+        owner: What declares it, for messages.
+        output: The template.
+        scope: The run.
+        track: It has ended.
+        tasks: The outcomes that the template names as `tasks`.
+
+    Raises:
+        OutputFailed: it cannot be rendered, or is too large.
+    """
+    if output is None:
+        return None
+    what = f"the output of {owner}"
+    try:
+        value = fill(output, facts_at_end(scope, track, tasks).names())
+        check_size(value, what)
+    except (TemplateFailed, ValueTooLarge) as error:
+        raise OutputFailed(f"{what} cannot be rendered: {error}") from None
+    return value
 
 
 def result(scope: Scope, end: End, because: str, error: str | None = None) -> TeamResult:

@@ -185,8 +185,9 @@ class TeamResult(Frozen):
     plan: str
     digest: str
     context: Json
-    output: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
-    """`{task: data}` of the last team."""
+    output: JsonValue = Field(default_factory=dict[str, JsonValue])
+    """The declared output of the document; without one, or if the run did not complete,
+    `{task: data}` of the last team."""
     visits: dict[str, int]
     teams_run: int
     model_calls: int

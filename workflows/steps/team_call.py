@@ -1,5 +1,7 @@
 """A team as a step: it runs on a track of its own, within the same limits."""
 
+from pydantic import JsonValue
+
 from dsl.errors import InvalidContext, LimitExceeded, TeamError
 from dsl.evaluate.declared_values import merged
 from dsl.model.causes import Called
@@ -10,6 +12,7 @@ from dsl.sizes import check_size
 from dsl.templates.template_filling import fill
 from workflows.core.location import Interpreter, Location
 from workflows.core.memory import Routed, Track
+from workflows.core.results import rendered_output
 from workflows.core.scope import Interrupted, Scope
 
 MAX_NESTED = 20
@@ -45,8 +48,10 @@ async def execute(
         )
     track = tracks[name]
     failed: Outcome | None = None
+    declared: JsonValue = None
     try:
         await interpreter.follow(name)
+        declared = _declared(step, track, scope)
     except (Interrupted, LimitExceeded):
         raise  # the run comes back to the middle of the called team, or ends here
     except TeamError as error:
@@ -55,6 +60,15 @@ async def execute(
     scope.state.forget(name)
     if failed is not None:
         return failed
+    if scope.plan.teams[step.team].output is not None:
+        return Outcome.succeeded(declared)
     last = track.latest.get(track.routed.from_team or "", {})
     output = {task: outcome.data for task, outcome in last.items() if outcome.success}
     return Outcome.succeeded({"output": output, "context": track.context})
+
+
+def _declared(step: TeamStep, track: Track, scope: Scope) -> JsonValue:
+    """Return the output that the team declares; None without one."""
+    output = scope.plan.teams[step.team].output
+    tasks = track.latest.get(step.team, {})
+    return rendered_output(f"team {step.team!r}", output, scope, track, tasks)

@@ -197,7 +197,7 @@ class ExpectDocument(Frozen):
     context: dict[str, Check] = Field(default_factory=dict[str, Check])
     """`{dotted path: check}` on the run's final context."""
     output: dict[str, Check] = Field(default_factory=dict[str, Check])
-    """`{dotted path: check}` on `{task: data}` of the last team."""
+    """`{dotted path: check}` on what the run returns; the path `.` is all of it."""
     trail: tuple[TrailCheck, ...] = ()
     """Entries that occur in this order, with others between them."""
     notices: tuple[NoticeCheck, ...] = ()

@@ -25,7 +25,8 @@ class CaseOutcome:
     error: Failure | None
     context: Json | None
     """None if the run ended without a result."""
-    output: Json
+    output: JsonValue
+    """None if the run ended without a result."""
     visits: dict[str, int]
     teams_run: int
     model_calls: int
@@ -69,7 +70,7 @@ async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
         because=result.because if result is not None else end.message,
         error=None if result is None else result.error,
         context=None if result is None else result.context,
-        output={} if result is None else dict(result.output),
+        output=None if result is None else result.output,
         visits=status.visits,
         teams_run=status.teams_run,
         model_calls=status.model_calls,

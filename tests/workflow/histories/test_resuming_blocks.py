@@ -12,6 +12,7 @@ from activities.contracts import AgentRequest, SkillRequest
 from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.compiling import plan_of
+from tests.support.runs import task_data
 from tests.support.simulation.stopping import (
     StoppingScope,
     World,
@@ -253,7 +254,7 @@ async def test_a_run_that_fails_fails_alike_wherever_it_was_stopped() -> None:
     for number in range(3):
         with pytest.raises(RunFailed, match="task 'bad' of team 'work' failed: Bad: m") as failed:
             await stopped_at(plan, CONTEXT, answer, number)
-        assert failed.value.result.output["a"] == {"told": "x", "by": "a", "visit": 1}
+        assert task_data(failed.value.result)["a"] == {"told": "x", "by": "a", "visit": 1}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -10,6 +10,7 @@ from dsl.model.plan import Plan
 from dsl.sizes import MAX_VALUE_SIZE
 from dsl.values import Json
 from tests.support.compiling import plan_of
+from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh
 from workflows.core.requests import Decision
 from workflows.core.scope import Interrupted
@@ -84,7 +85,7 @@ async def test_very_long_loop_keeps_its_latest_results_and_counts_the_others() -
     )
     state = fresh(plan, {})
     result = await run(StoppingScope(plan, state, World(answer), None))
-    data = cast("Json", result.output["each"])
+    data = cast("Json", task_data(result)["each"])
     kept = cast("list[Json]", data["results"])
     assert data["rounds"] == 900
     assert data["dropped"] == 900 - len(kept)

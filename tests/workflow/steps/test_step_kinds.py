@@ -10,6 +10,7 @@ from activities.contracts import AgentRequest, SkillRequest
 from dsl.model.outcomes import Outcome
 from dsl.values import Json
 from tests.support.compiling import plan_of
+from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from workflows.core.memory import TrailRecord
 from workflows.core.results import RunFailed
@@ -80,7 +81,7 @@ async def ended(steps: str, signals: dict[str, Any] | None = None) -> Ended:
         result: TeamResult = await run(StoppingScope(plan, state, world, None))
     except RunFailed as failed:
         result, error = failed.result, str(failed)
-    return Ended(result.output.get("code"), error, state, world)
+    return Ended(task_data(result).get("code"), error, state, world)
 
 
 Row = tuple[str, Json]

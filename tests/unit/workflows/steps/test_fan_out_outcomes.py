@@ -4,6 +4,7 @@ from activities.contracts import AgentRequest, SkillRequest
 from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent
+from tests.support.runs import task_data
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
 
 FAN_OUT = f"""
@@ -43,5 +44,5 @@ async def test_a_concentrator_sees_the_outcomes_of_done_branches_alone() -> None
     first, _ = await undisturbed(plan_of(FAN_OUT), {}, answer)
     again, _ = await stopped_everywhere(plan_of(FAN_OUT), {}, answer)
     for result in (first, again):
-        seen = result.output["seen"]
+        seen = task_data(result)["seen"]
         assert seen == {"left": 1, "right": False, "ends": ["done", "failed"]}

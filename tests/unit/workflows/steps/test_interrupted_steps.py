@@ -23,6 +23,7 @@ from dsl.model.plan import Plan
 from dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent, work
+from tests.support.runs import task_data
 from tests.support.simulation.stopping import (
     StoppingScope,
     World,
@@ -72,7 +73,7 @@ async def parted(plan: Plan, answer: Callable[[object], Json]) -> tuple[World, l
         except Interrupted:
             state = carried(state)
         else:
-            return world, waits, result.output
+            return world, waits, task_data(result)
 
 
 def failing_once() -> Callable[[object], Json]:
@@ -191,7 +192,7 @@ BRANCHES = f"""
 async def test_a_variable_that_no_branch_set_is_not_taken_for_set_after_continue_as_new() -> None:
     result, world = await stopped_everywhere(work(BRANCHES), {}, lambda _: {"n": 1})
     assert len(world.calls) == 2
-    assert result.output["end"] == {"seen": [1]}
+    assert task_data(result)["end"] == {"seen": [1]}
 
 
 class CutWorld:

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from activities.contracts import AgentRequest, SkillRequest
 from dsl.values import Json
 from tests.support.one_team import agent, work
+from tests.support.runs import task_data
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
 from workflows.core.results import RunFailed
 
@@ -42,7 +43,7 @@ async def test_a_branch_that_makes_a_number_a_truth_value_changes_its_variable(
     first, _ = await undisturbed(plan, {}, lambda _: {})
     again, _ = await stopped_everywhere(plan, {}, lambda _: {})
     for result in (first, again):
-        assert json.dumps(result.output["end"]) == json.dumps({"seen": after})
+        assert json.dumps(task_data(result)["end"]) == json.dumps({"seen": after})
 
 
 async def test_two_branches_of_which_one_makes_a_number_a_truth_value_are_in_conflict() -> None:
@@ -75,4 +76,4 @@ async def test_a_parallel_step_succeeds_when_as_many_branches_as_it_joins_succee
 - {{name: end, type: set, values: {{seen: "{{{{ tasks.many.status }}}}"}}}}
 """)
     result, _ = await undisturbed(plan, {}, answer)
-    assert result.output["end"] == {"seen": status}
+    assert task_data(result)["end"] == {"seen": status}

@@ -103,7 +103,7 @@ async def test_a_run_output_that_cannot_be_rendered_fails_the_run_and_keeps_what
         ('"{{ tasks.seen.data }}"', "E207"),
         ('"{{ got }}"', "E207"),
         ('"{{ input.n }}"', "E207"),
-        ('"{{ teams.mian }}"', "E207"),
+        ('"{{ teams.nobody }}"', "E207"),
         ('"{{ settings.units }}"', "E207"),
         ('"{{ context. }}"', "E301"),
     ],

@@ -33,7 +33,7 @@ class UnmetExpectation:
 
 
 WHOLE = "."
-"""The path of a whole value, for an output that is no mapping."""
+"""The path of a whole value, for an output that is not a mapping."""
 
 
 def differences(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectation]:

@@ -15,7 +15,9 @@ from coterie.settings import Settings
 from coterie.terminal import note
 from coterie.text.problems import counted
 from dsl.errors import InvalidDocument, Problem
+from dsl.evaluate.declared_values import value_faults
 from dsl.finite import non_finite
+from dsl.model.context.declarations import UNDECLARED, Declarations, DeclaredPath
 from dsl.paths import parse, put
 from dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from dsl.source.yaml_reader import read
@@ -149,8 +151,15 @@ def print_warnings(target: str, warnings: Sequence[Problem]) -> None:
         note(f"{target}: {counted(len(warnings), 'warning')}, see `coterie validate {target}`")
 
 
-def read_context(settings: Settings, given: str | None, values: Sequence[str]) -> Json:
+def read_context(
+    settings: Settings,
+    given: str | None,
+    values: Sequence[str],
+    declared: Declarations = UNDECLARED,
+) -> Json:
     """Build the context from `--context` and then each `--set`.
+
+    A value is JSON where that parses, else text; for a declared path, what the path can hold.
 
     Raises:
         CommandError: A value is malformed.
@@ -162,7 +171,7 @@ def read_context(settings: Settings, given: str | None, values: Sequence[str]) -
         if not equals or not key:
             raise CommandError(f"--set {text!r} must have the form key=value")
         try:
-            context = put(context, parse(key), _value(value))
+            context = put(context, parse(key), _value(value, declared.get(key)))
         except ValueError as error:
             raise CommandError(f"could not apply --set {text!r}: {error}") from None
     return _finite(context)
@@ -259,9 +268,11 @@ def read_text(file: Path, name: str) -> str:
         raise InvalidDocument([problem]) from None
 
 
-def _value(text: str) -> JsonValue:
+def _value(text: str, one: DeclaredPath | None = None) -> JsonValue:
     try:
         value: JsonValue = json.loads(text)
     except ValueError:
+        return text
+    if one is not None and value_faults("", value, one) and not value_faults("", text, one):
         return text
     return value

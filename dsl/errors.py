@@ -56,6 +56,7 @@ Code = Literal[
     "E212",
     "E213",
     "E214",
+    "E215",
     "E301",
     "E302",
     "E303",
@@ -63,6 +64,7 @@ Code = Literal[
     "E402",
     "E403",
     "E404",
+    "E405",
     "E501",
     "E502",
     "E503",
@@ -89,6 +91,7 @@ Code = Literal[
     "W516",
     "W517",
     "W518",
+    "W519",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 

@@ -10,8 +10,12 @@ from coterie.failures import CommandError
 from coterie.settings import Settings
 from dsl.analysis.findings import with_needs
 from dsl.compile.compiler import Compiled, compile_sources
+from dsl.errors import InvalidContext
 from dsl.evaluate.context import lacking_context
+from dsl.evaluate.declared_values import started
 from dsl.values import Json
+
+HOW_TO_SET = "set it with `--set PATH=VALUE` or `--context @FILE`"
 
 
 class CompiledDocument(NamedTuple):
@@ -44,9 +48,13 @@ def startable(compiled: Compiled, context: Json) -> Compiled:
         CommandError: The context lacks something.
     """
     compiled = with_needs(compiled)
+    try:
+        started(context, compiled.plan.context)
+    except InvalidContext as error:
+        raise CommandError(f"{error}; {HOW_TO_SET}") from None
     lacking = lacking_context(compiled.plan.needs, context)
     if lacking is not None:
-        raise CommandError(f"{lacking}; set it with `--set PATH=VALUE` or `--context @FILE`")
+        raise CommandError(f"{lacking}; {HOW_TO_SET}")
     return compiled
 
 

@@ -17,6 +17,8 @@ _INDENT = "  "
 
 def inputs_text(inputs: Sequence[Input], needs: Collection[str] = ()) -> str:
     """List the context fields that the document expects; mark those that every start must set."""
+    if any(one.form for one in inputs):
+        return _declared_text(inputs)
     if not inputs:
         return "inputs: none; every context value that a team reads is set by a team"
     rows = [
@@ -29,6 +31,29 @@ def inputs_text(inputs: Sequence[Input], needs: Collection[str] = ()) -> str:
         for one in inputs
     ]
     return text_of(["inputs, set with --context or --set", *_table(rows)])
+
+
+def _declared_text(inputs: Sequence[Input]) -> str:
+    """List the declared context: required inputs first, then the paths with defaults."""
+    rows = [
+        (
+            one.path,
+            "required" if one.needed else "optional",
+            _form(one),
+            f"{one.mark.file}:{one.mark.line}",
+        )
+        for one in sorted(inputs, key=lambda one: not one.needed)
+    ]
+    return text_of(["declared context, set with --context or --set", *_table(rows)])
+
+
+def _form(one: Input) -> str:
+    parts = [one.form]
+    if not one.needed:
+        parts.append(f"default {one.default}")
+    if one.keep_last is not None:
+        parts.append(f"keeps the last {one.keep_last}")
+    return ", ".join(parts)
 
 
 def _how_needed(one: Input, needs: Collection[str]) -> str:

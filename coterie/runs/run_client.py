@@ -31,6 +31,7 @@ from temporalio.service import RPCError
 from coterie.failures import AT_LIMIT, CommandError, ExitCode
 from coterie.runs.call_errors import UpdateName, call_error, update_error, waits_its_turn
 from coterie.storage.histories import whole
+from dsl.model.outcomes import Failure
 from workflows.core.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
 from workflows.core.requests import NOT_YET, Decision, Pending, RequestView
 from workflows.core.views import CostReport, RunStatus, TeamResult, TrailEntry, TrailPage
@@ -51,6 +52,8 @@ class RunEnd:
     """None if the run ended without one: refused, cancelled, terminated."""
     message: str
     """Why it did not complete."""
+    failure: Failure | None = None
+    """The failure of the run itself, of which it may have a result."""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -247,7 +250,8 @@ def _failed(error: WorkflowFailureError) -> RunEnd:
         case ApplicationError():
             result = _detail(cause)
             kind = f"{cause.type}: " if cause.type else ""
-            return RunEnd(False, result, f"{kind}{cause.message}")
+            failure = Failure(type=cause.type or "Failed", message=cause.message)
+            return RunEnd(False, result, f"{kind}{cause.message}", failure)
         case TerminatedError():
             return RunEnd(False, None, f"it was terminated: {cause.message}")
         case _:

@@ -31,6 +31,12 @@ class Input(NamedTuple):
     """Where it is read first."""
     place: str = ""
     """The team that reads it first."""
+    form: str = ""
+    """What a declared input holds, in a few words."""
+    default: str = ""
+    """The default of a declared input, as JSON; empty without one."""
+    keep_last: int | None = None
+    """How many items the list of a declared input keeps."""
 
 
 class Flow:
@@ -110,7 +116,7 @@ def check_context(
                 continue
             early = read.needed and read.path[:2] not in reported
             match read.path[0]:
-                case "context":
+                case "context" if not graph.plan.context:
                     setters = flow.setters(read.path)
                     if not setters or not read.needed:
                         _expect(inputs, read, team.id, tree)

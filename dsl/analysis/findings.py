@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dsl.analysis.bodies import Bodies, bodies
 from dsl.analysis.choices import Choices
+from dsl.analysis.context_use import check_unused, context_users, declared_inputs
 from dsl.analysis.dataflow import Flow, Input, check_context
 from dsl.analysis.loops import check_loops, check_reach
 from dsl.analysis.model_settings import check_settings
@@ -52,15 +53,25 @@ def analysed(compiled: Compiled) -> Analysis:
     check_failures(graph, tree, problems, effort)
     flow = Flow(graph, parts)
     inputs = check_context(graph, parts, reader, flow, tree, problems)
+    if plan.context:
+        used = context_users(graph, parts, reader)
+        inputs = declared_inputs(plan.context, used, tree)
+        check_unused(plan.context, used, tree, problems)
     check_variables(parts, reader, tree, problems)
     check_settings(parts, tree, problems)
     found = tuple(sorted(problems.found, key=_reading_order))
-    needs = Needs(graph, parts, reader, flow).found()
+    needs = (
+        {one.path: one.place for one in inputs if one.needed}
+        if plan.context
+        else Needs(graph, parts, reader, flow).found()
+    )
     return Analysis(found, inputs, needs, graph, parts)
 
 
 def with_needs(compiled: Compiled) -> Compiled:
     """Return the document with its plan stating what a start must give."""
+    if compiled.plan.context:
+        return compiled  # it declares what a start must give
     needs = analysed(compiled).needs
     if not needs:
         return compiled

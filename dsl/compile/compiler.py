@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dsl.checks.budget_checks import BudgetCompiler, Priced
+from dsl.checks.context_declarations import declared_context
 from dsl.checks.document_checks import check_document
 from dsl.checks.steps.outputs import DeclaredOutputs
 from dsl.compile.concentrators import task_names
@@ -109,7 +110,8 @@ class _PlanCompiler:
         self.orchestration = orchestration
         self.tree = tree
         self.problems = problems
-        outputs = DeclaredOutputs(document, capabilities.skills)
+        self.context = declared_context(orchestration.context, tree, problems)
+        outputs = DeclaredOutputs(document, capabilities.skills, self.context)
         self.tools = ToolCompiler(capabilities, tree, problems)
         self.routes = RouteCompiler(orchestration, tree, problems)
         self.agents = AgentResolver(
@@ -166,6 +168,7 @@ class _PlanCompiler:
             on_cancel=orchestration.on_cancel,
             output=orchestration.output,
             settings=orchestration.settings,
+            context=self.context,
             legacy_agents=self.document.llm_config.agents if agents.uses_legacy else {},
         ).sealed()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from dsl.checks.steps.context_paths import check_updates
 from dsl.checks.steps.reference_checks import Checker
 from dsl.logic.routing_gaps import holes
 from dsl.logic.solver import Effort
@@ -66,6 +67,7 @@ class RouteCompiler:
         if written is None:
             return None
         checker.value(written.context_updates, (*path, "context_updates"))
+        check_updates(checker, written.context_updates, (*path, "context_updates"))
         rules = tuple(
             self._rule(rule, (*path, "rules", index), checker)
             for index, rule in enumerate(written.rules)
@@ -97,6 +99,7 @@ class RouteCompiler:
         if rule.condition is not None:
             checker.condition(rule.condition, (*path, "condition"))
         checker.value(rule.context_updates, (*path, "context_updates"))
+        check_updates(checker, rule.context_updates, (*path, "context_updates"))
         fans_out = not isinstance(rule.next_team, str | None)
         for index, target in enumerate(targets(rule.next_team)):
             place = (*path, "next_team")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from dsl.checks.steps.context_paths import check_resets
 from dsl.checks.steps.outputs import DeclaredOutputs
 from dsl.checks.steps.reference_checks import EARLIER, Checker
 from dsl.checks.steps.step_checks import check_signal
@@ -83,6 +84,7 @@ class TeamCompiler:
             collects=collect,
             on_cancel=team.on_cancel,
             output=team.output,
+            resets=check_resets(team, self.outputs.context, self.tree, self.problems, path),
             reads=context,
             reads_teams=earlier,
         )

@@ -184,3 +184,6 @@ _VALUES: Final[Mapping[str, _Values]] = {
     "type": (f"one of {', '.join(_TYPES)}, or a list of them", _is_type),
 }
 """Keywords that hold data: what it must be, and its check."""
+
+KEYWORDS: Final = frozenset((*_VALUES, *_HOLDERS, "const", "default"))
+"""Every keyword of the standard."""

@@ -74,6 +74,8 @@ class TeamDocument(Frozen):
     max_recursion_depth: int | None = Field(default=None, ge=1)
     budgets: Budgets | None = None
     """Limits on what its agents use, over all its visits."""
+    resets: tuple[str, ...] = ()
+    """Declared context paths that each visit sets back to their defaults."""
     stop_on_failure: bool = True
     on_failure: Literal["stop", "ask"] | None = None
     """The default for the team's own tasks."""
@@ -89,6 +91,9 @@ class Orchestration(Frozen):
 
     enabled: bool = True
     entry_team: str
+    context: dict[str, Json] | None = Field(default=None, min_length=1)
+    """`{path: JSON Schema of its value}`, with `default` and `keep_last`: the inputs and the shared
+    state of a run. A path without a default must come with the start."""
     max_total_teams: int = Field(default=30, ge=1)
     max_recursion_depth: int = Field(default=5, ge=1)
     no_progress: NoProgress = "ignore"

@@ -100,8 +100,7 @@ KINDS = {
 
 @statement
 def decided_condition(
-    field: str,
-    task: str,
+    what: str,
     data: str,
     operator: str,
     value: str,
@@ -113,7 +112,7 @@ def decided_condition(
 ) -> ProblemText:
     fix = asked_back(meant) if unquoted is None else f"write {unquoted} without quotes"
     return ProblemText(
-        f"the condition {'always' if always else 'never'} holds: {field} of task {task!r} is "
+        f"the condition {'always' if always else 'never'} holds: {what} is "
         f"{data}, and {operator!r} compares with {value}",
         ", ".join(allowed),
         fix,
@@ -132,6 +131,10 @@ def bounded(types: Sequence[str], bounds: Sequence[tuple[str, str]]) -> str:
 
 def data_of_task(task: str, team: str | None = None) -> str:
     return f"the data of task {task!r}" if team is None else f"the data of task '{team}/{task}'"
+
+
+def field_of_task(field: str, task: str) -> str:
+    return f"{field} of task {task!r}"
 
 
 def data_of_variable(name: str) -> str:

@@ -122,12 +122,25 @@ def unsound_path_schema(path: str, reason: str) -> ProblemText:
 
 
 @statement
-def default_refused(path: str, reason: str, *, below: bool) -> ProblemText:
-    whose = "the defaults below it make" if below else "its own schema refuses the default:"
+def default_refused(path: str, reason: str, *, is_filled: bool) -> ProblemText:
+    what = "the default, filled with the defaults below it," if is_filled else "the default"
     return ProblemText(
-        f"{path!r}: {whose} {reason}" if not below else f"{path!r}: with {whose} {reason}",
+        f"{what} of {path!r} does not match its own schema: {reason}",
         fix="correct the default or the schema",
     )
+
+
+@statement
+def default_longer(path: str, length: int, kept: int) -> ProblemText:
+    return ProblemText(
+        f"the default of {path!r} has {length} items, and `keep_last: {kept}` keeps fewer",
+        fix="shorten the default, or raise `keep_last`",
+    )
+
+
+def context_path(path: str) -> str:
+    """Name a declared path in a sentence."""
+    return f"the context path {path!r}"
 
 
 @statement

@@ -145,3 +145,12 @@ def read_too_early(
         f"{name} cannot be there yet: it asks for {what}, {why}",
         fix=f"move the step that sets it before this one{guard}",
     )
+
+
+@statement
+def declared_unused(path: str, *, is_required: bool) -> ProblemText:
+    given = ", though every start must give it" if is_required else ""
+    return ProblemText(
+        f"no team reads or writes the declared path {path!r}{given}",
+        fix="use it, or remove the declaration",
+    )

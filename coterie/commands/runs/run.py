@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from coterie.arguments import add_context, add_model, print_warnings, read_context
+from coterie.display.asked_inputs import ask_inputs
 from coterie.display.run_session import serve_and_watch
 from coterie.display.written_decisions import WrittenDecision, read_decisions
 from coterie.documents.compilation import compile_target, startable
@@ -51,11 +52,14 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         return _serve(settings, record, None, written, verbose=args.verbose)
     if args.target is None:
         raise CommandError("name a team or a file, or resume a run: coterie run --resume")
-    context = read_context(settings, args.context, args.settings)
     document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
+    declared = document.compiled.plan.context
+    context = read_context(settings, args.context, args.settings, declared)
     print_warnings(args.target, document.compiled.warnings)
     keys = key_names(document.compiled.plan, document.trusted)
     _refuse_without_keys(missing_keys(keys, settings))
+    if is_interactive():
+        context = ask_inputs(declared, context)
     plan = startable(document.compiled, context).plan
     record = new_record(settings, args.id, plan.name, document.trusted, keys)
     return _serve(settings, record, (plan, context), written, verbose=args.verbose)

@@ -47,7 +47,9 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
             "plans that they compiled; set the model in the document"
         )
     located = catalog.locate(target)
-    compiled = startable(compile_located(catalog, located, args.model), context)
+    compiled = compile_located(catalog, located, args.model)
+    context = read_context(settings, args.context, args.settings, compiled.plan.context)
+    compiled = startable(compiled, context)
     print_warnings(args.target, compiled.warnings)
     document = None if trusted.accept_plans else _whole(located)
     return run_async(

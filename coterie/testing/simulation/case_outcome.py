@@ -68,7 +68,7 @@ async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
     return CaseOutcome(
         end="cancelled" if cancelled else _ending(end, result),
         because=result.because if result is not None else end.message,
-        error=None if result is None else result.error,
+        error=end.failure if result is None else result.error,
         context=None if result is None else result.context,
         output=None if result is None else result.output,
         visits=status.visits,

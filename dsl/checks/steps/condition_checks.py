@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from dsl.checks.steps.known_answers import schema_at
+from dsl.checks.steps.outputs import Declared
 from dsl.errors import closest
 from dsl.evaluate.because import brief
 from dsl.logic.ranges_of_values import Claim, possible
-from dsl.model.conditions import Operator, TaskField
-from dsl.paths import MISSING, parse
+from dsl.model.conditions import ContextField, Operator, TaskField
+from dsl.paths import MISSING
 from dsl.source.nodes import Node, Problems
 from dsl.values import Json, NodePath
 from dsl.wording.condition_wording import bounded, decided_condition, one_of
@@ -39,18 +40,24 @@ _BOUNDS["integer"] = _BOUNDS["number"]
 
 
 def check_data(
-    leaf: TaskField, schema: JsonValue, tree: Node, problems: Problems, path: NodePath
+    leaf: TaskField | ContextField,
+    what: str,
+    declared: Declared,
+    tree: Node,
+    problems: Problems,
+    path: NodePath,
 ) -> None:
     """Note a condition that the declared data never meets, or always meets.
 
     Args:
         leaf: the test of the condition.
-        schema: of all data of the task; None when nothing is declared.
+        what: the field that it tests, as a sentence names it.
+        declared: the form of the data, and the field in it.
         tree: of the document.
         problems: collects the findings; a condition that already has a problem gets no other.
         path: where the condition is written.
     """
-    here = schema_at(schema, parse(leaf.output_field))
+    here = schema_at(declared.schema, declared.path)
     if here is None or any(problems.below(path)):
         return
     always = leaf.operator == "not_equals"
@@ -59,8 +66,7 @@ def check_data(
         return
     place = (*path, "value" if "value" in leaf.model_fields_set else "operator")
     details = decided_condition(
-        leaf.output_field,
-        leaf.task,
+        what,
         _data(here),
         leaf.operator,
         brief(leaf.value),

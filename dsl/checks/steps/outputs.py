@@ -11,6 +11,12 @@ from typing import NamedTuple
 from dsl.checks.steps.contract_problems import resolved
 from dsl.checks.steps.known_answers import schema_at
 from dsl.model.capabilities import SkillContract
+from dsl.model.context.declarations import (
+    UNDECLARED,
+    Declarations,
+    declared_above,
+    declared_below,
+)
 from dsl.model.document import SystemDocument
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.merge import deep_merge
@@ -31,10 +37,12 @@ from dsl.model.steps import (
 )
 from dsl.model.terms import Consent
 from dsl.paths import Path
+from dsl.paths import parse as split
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import Json, JsonValue
 from dsl.wording.condition_wording import data_of_task, data_of_variable
+from dsl.wording.context_wording import context_path
 
 _MAX_PLANS = 5
 """Maximum depth of nested plans that are inspected."""
@@ -67,6 +75,7 @@ class Outputs(NamedTuple):
     """`{variable: schema}` of the variables that a single step sets."""
     of_team: Callable[[str], TaskSchemas]
     """Returns `{task: schema of its data}` of another team."""
+    context: Declarations = UNDECLARED
 
     def declared(self, named: Path) -> Declared | None:
         """Return what is declared for a path of the facts; None if nothing is."""
@@ -76,10 +85,21 @@ class Outputs(NamedTuple):
             case ("teams", team, "tasks", task, "data", *rest):
                 what = data_of_task(task, team)
                 return _declared(what, self.of_team(team).get(task), rest)
+            case ("context", *rest) if self.context:
+                return self._of_context(tuple(rest))
             case (name, *rest) if name in self.variables:
                 return _declared(data_of_variable(name), self.variables[name], rest)
             case _:
                 return None
+
+    def _of_context(self, path: Path) -> Declared | None:
+        owner = declared_above(path, self.context)
+        if owner is None:
+            return None
+        rest = path[len(split(owner)) :]
+        if declared_below(path[: len(path) - len(rest) + 1], self.context):
+            return None  # a path below is declared, or begins there
+        return Declared(context_path(owner), self.context[owner].schema_, rest)
 
 
 NO_OUTPUTS = Outputs({}, {}, _no_tasks)
@@ -92,7 +112,13 @@ def _declared(what: str, schema: Json | None, rest: list[str]) -> Declared | Non
 class DeclaredOutputs:
     """The outputs of one document."""
 
-    def __init__(self, document: SystemDocument, skills: Mapping[str, SkillContract]) -> None:
+    def __init__(
+        self,
+        document: SystemDocument,
+        skills: Mapping[str, SkillContract],
+        context: Declarations = UNDECLARED,
+    ) -> None:
+        self.context = context
         self._personas = document.llm_config.personas
         self._tools = document.tools
         self._skills = skills
@@ -106,7 +132,7 @@ class DeclaredOutputs:
 
     def _of(self, steps: Sequence[Step], depth: int) -> Outputs:
         tasks = self._tasks(steps, depth)
-        outputs = Outputs(tasks, {}, self._of_team)
+        outputs = Outputs(tasks, {}, self._of_team, self.context)
         for _ in range(2):  # a loop may iterate on a variable
             outputs = outputs._replace(variables=_variables(steps, outputs))
         return outputs

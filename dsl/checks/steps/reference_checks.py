@@ -8,6 +8,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from dsl.checks.steps.condition_checks import check_data
+from dsl.checks.steps.context_paths import check_read
 from dsl.checks.steps.known_answers import missing_field
 from dsl.checks.steps.outputs import NO_OUTPUTS, Outputs
 from dsl.checks.steps.step_checks import check_kind
@@ -33,6 +34,7 @@ from dsl.wording.condition_wording import (
     broken_pattern,
     broken_template,
     data_of_task,
+    field_of_task,
     not_a_condition,
     template_as_value,
     text_around_condition,
@@ -41,6 +43,7 @@ from dsl.wording.condition_wording import (
     value_missing,
     value_of_operator,
 )
+from dsl.wording.context_wording import context_path
 from dsl.wording.step_wording import (
     loop_variable_taken,
     step_name_taken,
@@ -202,6 +205,7 @@ class Checker:
                         self.unknown("E206", "task", task, self.task_names, (*place, "task"))
                 case ContextField(context_field=field_path):
                     self.reads[field_path] = None
+                    self._context_field(leaf, (*place, "context_field"))
                 case Expression(expression=text):
                     self._expression(text, place)
                 case _:
@@ -210,9 +214,22 @@ class Checker:
                 self._field(leaf.task, parse_path(leaf.output_field), (*place, "output_field"))
             if isinstance(leaf, TaskField | ContextField):
                 self._operator_value(leaf, place)
-            if isinstance(leaf, TaskField):
-                schema = self.outputs.tasks.get(leaf.task)
-                check_data(leaf, schema, self.tree, self.problems, place)
+            self._declared_data(leaf, place)
+
+    def _declared_data(self, leaf: Condition, place: NodePath) -> None:
+        """Check a condition on data whose form is declared."""
+        match leaf:
+            case TaskField(task=task, output_field=field_path):
+                what = field_of_task(field_path, task)
+                named = ("tasks", task, "data", *parse_path(field_path))
+            case ContextField(context_field=field_path):
+                what = context_path(field_path)
+                named = ("context", *parse_path(field_path))
+            case _:
+                return
+        declared = self.outputs.declared(named)
+        if declared is not None:
+            check_data(leaf, what, declared, self.tree, self.problems, place)
 
     def _expression(self, text: str, path: NodePath) -> None:
         if not is_template(text):
@@ -234,6 +251,14 @@ class Checker:
         self._known_field(
             self.outputs.tasks.get(task), data_of_task(task), path, place, self.at(place)
         )
+
+    def _context_field(self, leaf: ContextField, place: NodePath) -> None:
+        """Check that the path is declared, and that its declared form can have it."""
+        path = parse_path(leaf.context_field)
+        check_read(self, path, self.at(place), place)
+        declared = self.outputs.declared(("context", *path))
+        if declared is not None:
+            self._known_field(declared.schema, declared.what, declared.path, place, self.at(place))
 
     def _known_field(
         self, schema: Json | None, what: str, path: Path, place: NodePath, mark: Mark
@@ -301,6 +326,8 @@ class Checker:
         declared = self.outputs.declared(named)
         if declared is not None:
             self._known_field(declared.schema, declared.what, declared.path, path, mark)
+        if named[0] == "context":
+            check_read(self, named[1:], mark, path)
         wrong = lacking(named, self)
         if wrong is not None:
             known = [one for one in wrong.known if one != UNREADABLE]

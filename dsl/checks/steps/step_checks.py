@@ -5,7 +5,9 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from dsl.checks.steps.command_checks import check_command
+from dsl.checks.steps.context_paths import check_team_input
 from dsl.checks.steps.contract_checks import check_input
+from dsl.checks.steps.outputs import Outputs
 from dsl.checks.steps.task_graph_checks import check_task_graph
 from dsl.errors import Code
 from dsl.evaluate.because import brief
@@ -74,6 +76,7 @@ class Surroundings(Protocol):
     capabilities: Capabilities
     teams: Mapping[str, Collection[str]]
     tools: Mapping[str, ToolSection]
+    outputs: Outputs
 
     def at(self, path: NodePath) -> Mark:
         """Return where the value at the path is written."""
@@ -96,9 +99,10 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
             _note(here, "W510", path, step_does_nothing(step.name))
         case ToolStep():
             _tool(here, step, path)
-        case TeamStep(team=team):
+        case TeamStep(team=team, input=given):
             if team not in here.teams:
                 here.unknown("E201", "team", team, here.teams, (*path, "team"))
+            check_team_input(here, given or {}, (*path, "input"))
         case LoopStep():
             _loop(here, step, path)
         case TaskGraphStep():

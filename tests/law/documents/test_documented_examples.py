@@ -125,6 +125,8 @@ def placed(example: str, *, in_plan: bool | None = None) -> str:
 
 def base_of(example: str) -> str:
     """What an example is laid over: the agents alone when it has all teams of its own."""
+    if "\n  context:" in example:  # it declares every path that a document may name
+        return "name: base\n"
     return AGENTS if "entry_team:" in example and "\n  teams:" in example else BASE
 
 

@@ -1,0 +1,56 @@
+"""Ask the person at the terminal for the inputs that a start lacks."""
+
+import json
+import sys
+
+from pydantic import JsonValue
+
+from coterie.failures import CommandError
+from coterie.terminal import note, prompt
+from dsl.evaluate.declared_values import form_of, missing_inputs, value_faults
+from dsl.finite import non_finite
+from dsl.model.context.declarations import Declarations, DeclaredPath
+from dsl.paths import parse, put
+from dsl.values import Json
+
+
+def ask_inputs(declared: Declarations, context: Json) -> Json:
+    """Return the context with an answer for each required path that it lacks.
+
+    Raises:
+        CommandError: The person closes the input (Ctrl-D).
+    """
+    for path in missing_inputs(context, declared):
+        try:
+            context = put(context, parse(path), _asked(path, declared[path]))
+        except ValueError:
+            return context  # the check of the start names what is in the way
+    return context
+
+
+def _asked(path: str, one: DeclaredPath) -> JsonValue:
+    about = one.schema_.get("description")
+    if isinstance(about, str):
+        note(about)
+    while True:
+        prompt(f"{path} ({form_of(one)}): ")
+        line = sys.stdin.readline()
+        if not line:
+            note("")
+            raise CommandError(f"no value for {path}: the input was closed")
+        readings = _readings(line.strip(), one)
+        for value in readings:
+            if not value_faults(path, value, one):
+                return value
+        note("; ".join(value_faults(path, readings[0], one)))
+
+
+def _readings(text: str, one: DeclaredPath) -> list[JsonValue]:
+    """Return what a line can mean, likeliest first: JSON, or the text itself."""
+    try:
+        value: JsonValue = json.loads(text)
+    except ValueError:
+        return [text]
+    if non_finite({"value": value}):
+        return [text]
+    return [text, value] if one.schema_.get("type") == "string" else [value, text]

@@ -1,0 +1,101 @@
+"""Who reads and who writes each declared path of the context."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from dsl.analysis.bodies import TEAMS, Bodies
+from dsl.analysis.dataflow import Input
+from dsl.analysis.reader import Reader, overlap
+from dsl.analysis.teams import Teams
+from dsl.checks.context_declarations import PLACE
+from dsl.evaluate.declared_values import form_of
+from dsl.json_schema.keywords import brief
+from dsl.model.context.declarations import Declarations
+from dsl.model.plan import Team
+from dsl.model.steps import AgentStep, TeamStep
+from dsl.paths import Path, parse
+from dsl.source.nodes import Node, Problems
+from dsl.wording.finding_wording import declared_unused
+
+
+@dataclass(slots=True)
+class ContextUsers:
+    """The teams that use one path, in document order."""
+
+    readers: list[str] = field(default_factory=list[str])
+    writers: list[str] = field(default_factory=list[str])
+    resetters: list[str] = field(default_factory=list[str])
+
+
+def context_users(graph: Teams, bodies: Bodies, reader: Reader) -> dict[str, ContextUsers]:
+    """Return `{declared path: the teams that use it, a path above it or below it}`."""
+    plan = graph.plan
+    users = {path: ContextUsers() for path in plan.context}
+    for team in plan.teams.values():
+        reads = dict.fromkeys(_reads(team, bodies, reader))
+        writes = dict.fromkeys(_writes(team, bodies))
+        for path, used in users.items():
+            here = parse(path)
+            if any(overlap(here, other) for other in reads):
+                used.readers.append(team.id)
+            if any(overlap(here, other) for other in writes):
+                used.writers.append(team.id)
+            if path in team.resets:
+                used.resetters.append(team.id)
+    return users
+
+
+def _reads(team: Team, bodies: Bodies, reader: Reader) -> Iterator[Path]:
+    for read in reader.team(bodies, team, (*TEAMS, team.id)):
+        if read.path[0] == "context":
+            yield read.path[1:]
+    for body in bodies.within(bodies.teams[team.id]):
+        for step, _ in body.walked():
+            if isinstance(step, AgentStep) and step.agent_class and step.input is None:
+                yield ()  # an older agent class sees the whole context
+
+
+def _writes(team: Team, bodies: Bodies) -> Iterator[Path]:
+    for updates in route_updates(team):
+        yield from map(parse, updates)
+    for body in bodies.within(bodies.teams[team.id]):
+        for step, _ in body.walked():
+            if isinstance(step, TeamStep):
+                yield from ((key,) for key in step.input or {})
+
+
+def route_updates(team: Team) -> Iterator[Iterable[str]]:
+    """Yield the paths that each route of a team writes."""
+    if team.routing is not None:
+        yield team.routing.context_updates
+        yield from (rule.context_updates for rule in team.routing.rules)
+
+
+def declared_inputs(
+    declared: Declarations, users: Mapping[str, ContextUsers], tree: Node
+) -> tuple[Input, ...]:
+    """Return the inputs of a document that declares them, in written order."""
+    return tuple(
+        Input(
+            path,
+            one.required,
+            tree.find((*PLACE, path)).at,
+            next(iter(users[path].readers), ""),
+            form_of(one),
+            "" if one.required else brief(one.default),
+            one.keep_last,
+        )
+        for path, one in declared.items()
+    )
+
+
+def check_unused(
+    declared: Declarations, users: Mapping[str, ContextUsers], tree: Node, problems: Problems
+) -> None:
+    """Report each declared path that no team reads or writes."""
+    for path, one in declared.items():
+        used = users[path]
+        if not used.readers and not used.writers:
+            place = (*PLACE, path)
+            details = declared_unused(path, is_required=one.required)
+            problems.note("W519", tree.find(place).at, place, details)

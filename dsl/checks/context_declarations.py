@@ -1,0 +1,150 @@
+"""The declared context of a document: its names, schemas, defaults and bounds."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from dsl.evaluate.declared_values import form_of, reset, value_faults
+from dsl.json_schema.keywords import brief
+from dsl.json_schema.schema_checker import beyond
+from dsl.json_schema.schema_grammar import KEYWORDS
+from dsl.json_schema.schema_problems import schema_fault
+from dsl.model.context.declarations import (
+    Declarations,
+    DeclaredPath,
+    declared_above,
+    declared_below,
+)
+from dsl.paths import MISSING, get, parse
+from dsl.source.nodes import Node, Problems
+from dsl.values import Json, NodePath
+from dsl.wording.context_wording import (
+    declared_below_value,
+    declared_path_name,
+    default_longer,
+    default_refused,
+    keep_last_below_minimum,
+    keep_last_form,
+    keep_last_without_list,
+    unknown_keyword,
+    unsound_path_schema,
+)
+
+PLACE: Final[NodePath] = ("orchestration", "context")
+_OWN = ("default", "keep_last")
+_NAME = re.compile(r"[^\W\d][\w-]*(\.[^\W\d][\w-]*)*\Z")
+
+
+def declared_context(
+    written: Mapping[str, Json] | None, tree: Node, problems: Problems
+) -> dict[str, DeclaredPath]:
+    """Check the declarations of a document, and return them in written order."""
+    check = _Check(tree, problems)
+    return check.declared(written or {})
+
+
+class _Check:
+    def __init__(self, tree: Node, problems: Problems) -> None:
+        self.tree = tree
+        self.problems = problems
+
+    def declared(self, written: Mapping[str, Json]) -> dict[str, DeclaredPath]:
+        found: dict[str, DeclaredPath] = {}
+        sound: dict[str, DeclaredPath] = {}
+        for path, entry in written.items():
+            place = (*PLACE, path)
+            if not _NAME.match(path):
+                self.problems.note(
+                    "E105", self.tree.find(place).at, place, declared_path_name(path)
+                )
+            schema: Json = {key: value for key, value in entry.items() if key not in _OWN}
+            found[path] = DeclaredPath(
+                schema=schema,
+                required="default" not in entry,
+                default=entry.get("default"),
+                keep_last=self._keep_last(path, entry),
+            )
+            if self._schema(path, schema) and _NAME.match(path):
+                sound[path] = found[path]
+        self._together(sound)
+        return found
+
+    def _schema(self, path: str, schema: Json) -> bool:
+        place = (*PLACE, path)
+        unknown = [key for key in schema if key not in KEYWORDS and not key.startswith("x-")]
+        for key in unknown:
+            here = (*place, key)
+            details = unknown_keyword(path, key, (*KEYWORDS, *_OWN))
+            self.problems.note("E101", self.tree.find(here).at, here, details)
+        fault = schema_fault(schema) or beyond(schema)
+        if fault is not None:
+            details = unsound_path_schema(path, fault)
+            self.problems.note("E505", self.tree.find(place).mark, place, details)
+        return fault is None and not unknown
+
+    def _keep_last(self, path: str, entry: Json) -> int | None:
+        kept = entry.get("keep_last")
+        place = (*PLACE, path, "keep_last")
+        if "keep_last" not in entry:
+            return None
+        if isinstance(kept, bool) or not isinstance(kept, int) or kept < 1:
+            mark = self.tree.find(place).mark
+            self.problems.note("E106", mark, place, keep_last_form(path, brief(kept)))
+            return None
+        return kept
+
+    def _together(self, found: Declarations) -> None:
+        """Check what needs the other declarations: nesting, bounds of lists, defaults."""
+        nested = dict(found)
+        for path, one in found.items():
+            above = declared_above(parse(path)[:-1], found)
+            if above is not None and not may_be(found[above], "object"):
+                details = declared_below_value(path, above, form_of(found[above]))
+                place = (*PLACE, path)
+                self.problems.note("E107", self.tree.find(place).at, place, details)
+                del nested[path]
+            self._bounds(path, one)
+        for path, one in nested.items():
+            self._default(path, one, nested)
+
+    def _bounds(self, path: str, one: DeclaredPath) -> None:
+        if one.keep_last is None:
+            return
+        place = (*PLACE, path, "keep_last")
+        mark = self.tree.find(place).at
+        least = one.schema_.get("minItems")
+        if not may_be(one, "array") or "type" not in one.schema_:
+            self.problems.note("E107", mark, place, keep_last_without_list(path, form_of(one)))
+        elif isinstance(least, int) and least > one.keep_last:
+            details = keep_last_below_minimum(path, one.keep_last, least)
+            self.problems.note("E107", mark, place, details)
+
+    def _default(self, path: str, one: DeclaredPath, found: Declarations) -> None:
+        if one.required:
+            return
+        place = (*PLACE, path, "default")
+        faults = value_faults(path, one.default, one)
+        details = default_refused(path, "; ".join(faults), is_filled=False)
+        if (
+            not faults
+            and isinstance(one.default, list)
+            and len(one.default) > (one.keep_last or len(one.default))
+        ):
+            faults = ["too long"]
+            details = default_longer(path, len(one.default), one.keep_last or 0)
+        if not faults and declared_below(parse(path), found):
+            filled = get(reset({}, (path,), found), parse(path))
+            faults = [] if filled is MISSING else value_faults(path, filled, one)
+            details = default_refused(path, "; ".join(faults), is_filled=True)
+        if faults:
+            self.problems.note("E405", self.tree.find(place).mark, place, details)
+
+
+def may_be(one: DeclaredPath, kind: str) -> bool:
+    """Return whether the path may hold a value of a JSON Schema type."""
+    written: JsonValue = one.schema_.get("type")
+    if written is None:
+        return "enum" not in one.schema_ and "const" not in one.schema_
+    return kind in (written if isinstance(written, list) else [written])

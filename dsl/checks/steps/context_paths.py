@@ -1,0 +1,145 @@
+"""Paths of the context that a document names: they are declared, and updates fit."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from dsl.checks.steps.known_answers import missing_field
+from dsl.checks.steps.outputs import Outputs
+from dsl.evaluate.declared_values import kept, value_faults
+from dsl.model.context.declarations import (
+    Declarations,
+    declared_above,
+    declared_at,
+    declared_below,
+)
+from dsl.model.document import TeamDocument
+from dsl.paths import Path, parse
+from dsl.source.nodes import Mark, Node, Problems
+from dsl.templates.template import is_template
+from dsl.values import UNREADABLE, Json, NodePath
+from dsl.wording.condition_wording import unknown_field
+from dsl.wording.context_wording import (
+    context_path,
+    reset_without_default,
+    resets_undeclared,
+    undeclared_path,
+    update_refused,
+)
+
+
+class ContextUser(Protocol):
+    """What a check needs to know; see `reference_checks.Checker`."""
+
+    tree: Node
+    problems: Problems
+    outputs: Outputs
+
+
+def stranger(path: Path, declared: Declarations) -> str | None:
+    """Return the shortest part of a path that no declaration covers, or None."""
+    for length in range(1, len(path) + 1):
+        part = path[:length]
+        if declared_at(part, declared) is not None:
+            return None
+        if not declared_below(part, declared):
+            return ".".join(part)
+    return None
+
+
+def check_read(here: ContextUser, path: Path, mark: Mark, place: NodePath) -> None:
+    """Note a read of a path that is not declared."""
+    declared = here.outputs.context
+    if not declared or UNREADABLE in path:
+        return
+    strange = stranger(path, declared)
+    if strange is not None:
+        details = undeclared_path(strange, tuple(declared), below=())
+        here.problems.note("E215", mark, place, details)
+
+
+def check_updates(here: ContextUser, updates: Json, place: NodePath) -> None:
+    """Note updates of paths that are not declared, and literal values that do not fit."""
+    declared = here.outputs.context
+    if not declared:
+        return
+    for key, value in updates.items():
+        _check_write(here, parse(key), value, (*place, key))
+
+
+def check_team_input(here: ContextUser, given: Json, place: NodePath) -> None:
+    """Note the input of a team, as nested mappings, that the declared context does not have."""
+    if here.outputs.context:
+        for path, value, where in _leaves(given, (), place, here.outputs.context):
+            _check_write(here, path, value, where)
+
+
+def check_resets(
+    team: TeamDocument, declared: Declarations, tree: Node, problems: Problems, place: NodePath
+) -> tuple[str, ...]:
+    """Note what a team cannot set back; return what it can."""
+    found: list[str] = []
+    for index, path in enumerate(team.resets):
+        here = (*place, "resets", index)
+        mark = tree.find(here).mark
+        if not declared:
+            problems.note("E107", tree.find(here[:-1]).at, here[:-1], resets_undeclared())
+        elif path not in declared:
+            below = declared_below(parse(path), declared)
+            problems.note("E215", mark, here, undeclared_path(path, tuple(declared), below=below))
+        elif declared[path].required:
+            problems.note("E107", mark, here, reset_without_default(path))
+        else:
+            found.append(path)
+    return tuple(dict.fromkeys(found))
+
+
+def _check_write(here: ContextUser, path: Path, value: JsonValue, place: NodePath) -> None:
+    declared = here.outputs.context
+    node = here.tree.find(place)
+    owner = declared_above(path, declared)
+    if owner is None:
+        below = declared_below(path, declared)
+        strange = ".".join(path) if below else stranger(path, declared)
+        details = undeclared_path(strange or "", tuple(declared), below=below)
+        here.problems.note("E215", node.at, place, details)
+        return
+    rest = path[len(parse(owner)) :]
+    missing = missing_field(declared[owner].schema_, rest)
+    if missing is not None:
+        details = unknown_field(context_path(owner), rest, missing.segment, missing.known)
+        here.problems.note("E210", node.at, place, details)
+    elif not rest and not any(is_template(text) for text in _texts(value)):
+        one = declared[owner]
+        faults = value_faults(owner, kept(value, one), one)
+        if faults:
+            details = update_refused(owner, "; ".join(faults))
+            here.problems.note("E405", node.mark, place, details)
+
+
+def _leaves(
+    given: Json, path: Path, place: NodePath, declared: Declarations
+) -> Iterator[tuple[Path, JsonValue, NodePath]]:
+    for key, value in given.items():
+        here = (*path, key)
+        is_above = declared_at(here, declared) is None and declared_below(here, declared)
+        if is_above and isinstance(value, dict):
+            yield from _leaves(value, here, (*place, key), declared)
+        elif not (is_above and isinstance(value, str) and is_template(value)):
+            yield here, value, (*place, key)
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _texts(item)
+        case dict():
+            for key, item in value.items():
+                yield key
+                yield from _texts(item)
+        case _:
+            return

@@ -34,7 +34,9 @@ from dsl.wording.context_wording import (
 
 PLACE: Final[NodePath] = ("orchestration", "context")
 _OWN = ("default", "keep_last")
-_NAME = re.compile(r"[^\W\d][\w-]*(\.[^\W\d][\w-]*)*\Z")
+PATH_PATTERN: Final = r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*"
+"""A path that a document may declare."""
+_NAME = re.compile(rf"(?:{PATH_PATTERN})\Z")
 
 
 def declared_context(

@@ -6,6 +6,7 @@ The compiler reports the same in words (`dsl.checks.steps`, `dsl.compile`).
 from typing import cast
 
 from dsl.checks.steps.step_checks import RUN_SIGNALS, TEMPORALS
+from dsl.editor_schema.context_form import CONTEXT_FORM
 from dsl.editor_schema.written_forms import ref
 from dsl.values import Json, JsonValue
 
@@ -134,6 +135,7 @@ RULES: dict[str, list[Json]] = {
 """`{definition: rules besides its own shape}`."""
 
 _MORE: dict[str, Json] = {
+    "Orchestration": {"context": CONTEXT_FORM},
     "Budgets": {
         kind: {"anyOf": [alone, ref(model), {"type": "null"}]}
         for kind, (model, alone) in _AMOUNTS.items()

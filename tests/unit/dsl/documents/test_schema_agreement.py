@@ -33,6 +33,11 @@ NOT_OF_ITS_OWN = (
     "no variable can be called",
     "no step can be called",
     "no branch of",
+    "lies below",
+    "bounds a list",
+    "leaves fewer items",
+    "so nothing can reset it",
+    "document declares none",
 )
 """Mistakes with a code of shape that lie between parts of a document; no schema can see them."""
 

@@ -82,7 +82,7 @@ def found(text: str) -> list[Problem]:
         ("context.goal", "context.gaol", "E215", "did you mean 'goal'?"),
         ("context_field: order", "context_field: ordr", "E215", "did you mean 'order'?"),
         ("{ notes: ", "{ note: ", "E215", "did you mean 'notes'?"),
-        ("{ order: ", "{ oder: ", "E215", "did you mean 'order'?"),
+        ("{ order: ", "{ ordr: ", "E215", "did you mean 'order'?"),
         ("resets: [notes]", "resets: [note]", "E215", "did you mean 'notes'?"),
         ('"{{ [it] }}"', "it", "E405", "write a value that the schema allows"),
         ("context.goal", "context.goal.first", "E210", ""),

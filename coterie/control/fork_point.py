@@ -27,7 +27,7 @@ from dsl.values import Json
 from workflows.core.memory import TrailRecord
 from workflows.core.messages import TeamInput
 from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
+from workflows.core.state_keys import MAIN, StepKey
 from workflows.core.trail_causes import Failed
 from workflows.team import TeamWorkflow
 
@@ -100,7 +100,7 @@ async def _before(
         return None
     found = next((found.at for found in _forks(history)), "")
     origin = await Run(client, given.fork.run).history(given.fork.run_id)
-    return origin, found.partition("/")[0]
+    return origin, StepKey(found).team
 
 
 async def began_with_a_plan(client: Client, run: str, part: str | None) -> bool:

@@ -67,8 +67,10 @@ class _Writing:
 
     def _box(self, box: TeamBox) -> Iterator[str]:
         yield f"<b>{escaped(box.name)}</b>"
+        id = () if box.id == box.name else (box.id,)
         kind = () if box.type == "standard" else (box.type,)
-        yield f"<i>{escaped(' · '.join((box.id, *kind, *box.limits)))}</i>"
+        if subtitle := (*id, *kind, *box.limits):
+            yield f"<i>{escaped(' · '.join(subtitle))}</i>"
         if self.walk is not None:
             yield from self._stands(box.id, self.walk)
         yield from (self._task(box.id, task) for task in box.tasks)

@@ -11,7 +11,7 @@ from coterie.graph.condition_labels import condition_words
 from coterie.graph.tasks import TaskLine, called_teams, task_lines
 from coterie.text.durations import duration
 from coterie.text.problems import counted
-from dsl.analysis.timeout_routes import silences
+from dsl.analysis.timeout_routes import timeout_routes
 from dsl.compile.routes import targets
 from dsl.evaluate.limits import depth_allowed
 from dsl.model.budgets import Budget, number, unit
@@ -19,7 +19,7 @@ from dsl.model.plan import Collect, Plan, Routing, Rule, Team
 from dsl.model.steps import ApprovalStep, LoopStep
 
 TeamType = Literal["standard", "loop", "approval", "concentrator"]
-RouteKind = Literal["rule", "default", "end", "call", "silence", "redirect"]
+RouteKind = Literal["rule", "default", "end", "call", "timeout", "redirect"]
 RouteKey = tuple[str, int | str | None] | tuple[str, Literal["redirect"], str]
 START = ""
 """Stands for the start of the run, before the first team."""
@@ -62,7 +62,7 @@ class RouteArrow:
         """Identifies the route among all that a run can take."""
         if self.kind == "redirect":
             return self.team, "redirect", self.targets[0]
-        return self.team, self.targets[0] if self.kind == "silence" else self.number
+        return self.team, self.targets[0] if self.kind == "timeout" else self.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,19 +169,19 @@ def _routes(team: Team, plan: Plan) -> Iterator[RouteArrow]:
         for number, rule in enumerate(team.routing.rules, 1):
             yield _rule(team, rule, number)
         yield from _otherwise(team, team.routing)
-    yield from _silences(team, plan)
+    yield from _timeouts(team, plan)
     for called in called_teams(team.steps):
         yield RouteArrow(team.id, None, "call", (called,), ("runs as a step",))
 
 
-def _silences(team: Team, plan: Plan) -> Iterator[RouteArrow]:
+def _timeouts(team: Team, plan: Plan) -> Iterator[RouteArrow]:
     """Yield the timeout routes of approvals, one per target team."""
     asked: dict[str, list[str]] = {}
-    for way in silences(team, plan):
-        asked.setdefault(way.target, []).append(f"{way.step} within {duration(way.after)}")
+    for route in timeout_routes(team, plan):
+        asked.setdefault(route.target, []).append(f"{route.step} within {duration(route.after)}")
     for target, parts in asked.items():
         words = f"nobody decides {' or '.join(parts)}"
-        yield RouteArrow(team.id, None, "silence", (target,), (words,))
+        yield RouteArrow(team.id, None, "timeout", (target,), (words,))
 
 
 def _rule(team: Team, rule: Rule, number: int) -> RouteArrow:

@@ -10,15 +10,14 @@ from coterie.replay.links import links
 from coterie.runs.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.settings import Settings
+from dsl.model.step_paths import parted
 
 
 async def step_calls(
     settings: Settings, client: Client, run: Run, asked: str
 ) -> list[RecordedCall]:
     """Return the calls of `TEAM/STEP#N`; without the number, those of every visit."""
-    place, hash_, number = asked.rpartition("#")
-    path = place if hash_ and number.isdecimal() else asked
-    visit = int(number) if hash_ and path == place else None
+    path, visit = parted(asked)
     await run.describe()
     calls = [
         call

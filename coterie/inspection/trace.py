@@ -16,6 +16,7 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import history_in
 from dsl.errors import listed
+from dsl.model.step_paths import parted
 from workflows.core.views import TrailEntry
 
 LEFT = "left"
@@ -37,9 +38,9 @@ class Trace:
         Raises:
             CommandError: There is none; the message lists those that exist.
         """
-        team, hash_, number = asked.rpartition("#")
-        named = [visit for visit in self.visits if visit.team == (team if hash_ else asked)]
-        found = [visit for visit in named if not hash_ or str(visit.visit) == number]
+        team, number = parted(asked)
+        named = [visit for visit in self.visits if visit.team == team]
+        found = [visit for visit in named if number in (None, visit.visit)]
         if not found:
             known = listed([visit.name for visit in named or self.visits])
             raise CommandError(f"run {self.run!r} has no visit {asked!r}; it has: {known}")

@@ -19,6 +19,7 @@ from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay_differences import differences, first_other
 from coterie.replay.replayed_effects import asked
 from workflows.core.memory import TrailRecord
+from workflows.core.state_keys import StepKey
 from workflows.core.views import TrailEntry
 
 _MAX_DIFFERENCES = 20
@@ -104,10 +105,10 @@ class _Watch(ReplayObserver):
 
     def _place(self, effect: WorldEffect) -> str:
         """Return the location, `review/judge#1`, with the latest visit, as for requests."""
-        team, _, step = effect.label.partition("/")
-        if effect.kind != "call" or self.run is None or not step:
+        step = StepKey(effect.label)
+        if effect.kind != "call" or self.run is None or not step.path:
             return effect.description
-        return f"{effect.label}#{self.run.state.visits.get(team, 0)}"
+        return f"{effect.label}#{self.run.state.visits.get(step.team, 0)}"
 
 
 def _others(then: list[WorldEffect], now: list[WorldEffect]) -> list[str]:

@@ -16,6 +16,7 @@ from activities.agents.prompts import system_message, user_message
 from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from coterie.storage.wire import data_converter
 from dsl.errors import TemplateFailed
+from workflows.core.state_keys import SkillCallKey, StepKey
 from workflows.core.views import TrailEntry
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -76,7 +77,7 @@ def in_visits(calls: Sequence[RecordedCall], trail: Sequence[TrailEntry]) -> Non
         if entry.kind == "team"
     ]
     for call in calls:
-        team = call.path.partition("/")[0]
+        team = StepKey(call.path).team
         visits = [visit for name, visit, at in began if name == team and at <= call.scheduled]
         call.visit = visits[-1] if visits else call.visit
 
@@ -98,18 +99,11 @@ def _call(id: str, summary: str, given: Payloads, event: HistoryEvent) -> Record
     for payload in given.payloads:
         skill = _decoded(payload, SkillRequest)
         if skill is not None:
-            return RecordedCall(id, path, _visit_of(skill.key), at, skill)
+            return RecordedCall(id, path, SkillCallKey(skill.key).execution, at, skill)
         agent = _decoded(payload, AgentRequest)
         if agent is not None:
             return RecordedCall(id, path, agent.visit, at, agent)
     return None
-
-
-def _visit_of(key: str) -> int:
-    """Return the visit from a skill call's key: `run:team#2/...`."""
-    digits = key.partition("#")[2]
-    number = "".join(character for character in digits[:9] if character.isdigit())
-    return int(number) if number else 1
 
 
 def _ends(event: HistoryEvent) -> Iterator[tuple[int, str]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from dsl.analysis.timeout_routes import silences
+from dsl.analysis.timeout_routes import timeout_routes
 from dsl.compile.routes import targets
 from dsl.logic.formulas import Formula
 from dsl.logic.possible_statuses import after_all, after_success
@@ -152,7 +152,7 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
     exits = {
         team.id: (
             *_exits(team, worlds[team.id], effort),
-            *(Exit((way.target,), None) for way in silences(team, plan)),
+            *(Exit((route.target,), None) for route in timeout_routes(team, plan)),
             *_spent(team, plan),
         )
         for team in teams

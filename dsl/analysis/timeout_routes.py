@@ -22,7 +22,7 @@ class TimeoutRoute(NamedTuple):
     """The team that comes next."""
 
 
-def silences(team: Team, plan: Plan) -> Iterator[TimeoutRoute]:
+def timeout_routes(team: Team, plan: Plan) -> Iterator[TimeoutRoute]:
     """List every timeout route of a team, including those of its agents' plans."""
     seen: set[str] = set()
     yield from _of(team.steps, plan, seen)

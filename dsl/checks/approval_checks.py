@@ -39,7 +39,7 @@ from dsl.wording.approval_wording import (
 )
 from dsl.wording.step_names import called
 
-SILENCE = ("reject", "approve", "fail")
+TIMEOUT_OUTCOMES = ("reject", "approve", "fail")
 """The values of `on_timeout` that are not names of teams."""
 
 
@@ -65,11 +65,11 @@ def check_approvals(
     """Note every question that names something unknown, or that nobody can answer."""
     checks = _Checks(orchestration, tree, problems, known_channels)
     checks.channels(orchestration.notify, ("orchestration",))
-    for team_id in SILENCE:
+    for team_id in TIMEOUT_OUTCOMES:
         if team_id in orchestration.teams:
             checks.ambiguous(team_id)
     for asked in _questions(document, orchestration):
-        checks.silence(asked)
+        checks.timeout_route(asked)
         checks.quorum(asked)
         checks.moments(asked)
         checks.change(asked)
@@ -130,17 +130,17 @@ class _Checks:
         """Refuse a team with the name of an `on_timeout` outcome."""
         path: NodePath = ("orchestration", "teams", team_id)
         self._problems.note(
-            "E105", self._tree.find(path).at, path, team_named_as_outcome(team_id, SILENCE)
+            "E105", self._tree.find(path).at, path, team_named_as_outcome(team_id, TIMEOUT_OUTCOMES)
         )
 
-    def silence(self, asked: _Asked) -> None:
+    def timeout_route(self, asked: _Asked) -> None:
         """Check that `on_timeout` is an outcome or, except for a limit, a known team."""
         said, path = asked.terms.on_timeout, (*asked.path, "on_timeout")
         limit = isinstance(asked.terms, AskTerms)
         teams = () if limit else tuple(self._teams)
-        if said not in (*SILENCE, *teams) and not self._problems.has("E303", path):
+        if said not in (*TIMEOUT_OUTCOMES, *teams) and not self._problems.has("E303", path):
             known = None if limit else teams
-            details = unknown_timeout_route(asked.name, said, SILENCE, known)
+            details = unknown_timeout_route(asked.name, said, TIMEOUT_OUTCOMES, known)
             self._note("E201", asked, "on_timeout", details)
         if asked.terms.deadline is None and not isinstance(asked.terms, ApprovalStep):
             self._problems.note(

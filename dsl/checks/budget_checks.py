@@ -20,7 +20,7 @@ from dsl.wording.approval_wording import (
     no_deadline_of_budget,
 )
 
-Priced = Callable[[str, str], bool]
+HasPrice = Callable[[str, str], bool]
 """Whether a provider's model has a price."""
 
 _PERSONAS: NodePath = ("llm_config", "personas")
@@ -49,7 +49,7 @@ class BudgetCompiler:
         teams: Mapping[str, Team],
         personas: Mapping[str, Persona],
         tasks: Mapping[str, tuple[Budgets, NodePath]],
-        priced: Priced | None,
+        priced: HasPrice | None,
     ) -> tuple[Budget, ...]:
         """Return every budget of the plan, and warn of each that cannot see some of its calls.
 
@@ -111,7 +111,7 @@ class BudgetCompiler:
         path: NodePath,
         teams: Mapping[str, Team],
         personas: Mapping[str, Persona],
-        priced: Priced | None,
+        priced: HasPrice | None,
     ) -> tuple[Budget, ...]:
         """Warn of what the budgets cannot see; return them."""
         for budget in budgets:
@@ -171,7 +171,7 @@ def _legacy(budget: Budget, teams: Mapping[str, Team]) -> str | None:
 
 
 def _unpriced(
-    budget: Budget, personas: Mapping[str, Persona], priced: Priced | None
+    budget: Budget, personas: Mapping[str, Persona], priced: HasPrice | None
 ) -> list[tuple[str, str]]:
     """Return the models without a price whose calls a money budget may have to pay for."""
     if priced is None or budget.kind != "money":

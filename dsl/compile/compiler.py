@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from dsl.checks.budget_checks import BudgetCompiler, Priced
+from dsl.checks.budget_checks import BudgetCompiler, HasPrice
 from dsl.checks.context_declarations import declared_context
 from dsl.checks.document_checks import check_document
 from dsl.checks.steps.outputs import DeclaredOutputs
@@ -31,7 +31,7 @@ from dsl.normalise.forms import normalised
 from dsl.source.nodes import Node, Problems
 from dsl.wording.document_wording import orchestration_disabled, orchestration_missing
 
-Pricing = Callable[[Mapping[str, ProviderSection], str, str], bool]
+PriceLookup = Callable[[Mapping[str, ProviderSection], str, str], bool]
 """Returns whether a model has a price, given the document's providers, a provider and a model."""
 
 
@@ -52,7 +52,7 @@ def compile_sources(
     *,
     name: str,
     model: str | None = None,
-    pricing: Pricing | None = None,
+    pricing: PriceLookup | None = None,
 ) -> Compiled:
     """Compile the sources into one plan; later sources override earlier ones.
 
@@ -136,7 +136,7 @@ class _PlanCompiler:
         )
         self.budgets = BudgetCompiler(document, orchestration, tree, problems)
 
-    def plan(self, name: str, priced: Priced | None) -> Plan | None:
+    def plan(self, name: str, priced: HasPrice | None) -> Plan | None:
         """Compile the plan; None if a problem makes that impossible."""
         self._entry()
         orchestration, agents = self.orchestration, self.agents

@@ -1,9 +1,22 @@
 """What a loop does about calls that repeat without progress."""
 
-from typing import Literal
+from typing import Literal, assert_never
 
 from dsl.model.steps import (
+    AgentStep,
+    ApprovalStep,
+    BranchStep,
+    FailStep,
     LoopStep,
+    ParallelStep,
+    ReturnStep,
+    SetStep,
+    SkillStep,
+    Step,
+    TaskGraphStep,
+    TeamStep,
+    ToolStep,
+    TryStep,
     WaitStep,
 )
 
@@ -16,7 +29,32 @@ def repeated_calls_of(step: LoopStep) -> Literal["stop", "allow"] | None:
     """
     if step.repeated_calls is not None:
         return step.repeated_calls
-    if any(isinstance(inner, WaitStep) for inner in step.body):
+    if any(map(_waits, step.body)):
         return "allow"
     over_a_list = step.iterate_on is not None and step.break_when is None
     return None if over_a_list else "stop"
+
+
+def _waits(step: Step) -> bool:
+    """Return whether a step of a loop's own body lets time pass between two rounds."""
+    match step:
+        case WaitStep():
+            return True
+        case (
+            AgentStep()
+            | SkillStep()
+            | ToolStep()
+            | LoopStep()
+            | BranchStep()
+            | ParallelStep()
+            | TaskGraphStep()
+            | SetStep()
+            | ApprovalStep()
+            | TeamStep()
+            | TryStep()
+            | ReturnStep()
+            | FailStep()
+        ):
+            return False
+        case _:
+            assert_never(step)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dsl.compile.included_parts import included_part, joined
-from dsl.errors import InvalidDocument, Problem
+from dsl.errors import UNREADABLE, InvalidDocument, Problem
 from dsl.source.nodes import Mark, Node, Problems, overlaid
-from dsl.source.yaml_reader import REPEATED, read_with_repeated
+from dsl.source.yaml_reader import read_with_repeated
 from dsl.wording.document_wording import decided_by_worker
 from dsl.wording.include_wording import include_inline
 from dsl.wording.yaml_wording import no_document
@@ -56,7 +56,7 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
             merged = layer if merged is None else overlaid(merged, layer)
             layer = None
     if problems.errors and (
-        merged is None or any(p.code < "E101" and p.code != REPEATED for p in problems.errors)
+        merged is None or any(problem.code in UNREADABLE for problem in problems.errors)
     ):
         raise InvalidDocument(problems.errors)
     if merged is None:

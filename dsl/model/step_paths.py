@@ -10,7 +10,7 @@ from dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step, TaskGraphSt
 
 _ROUND = re.compile(r"/\d+(?=/)")
 _NUMBER = re.compile(r"/\d+$")
-_VISIT = re.compile(r"#(\d+)$")
+_VISIT = re.compile(r"#(\d{1,9})$", re.ASCII)
 _PLANS_WITHIN_PLANS = 5
 
 
@@ -71,10 +71,10 @@ def without_numbers(path: str) -> str:
     return _NUMBER.sub("", without_rounds(path))
 
 
-def parted(reference: str) -> tuple[str, int]:
-    """Split `team/path#2` into the path and the number; 1 if no number is given."""
+def parted(reference: str) -> tuple[str, int | None]:
+    """Split `team/path#2`, or `team#2`, into the name and the number, None if there is none."""
     found = _VISIT.search(reference)
-    return (reference, 1) if found is None else (reference[: found.start()], int(found[1]))
+    return (reference, None) if found is None else (reference[: found.start()], int(found[1]))
 
 
 def agent_tasks(plan: Plan) -> frozenset[str]:

@@ -5,6 +5,7 @@ from typing import get_args
 
 from activities.providers.provider_registry import KINDS
 from coterie.commands.table import VERBS
+from coterie.documents.product_capabilities import KEY_NAMES
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.drawing.style import SIGNS
 from dsl.evaluate.operators import TESTS
@@ -13,6 +14,8 @@ from dsl.model.conditions import ContextField, Operator
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.step_base import STEP_KINDS
 from tests.law.sources import ROOT
+from tests.law.test_import_law import SDKS
+from tests.support.servers.asking import KINDS as TESTED_KINDS
 
 FILES = {"set": "set_values", "team": "team_call", "try": "try_steps", "return": "return_value"}
 """Kinds whose own name is a word of Python's, or a room's, have a longer file name."""
@@ -58,6 +61,13 @@ def test_every_operator_has_a_test_and_a_label_in_pictures() -> None:
 def test_every_provider_kind_has_a_loader() -> None:
     kinds, _ = get_args(ProviderSection.model_fields["kind"].annotation)
     assert sorted(get_args(kinds)) == sorted(KINDS)
+
+
+def test_every_provider_with_an_sdk_has_a_key_a_ban_and_a_test() -> None:
+    with_sdk = KINDS.keys() - {"scripted"}
+    assert with_sdk == KEY_NAMES.keys(), "the variable of its key"
+    assert with_sdk == SDKS, "its SDK is loaded by its own file alone"
+    assert with_sdk == set(TESTED_KINDS), "the tests ask it over HTTP"
 
 
 def test_every_command_is_in_the_readme() -> None:

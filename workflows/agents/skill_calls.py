@@ -10,6 +10,7 @@ from workflows.budgets.balances import paid
 from workflows.budgets.call_admission import admit_call, in_flight
 from workflows.core.location import Location
 from workflows.core.scope import Call, CallFailed, Scope
+from workflows.core.state_keys import SkillCallKey
 from workflows.core.usage import began
 
 _UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)
@@ -36,7 +37,7 @@ async def call_skill(
     terms = terms or _UNKNOWN
     state.calls += 1
     state.skill_calls += 1
-    request = SkillRequest(skill=skill, input=given, key=f"{scope.run_id}/{path}#{count}")
+    request = SkillRequest(skill=skill, input=given, key=SkillCallKey.of(scope.run_id, path, count))
     call = Call(
         id=f"{state.calls:04}.{place.team}.{place.name}",
         summary=f"{path}: {skill}",

@@ -7,6 +7,7 @@ from dsl.model.plan import Plan
 from workflows.budgets.balances import limit_of
 from workflows.core.memory import BudgetBalance, Tally
 from workflows.core.state import RunState
+from workflows.core.state_keys import StepKey
 from workflows.core.usage import DIGITS
 from workflows.core.views import BudgetUse, CostReport, CostRow
 
@@ -20,7 +21,7 @@ def report(plan: Plan | None, state: RunState) -> CostReport:
     """Answer the query `cost`."""
     tallies = list(state.tallies.values())
     tables = {
-        "teams": _rows(tallies, lambda tally: tally.task.partition("/")[0]),
+        "teams": _rows(tallies, lambda tally: StepKey(tally.task).team),
         "tasks": _rows(tallies, lambda tally: tally.task),
         "personas": _rows(tallies, lambda tally: tally.persona),
         "models": _rows(tallies, _model),

@@ -1,4 +1,4 @@
-"""Keys of what a run remembers. Only these two types format and parse them.
+"""Keys of what a run remembers. Only these types format and parse them.
 
 A StateKey says where in a run something is:
 
@@ -191,3 +191,28 @@ class StepKey(str):
     def without_rounds(self) -> "StepKey":
         """Return the step without the numbers of concurrent rounds."""
         return StepKey("/".join(part for part in self.split("/") if not part.isdigit()))
+
+
+class SkillCallKey(str):
+    """`run/team/path#count`: the call of a skill by one execution of a step, the same in retries.
+
+    The id of a run has no slash, and the count of executions starts at 1.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, run_id: str, step: str, count: int) -> "SkillCallKey":
+        """Return the key of the call that an execution of a step makes."""
+        return cls(f"{run_id}/{step}#{count}")
+
+    @property
+    def step(self) -> StepKey:
+        """The step that calls."""
+        return StepKey(self.partition("/")[2].rpartition("#")[0])
+
+    @property
+    def execution(self) -> int:
+        """The number of the step's execution; 1 if the key is of another form."""
+        digits = self.rpartition("#")[2]
+        return int(digits) if digits.isdecimal() and len(digits) < 10 else 1

@@ -47,8 +47,8 @@ def _entries(picture: Picture, walk: Walk | None) -> Iterator[tuple[Sign, str]]:
         yield _rule, "rule: the first that holds"
     if "default" in kinds:
         yield _line("default"), "otherwise"
-    if "silence" in kinds:
-        yield _line("silence"), "nobody decides in time"
+    if "timeout" in kinds:
+        yield _line("timeout"), "nobody decides in time"
     if "redirect" in kinds:
         yield _line("redirect"), "redirected: not in the plan"
     if "call" in kinds:

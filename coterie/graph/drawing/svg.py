@@ -24,7 +24,7 @@ _STANDING: dict[Standing, str] = {
 _DASHES: dict[RouteKind, str] = {
     "default": " default",
     "call": " call",
-    "silence": " silence",
+    "timeout": " timeout",
     "redirect": " redirect",
 }
 

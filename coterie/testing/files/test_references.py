@@ -19,7 +19,7 @@ from dsl.model.step_walk import waited_for
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import NodePath
-from workflows.core.state_keys import FAILED
+from workflows.core.state_keys import FAILED, StepKey
 
 _MAPPINGS = ("visits", "context", "output", "files")
 _COUNTS = ("model_calls", "skill_calls", "tokens", "cost", "teams_run", "duration")
@@ -90,7 +90,7 @@ class _Known:
         self.problems = problems
         self.teams = frozenset(plan.teams)
         self.steps = step_paths(plan)
-        self._ends = self.steps | {step.partition("/")[2] for step in self.steps}
+        self._ends = self.steps | {StepKey(step).path for step in self.steps}
         self.asking = asking_places(plan)
         self.tasks = agent_tasks(plan)
         self.signals = waited_for(plan)
@@ -134,7 +134,7 @@ class _Known:
             if team not in self.teams:
                 place = (*path, "visits", team)
                 unknown(self.problems, node.at, place, "E201", "team", team, self.teams)
-        within = {step.partition("/")[2] for step in self.steps} | self.teams
+        within = {StepKey(step).path for step in self.steps} | self.teams
         for entry, place in _items(expect, "trail", path):
             self._key(entry, "team", place, "E201", "team", self.teams)
             self._key(entry, "step", place, "E206", "step", within, without_numbers)

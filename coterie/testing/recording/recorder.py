@@ -43,6 +43,7 @@ from coterie.testing.recording.recorded_events import (
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
 from dsl.values import Json
+from workflows.core.state_keys import SkillCallKey
 from workflows.core.views import RunStatus, TrailEntry
 
 _DECISIONS = ("decide", "approve", "reject", "retry", "skip")
@@ -157,13 +158,13 @@ def _skills(ended: Sequence[RecordedCallEvent]) -> Iterator[SkillResultDocument]
     for call in ended:
         if isinstance(call.request, AgentRequest):
             continue
-        step, _, count = call.request.key.partition("/")[2].rpartition("#")
+        key = SkillCallKey(call.request.key)
         match call.result:
             case SkillResult(data=data):
-                yield SkillResultDocument(step=step, visit=int(count), data=data)
+                yield SkillResultDocument(step=str(key.step), visit=key.execution, data=data)
             case Failure(type=kind, message=message):
                 error = SkillError(type=kind, message=message)
-                yield SkillResultDocument(step=step, visit=int(count), error=error)
+                yield SkillResultDocument(step=str(key.step), visit=key.execution, error=error)
             case AgentResponse():
                 continue
 

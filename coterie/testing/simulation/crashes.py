@@ -61,7 +61,7 @@ def crashes(case: CaseDocument) -> list[Crash]:
     for named, after in ((case.crash_after, True), (case.crash_during, False)):
         for reference in (named,) if isinstance(named, str) else named:
             step, execution = parted(reference)
-            found.append(Crash(step, execution, after))
+            found.append(Crash(step, execution or 1, after))
     return found
 
 

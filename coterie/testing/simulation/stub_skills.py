@@ -10,6 +10,7 @@ from activities.skills.skill_activity import SkillActivities
 from activities.workspace.skill_base import Workspace
 from coterie.testing.files.test_document import SkillResultDocument
 from dsl.model.step_paths import without_rounds
+from workflows.core.state_keys import SkillCallKey
 
 
 class StubSkills:
@@ -37,12 +38,12 @@ class StubSkills:
 
     def _entry(self, request: SkillRequest) -> SkillResultDocument | None:
         """Return the first entry for this execution of the step, else the first for all."""
-        # The key of a call is `run/team/path#count`, and the id of a test run contains no `/`.
-        step, _, count = request.key.partition("/")[2].rpartition("#")
+        key = SkillCallKey(request.key)
+        names = (key.step, without_rounds(key.step))
         fitting = [
             (entry.visit is None, number, entry)
             for number, entry in enumerate(self._played)
-            if entry.step in (step, without_rounds(step)) and entry.visit in (None, int(count))
+            if entry.step in names and entry.visit in (None, key.execution)
         ]
         if not fitting:
             return None

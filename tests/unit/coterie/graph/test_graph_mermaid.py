@@ -22,7 +22,7 @@ config:
 flowchart TD
   start(( ))
   team_draft["<b>Draft</b><br/><i>draft · at most 3 visits</i><br/>agent <b>write</b>: writer · scripted/demo"]
-  team_review["<b>review</b><br/><i>review</i><br/>approval <b>sign_off</b>: by ada · within 2 d, else reject"]
+  team_review["<b>review</b><br/>approval <b>sign_off</b>: by ada · within 2 d, else reject"]
   start --> team_draft
   team_draft -->|"1 · write.status = #quot;OK#quot;"| team_review
   team_draft -->|"2 · all tasks succeeded<br/>and run.visit #lt; 2"| team_draft
@@ -44,11 +44,11 @@ config:
 flowchart TD
   start(( ))
   team_begin["<b>Begin #lt;script#gt;alert(#quot;1#quot;)#lt;/script#gt; #amp; go</b><br/><i>begin</i><br/>agent <b>ask</b>: writer · scripted/demo · within 5 min · 2 more attempts · a person allows it first<br/>agent <b>by_plan</b>: planner · plan of 3 steps<br/>#nbsp;#nbsp;#nbsp;#nbsp;agent <b>write</b>: writer · scripted/demo · a person accepts its answer<br/>branch <b>choose</b><br/>#nbsp;#nbsp;#nbsp;#nbsp;if context.mode is one of [#quot;fast#quot;, #quot;slow#quot;]<br/>#nbsp;#nbsp;#nbsp;#nbsp;set <b>keep</b>: sets a<br/>#nbsp;#nbsp;#nbsp;#nbsp;otherwise<br/>#nbsp;#nbsp;#nbsp;#nbsp;wait <b>rest</b>: for 90s<br/>parallel <b>both</b>: 2 branches · until any succeeded<br/>#nbsp;#nbsp;#nbsp;#nbsp;branch left<br/>#nbsp;#nbsp;#nbsp;#nbsp;wait <b>signalled</b>: for the signal go · within 2 d<br/>#nbsp;#nbsp;#nbsp;#nbsp;branch right<br/>#nbsp;#nbsp;#nbsp;#nbsp;team <b>elsewhere</b>: runs helper<br/>try <b>careful</b><br/>#nbsp;#nbsp;#nbsp;#nbsp;agent <b>risky</b>: writer · scripted/demo · if context.a_long_name.of_something #gt; 3 and context.other == 'y'<br/>#nbsp;#nbsp;#nbsp;#nbsp;after ProviderFailed<br/>#nbsp;#nbsp;#nbsp;#nbsp;fail <b>give_up</b>: Failed<br/>#nbsp;#nbsp;#nbsp;#nbsp;finally<br/>#nbsp;#nbsp;#nbsp;#nbsp;set <b>last</b>: sets z"]
-  team_alpha["<b>alpha</b><br/><i>alpha</i><br/>agent <b>one</b>: writer · scripted/demo"]
-  team_beta["<b>beta</b><br/><i>beta · loop</i><br/>loop <b>loop</b>: while context.n #lt; 3 · at most 7 rounds<br/>#nbsp;#nbsp;#nbsp;#nbsp;agent <b>two</b>: writer · scripted/demo"]
-  team_gamma["<b>gamma</b><br/><i>gamma · approval</i><br/>agent <b>three</b>: writer · scripted/demo<br/>approval <b>approval</b>: by anyone · no deadline"]
-  team_gather["<b>gather</b><br/><i>gather · concentrator · until 2 of the branches succeeded or 1 h passed · aggregate: merge_dict</i>"]
-  team_helper["<b>helper</b><br/><i>helper</i><br/>agent <b>four</b>: writer · scripted/demo"]
+  team_alpha["<b>alpha</b><br/>agent <b>one</b>: writer · scripted/demo"]
+  team_beta["<b>beta</b><br/><i>loop</i><br/>loop <b>loop</b>: while context.n #lt; 3 · at most 7 rounds<br/>#nbsp;#nbsp;#nbsp;#nbsp;agent <b>two</b>: writer · scripted/demo"]
+  team_gamma["<b>gamma</b><br/><i>approval</i><br/>agent <b>three</b>: writer · scripted/demo<br/>approval <b>approval</b>: by anyone · no deadline"]
+  team_gather["<b>gather</b><br/><i>concentrator · until 2 of the branches succeeded or 1 h passed · aggregate: merge_dict</i>"]
+  team_helper["<b>helper</b><br/>agent <b>four</b>: writer · scripted/demo"]
   team_lonely["<b>一个团队</b><br/><i>lonely · continues after a failed task</i><br/>set <b>a_task_with_a_name_that_somebody_has_made_longer_than_any_box_is_wide</b>: sets q"]
   start --> team_begin
   fan0(["1 · context.a.b exists or a task failed<br/>all at once, meet at gather"])

@@ -196,7 +196,7 @@ config:
 flowchart TD
   start(( ))
   team_draft["<b>Draft</b><br/><i>draft · at most 3 visits</i><br/>3 visits · now here<br/>agent <b>write</b>: writer · scripted/demo"]
-  team_review["<b>review</b><br/><i>review</i><br/>1 visit<br/>✗ approval <b>sign_off</b>: by ada · within 2 d, else reject"]
+  team_review["<b>review</b><br/>1 visit<br/>✗ approval <b>sign_off</b>: by ada · within 2 d, else reject"]
   start --> team_draft
   team_draft ==>|"taken 2<br/>1 · write.status = #quot;OK#quot;"| team_review
   team_draft ==>|"taken 1<br/>2 · all tasks succeeded<br/>and run.visit #lt; 2"| team_draft

@@ -44,7 +44,7 @@ def drawn() -> Picture:
 
 
 def test_each_team_that_silence_leads_to_has_one_way_with_all_its_reasons() -> None:
-    ways = [route for route in drawn().routes if route.kind == "silence"]
+    ways = [route for route in drawn().routes if route.kind == "timeout"]
     assert {route.targets[0]: route.words for route in ways} == WAYS
     assert {route.team for route in ways} == {"review"}
 

@@ -151,10 +151,11 @@ def _place(plan: Plan | None, state: RunState, task: str) -> StepKey | SteeringR
     """Return the `team/path` of the task that a person names, or why there is none."""
     if plan is None:
         return RunUnable("RunNotBegun")
-    for request in state.pending.values():
-        if request.choices and task == request.id:
-            return StepKey.of_failed(request.id)
-    open_now = [*state.doing, *(StepKey.of_request(request) for request in state.pending)]
+    failed = [StepKey.of_failed(one.id) for one in state.pending.values() if one.choices]
+    for key in failed:
+        if task == key or (task in state.pending and key == StepKey.of_failed(task)):
+            return key
+    open_now = [*state.doing, *(StepKey.of_request(request) for request in state.pending), *failed]
     known = step_paths(plan)
     if task in open_now or task in known:
         return StepKey(task)

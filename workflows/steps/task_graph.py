@@ -122,10 +122,8 @@ class _Graph(Mapping[str, Job]):
 
     async def _next(self) -> None:
         """Take the next task, by the order or by a choice, and run it."""
-        try:
-            cause = await self._choice()
-        finally:
-            self._waiting -= 1
+        cause = await self._choice()  # interrupted, it keeps its turn: no other job takes it
+        self._waiting -= 1
         if cause is None or self._ledger.is_used_up():
             return
         await self._run(self._ledger.start(cause))

@@ -33,14 +33,13 @@ from dsl.model.steps import (
     PersonaDocument,
     SkillStep,
     Step,
-    ToolStep,
 )
 from dsl.model.terms import Approval, Consent
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import UNREADABLE, Json, NodePath
 from dsl.wording.agent_wording import (
-    no_task_of_team,
+    skill_as_task,
     unsound_schema,
 )
 
@@ -106,9 +105,6 @@ class AgentResolver:
                     resolved.append(self._agent(step, here, checker, place, reads))
                 case SkillStep():
                     resolved.append(self._skill(step, here, in_plan))
-                case ToolStep() if not in_plan:
-                    self._not_a_task(here, "tool", step.tool)
-                    resolved.append(step)
                 case LoopStep():
                     loop = step.model_copy(update={"repeated_calls": repeated_calls_of(step)})
                     resolved.append(rebuilt(loop, here, inner))
@@ -117,8 +113,9 @@ class AgentResolver:
         return tuple(resolved)
 
     def _skill(self, step: SkillStep, path: NodePath, in_plan: bool) -> SkillStep:
-        if not in_plan:
-            self._not_a_task(path, "skill", step.skill)
+        if not in_plan and step.skill != UNREADABLE:
+            place = self.tree.find((*path, "skill")).at
+            self.problems.note("E501", place, path, skill_as_task(step.skill))
         contract = self.capabilities.skills.get(step.skill)
         if contract is None:
             return step
@@ -135,13 +132,6 @@ class AgentResolver:
             self.problems,
         )
         return step.model_copy(update={"terms": terms, "requires_approval": approval})
-
-    def _not_a_task(self, path: NodePath, what: str, name: str) -> None:
-        if name == UNREADABLE:
-            return
-        self.problems.note(
-            "E501", self.tree.find((*path, what)).at, path, no_task_of_team(name, what)
-        )
 
     def _agent(
         self,

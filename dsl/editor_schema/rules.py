@@ -71,7 +71,7 @@ RULES: dict[str, list[Json]] = {
     "AgentStep": [
         {
             "anyOf": [
-                {**_has("agent_type", "persona_key"), **_none_of("agent_class")},
+                {**_has("persona_key"), **_none_of("agent_class")},
                 {**_has("agent_class"), **_none_of("agent_type", "persona_key", "config")},
             ]
         }

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from dsl.evaluate.operators import SHORT_NAMES
 from dsl.model.document import ApprovalSection, LoopSection
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
 from dsl.normalise import dialect_conditions, dialect_steps, dialects
 from dsl.normalise.dialects import Here
 from dsl.source.nodes import Node, Problems, placed
@@ -156,7 +157,7 @@ class _Normaliser:
         """Give a step its `kind`, and normalise everything in it."""
         if not node.entries():
             return node
-        node = _with_kind(dialect_steps.step(node, self.here))
+        node = self._with_agent_type(_with_kind(dialect_steps.step(node, self.here)))
         return _in(
             node,
             when=self.condition,
@@ -173,6 +174,21 @@ class _Normaliser:
             catch=_each(lambda clause: _in(clause, steps=_each(self.step))),
             finally_=_each(self.step),
         )
+
+    def _with_agent_type(self, node: Node) -> Node:
+        """Add the default `agent_type`: what the persona has decides it."""
+        entries = node.entries()
+        written = entries.get("persona_key")
+        if written is None or "agent_type" in entries or "agent_class" in entries:
+            return node
+        plan = node.find(("config",)).entries().get("execution_plan")
+        steps = (
+            self.here.asked("llm_config", "personas", str(written.value), "execution_plan")
+            if plan is None
+            else plan.value
+        )
+        agent_type = ORCHESTRATING if steps else SINGLE_SHOT
+        return node.with_value({**entries, "agent_type": written.with_value(agent_type)})
 
     def _branches(self, node: Node) -> Node:
         """Normalise the branches of a `branch` (a list), or of a `parallel` (a mapping)."""

@@ -8,9 +8,8 @@ from dsl.wording.step_names import called
 
 
 @statement
-def agent_key_missing(key: str, agent_types: Sequence[str]) -> ProblemText:
-    types = f" ({', '.join(agent_types)})" if key == "agent_type" else ""
-    return ProblemText(f"the key {key!r} is missing", fix=f"add `{key}:`{types}")
+def persona_key_missing() -> ProblemText:
+    return ProblemText("the key 'persona_key' is missing", fix="add `persona_key:`")
 
 
 @statement
@@ -39,10 +38,11 @@ def config_of_legacy(step: str) -> ProblemText:
 
 
 @statement
-def no_task_of_team(name: str, what: str) -> ProblemText:
+def skill_as_task(name: str) -> ProblemText:
     return ProblemText(
-        f"a team's task is an agent's work, and {name!r} is a {what}",
-        fix="call it from the execution_plan of a generic_orchestrating persona",
+        f"a team's task is an agent's work or a tool, and {name!r} is a skill",
+        fix="declare a tool for it under `tools:`, or call it from the execution_plan of a "
+        "generic_orchestrating persona",
     )
 
 

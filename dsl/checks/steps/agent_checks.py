@@ -6,8 +6,8 @@ from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath
 from dsl.wording.agent_wording import (
-    agent_key_missing,
     config_of_legacy,
+    persona_key_missing,
     skill_as_agent,
     two_forms_of_agent,
 )
@@ -16,13 +16,12 @@ from dsl.wording.agent_wording import (
 def check_agent_keys(
     step: AgentStep, path: NodePath, capabilities: Capabilities, tree: Node, problems: Problems
 ) -> bool:
-    """Return whether the step has an agent type and a persona; note what is missing or unknown."""
-    missing = [key for key in ("agent_type", "persona_key") if getattr(step, key) is None]
-    for key in missing:
-        mark = tree.find(path).at
-        problems.note("E102", mark, (*path, key), agent_key_missing(key, capabilities.agent_types))
+    """Return whether the step has a persona; note if it lacks one or if its type is unknown."""
+    if step.persona_key is None:
+        place = (*path, "persona_key")
+        problems.note("E102", tree.find(path).at, place, persona_key_missing())
     _agent_type(step, path, capabilities, tree, problems)
-    return not missing
+    return step.persona_key is not None
 
 
 def _agent_type(

@@ -3,23 +3,19 @@
 from collections.abc import Sequence
 from functools import partial
 
-from dsl.errors import LimitExceeded, TemplateFailed, ValueTooLarge
+from dsl.errors import TemplateFailed
 from dsl.evaluate.condition_evaluation import holds, inspect
 from dsl.model.outcomes import Failure, Outcome
-from dsl.model.retryability import can_pass, holds_steps
-from dsl.model.step_base import Retry
-from dsl.model.steps import ORCHESTRATING, AgentStep, SkillStep, Step, ToolStep
-from dsl.values import MAX_DURATION
+from dsl.model.steps import Step
 from workflows.agents.collected_files import found_by
-from workflows.approvals.failed_steps import accepted
 from workflows.control.cancellation import begin_to_stop
 from workflows.core.location import Interpreter, Location, Skipped
-from workflows.core.scope import Interrupted, Scope, on_abort
-from workflows.core.step_progress import RetryProgress, SequenceProgress, StartedStep
+from workflows.core.scope import Scope, on_abort
+from workflows.core.step_progress import SequenceProgress, StartedStep
 from workflows.core.trail import note_step, note_step_end
 from workflows.core.trail_causes import Failed, StepStated, TrailCause, WhenAsked
 from workflows.skipped_steps import begin_round, skip_unrun_within
-from workflows.steps import execute
+from workflows.step_attempts import run_attempts
 
 _EARLIER = StepStated("earlier_step_failed")
 _SKIPPED = StepStated("skipped_by_person")
@@ -104,7 +100,7 @@ async def _run_step(
                     note_step(scope, place, refused.status, cause)
                     return refused
                 started = progress.started = StartedStep(scope.time(), cause, state.tokens)
-            outcome = await _decided(step, place, scope, interpreter)
+            outcome = await run_attempts(step, started, place, scope, interpreter)
         if state.skips and key in state.skips:  # it ended before the request reached it
             raise Skipped(state.skips.pop(key).value)
     except Skipped as skipped:
@@ -134,15 +130,6 @@ def _note_cancelled(scope: Scope, place: Location) -> None:
         note_step(scope, place, "cancelled", _CANCELLED)
 
 
-async def _decided(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
-    """Run the step with all its attempts, and ask a person about its failure if it says so."""
-    if step.on_failure != "ask":
-        return await _tried(step, place, scope, interpreter)
-    return await accepted(
-        repr(step.name), place, scope, partial(_tried, step, place, scope, interpreter)
-    )
-
-
 def _condition(
     step: Step, place: Location, scope: Scope
 ) -> tuple[TrailCause | None, Outcome | None]:
@@ -158,108 +145,3 @@ def _condition(
     except TemplateFailed as error:
         failure = Failure(type(error).__name__, str(error))
         return Failed("when_failed", failure), Outcome("failure", error=failure)
-
-
-async def _tried(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
-    """Run the step with the attempts of its `retry`."""
-    if step.retry is None:
-        return await _attempt(step, place, scope, interpreter)
-    return await _attempts(step, step.retry, place, scope, interpreter)
-
-
-async def _attempts(
-    step: Step, retry: Retry, place: Location, scope: Scope, interpreter: Interpreter
-) -> Outcome:
-    """Run the step, and repeat it by its `retry` while another attempt can end differently."""
-    retries, key = scope.state.progress.retries, place.key
-    progress = retries.setdefault(key, RetryProgress())
-    if progress.wait is not None:
-        await _until_again(progress, progress.wait, place, scope)
-    holds_others = holds_steps(step)
-    while True:
-        if progress.calls_before is None:
-            progress.calls_before = scope.state.calls
-        outcome = await _attempt(step, place, scope, interpreter)
-        called = scope.state.calls > progress.calls_before
-        progress.calls_before = None
-        retries[key] = progress  # a failed attempt forgets everything at its place
-        error = outcome.error
-        again = (
-            error is not None
-            and progress.retries < retry.retries
-            and can_pass(error.type, data_can_differ=holds_others and called)
-            and (not retry.errors or error.type in retry.errors)
-        )
-        if not again or error is None:
-            del retries[key]
-            return outcome
-        note_step(scope, place, "retried", Failed("failed", error))
-        seconds = min(retry.interval * retry.backoff**progress.retries, MAX_DURATION)
-        progress.retries += 1
-        if seconds > 0:
-            await _until_again(progress, seconds, place, scope)
-
-
-async def _until_again(
-    progress: RetryProgress, seconds: float, place: Location, scope: Scope
-) -> None:
-    """Wait for the next attempt; the state keeps the time left when the run continues as new."""
-    try:
-        await scope.wait_until(
-            lambda: False, seconds, f"attempt {progress.retries + 1} of {place.step}"
-        )
-    except Interrupted as interrupted:
-        progress.wait = interrupted.left
-        raise
-    progress.wait = None
-
-
-async def _attempt(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
-    """Run one attempt; a failed template or a too large value fails the step."""
-    try:
-        if step.timeout is None or _is_call(step):
-            return await execute(step, place, scope, interpreter)  # a call has its own timeout
-        return await _within(step.timeout, step, place, scope, interpreter)
-    except (TemplateFailed, ValueTooLarge) as error:
-        scope.state.forget(place.key)
-        return Outcome.failed(type(error).__name__, str(error))
-    except LimitExceeded as error:
-        if scope.state.stop_by is None:
-            raise
-        scope.state.forget(place.key)  # a cancelled run ends as cancelled, whatever it reaches
-        return Outcome.failed(type(error).__name__, str(error))
-
-
-def _is_call(step: Step) -> bool:
-    """Return whether the step is a single call, and not made of other steps."""
-    match step:
-        case AgentStep(agent_type=agent_type):
-            return agent_type != ORCHESTRATING
-        case SkillStep() | ToolStep():
-            return True
-        case _:
-            return False
-
-
-async def _within(
-    seconds: float, step: Step, place: Location, scope: Scope, interpreter: Interpreter
-) -> Outcome:
-    """Run the whole step, and stop it when its time is up."""
-    ended: list[Outcome] = []
-    limits, key = scope.state.progress.time_limits, place.key
-
-    async def job() -> None:
-        ended.append(await execute(step, place, scope, interpreter))
-
-    left = limits.get(key, seconds)
-    try:
-        await scope.together({step.name: job}, enough=lambda done: bool(done), seconds=left)
-    except Interrupted as interrupted:
-        if interrupted.left is not None:
-            limits[key] = interrupted.left
-        raise
-    limits.pop(key, None)
-    if ended:
-        return ended[0]
-    scope.state.forget(place.key)
-    return Outcome.failed("Timeout", f"{step.name!r} did not end within {seconds:g} s")

@@ -55,7 +55,7 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
     for step in steps:
         path = f"{above}/{step.name}" if above else step.name
         when = (f"if {_WORDS.condition(step.when)}",) if step.when is not None else ()
-        detail = (*details(step, plan, _WORDS), *when, *bounds(step))
+        detail = (*details(step, plan, _WORDS), *when, *bounds(step, _WORDS))
         yield TaskLine(path, depth, step.kind, step.name, detail, approval(step))
         yield from _planned(step, plan, path, depth + 1)
         for title, inner, below in _inside(step, path):

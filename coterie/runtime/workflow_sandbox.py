@@ -51,7 +51,9 @@ DECIDING = (
     "workflows.interpreter",
     "workflows.sequence",
     "workflows.graph_ledger",
+    "workflows.result_checks",
     "workflows.skipped_steps",
+    "workflows.step_attempts",
     "workflows.steps",
     "workflows.temporal",
 )

@@ -17,6 +17,7 @@ from dsl.model.step_lists import (
     Concurrent,
     EachRound,
     EachTask,
+    Grouped,
     ListRole,
     OnError,
     OnFailedTask,
@@ -32,6 +33,7 @@ from dsl.model.steps import (
     SINGLE_SHOT,
     AgentStep,
     ApprovalStep,
+    BlockStep,
     BranchStep,
     FailStep,
     LoopStep,
@@ -62,7 +64,7 @@ class StepWording:
 def heading(role: ListRole, words: StepWording) -> str:
     """Return the heading of a step list; empty if it needs none."""
     match role:
-        case EachRound() | Tried():
+        case EachRound() | Tried() | Grouped():
             return ""
         case Choosing():
             return "to choose the next task"
@@ -100,7 +102,7 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
             return (_text(tool, words),)
         case LoopStep():
             return tuple(_loop(step, words))
-        case BranchStep() | TryStep():
+        case BranchStep() | TryStep() | BlockStep():
             return ()
         case ParallelStep(branches=branches, join=join):
             until = {"all": "all ended", "any": "any succeeded"}.get(str(join), f"{join} succeeded")
@@ -123,12 +125,14 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
             assert_never(step)
 
 
-def bounds(step: Step) -> Iterator[str]:
-    """Yield the limits of a step: its timeout, its retries, and whether it may fail."""
+def bounds(step: Step, words: StepWording) -> Iterator[str]:
+    """Yield the limits of a step: its timeout, its retries, when and whether it may fail."""
     if step.timeout is not None:
         yield f"within {duration(step.timeout)}"
     if step.retry is not None and step.retry.retries:
         yield counted(step.retry.retries, "more attempt")
+    if step.fail_when is not None:
+        yield f"fails when {words.condition(step.fail_when)}"
     if step.on_failure == "continue":
         yield "may fail"
 

@@ -11,6 +11,7 @@ from dsl.model.step_lists import step_lists
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
+    BlockStep,
     BranchStep,
     LoopStep,
     ParallelStep,
@@ -110,7 +111,7 @@ class Loads:
             case TryStep():
                 tried, *clauses, last = inside
                 return added((tried, most(clauses), last))
-            case ParallelStep():
+            case ParallelStep() | BlockStep():
                 return added(inside)
             case _:
                 return {}

@@ -17,6 +17,7 @@ from dsl.model.step_lists import step_lists
 from dsl.model.step_walk import walk
 from dsl.model.steps import (
     AgentStep,
+    BlockStep,
     BranchStep,
     FailStep,
     LoopStep,
@@ -147,6 +148,8 @@ class Needs:
             case LoopStep(iterate_on=over, while_=None) if over is None or (
                 isinstance(over, list) and over
             ):
+                return self._steps(lists[0].steps, lists[0].path, depth)
+            case BlockStep():
                 return self._steps(lists[0].steps, lists[0].path, depth)
             case ParallelStep(join="all"):
                 return sum_of(self._steps(one.steps, one.path, depth) for one in lists)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from dsl.analysis.bodies import Bodies, Body, is_there, written_at
 from dsl.analysis.reads import Read, condition_reads, value_reads
 from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
+from dsl.model.facts import OWN_RESULT
 from dsl.model.plan import Plan, Team
 from dsl.model.step_lists import step_lists
 from dsl.model.step_walk import FILLED_BETWEEN, conditions, templated
@@ -16,6 +17,7 @@ from dsl.templates.brace_prompts import braces_to_template
 from dsl.values import NodePath
 
 _ROUNDS = ("while", "until", "break_when")
+_AFTER = ("fail_when",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Reader:
         found = [
             read
             for condition, place in asked[1 if step.when is not None else 0 :]
-            if place[-1] not in _ROUNDS
+            if place[-1] not in (*_ROUNDS, *_AFTER)
             for read in condition_reads(condition, place)
         ]
         for value in templated(step, path):
@@ -52,6 +54,13 @@ class Reader:
         if isinstance(step, AgentStep):
             found += self._prompts(step, path)
         return [*when, *guarded(found, when)]
+
+    def after(self, step: Step, path: NodePath) -> list[Read]:
+        """Return what a step reads once it has acted, except for its own result."""
+        if step.fail_when is None:
+            return []
+        found = condition_reads(step.fail_when, (*path, "fail_when"))
+        return [read for read in found if read.path[0] not in OWN_RESULT]
 
     def between(self, step: Step, path: NodePath) -> list[Read]:
         """Return what a loop reads between rounds, and a task graph between its steps."""
@@ -95,6 +104,7 @@ class Reader:
             yield from guarded(rounds, own)
             for inner in step_lists(step, here):
                 yield from guarded(self.all_of(inner.steps, inner.path), (*own, *rounds))
+            yield from guarded(self.after(step, here), own)
 
     def body(self, body: Body) -> Iterator[Read]:
         """Return all reads of a body, without the plans that its agents follow."""

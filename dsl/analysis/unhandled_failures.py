@@ -10,7 +10,7 @@ from dsl.source.nodes import Node as Tree
 from dsl.source.nodes import Problems
 from dsl.wording.finding_wording import unhandled_failure
 
-_QUIET = ("set", "return", "loop", "branch", "parallel", "try")
+_QUIET = ("set", "return", "loop", "branch", "parallel", "try", "block")
 """Kinds that fail only through their nested steps, or through a template with an unknown name."""
 
 

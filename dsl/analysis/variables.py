@@ -10,6 +10,7 @@ from dsl.model.facts import GRAPH_VARIABLE, ROOTS
 from dsl.model.step_lists import step_lists
 from dsl.model.step_walk import walk
 from dsl.model.steps import (
+    BlockStep,
     BranchStep,
     LoopStep,
     ParallelStep,
@@ -84,6 +85,8 @@ class _Check:
                 self.reads((read,), known | _set_before(step, here, read))
             inside = self._inside(step, here, known, (*guards, *own))
             known = inside | _sets(step) | {("tasks", step.name)}
+            self.order = self.places[here]
+            self.reads(guarded(self.reader.after(step, here), (*guards, *own)), known)
         return known
 
     def _inside(self, step: Step, path: NodePath, known: Names, guards: Sequence[Read]) -> Names:
@@ -99,6 +102,8 @@ class _Check:
                 )
             case TaskGraphStep():
                 return self._graph(step, path, known, guards)
+            case BlockStep(steps=steps):
+                return self.steps(steps, (*path, "steps"), known, guards)
             case TryStep():
                 return self._try(step, path, known, guards)
             case _:

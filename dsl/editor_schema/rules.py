@@ -98,6 +98,8 @@ RULES: dict[str, list[Json]] = {
     "TryStep": [
         {"anyOf": [{**_has(key), "properties": {key: _NOT_EMPTY}} for key in ("catch", "finally")]}
     ],
+    "ReturnStep": [_none_of("fail_when")],
+    "FailStep": [_none_of("fail_when")],
     "WaitStep": [
         {"oneOf": [_said(key) for key in ("duration", "time", "signal")]},
         {"if": _said("deadline"), "then": _said("signal")},

@@ -8,6 +8,7 @@ from dsl.model.conditions import Expression
 from dsl.model.step_lists import step_lists
 from dsl.model.step_walk import conditions, leaves, templated, walk
 from dsl.model.steps import (
+    BlockStep,
     BranchStep,
     FailStep,
     LoopStep,
@@ -116,23 +117,21 @@ def stops(step: Step) -> bool:
 
 
 def _ran(step: Step) -> int:
-    """Return the possible statuses of a step that runs; a try is skipped when its last step is."""
+    """Return the possible statuses of a step that runs."""
     mask = FAILURE if can_fail(step) else 0
     match step:
         case FailStep():
             return mask
-        case TryStep():
-            return mask | SUCCESS | SKIPPED
         case _:
             return mask | SUCCESS
 
 
 def can_fail(step: Step) -> bool:
     """Return whether the step may fail; false only when it certainly does not."""
-    if step.timeout is not None or _asks_expressions(step):
+    if step.timeout is not None or step.fail_when is not None or _asks_expressions(step):
         return True
     match step:
-        case SetStep() | ReturnStep() | BranchStep() | ParallelStep():
+        case SetStep() | ReturnStep() | BranchStep() | ParallelStep() | BlockStep():
             return _filled(step) or any(_fails(inner.steps) for inner in step_lists(step))
         case LoopStep(iterate_on=items, body=body):
             return not isinstance(items, list | None) or _filled(step) or _fails(body)

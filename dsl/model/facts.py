@@ -54,6 +54,9 @@ ROUTING = ("reason", "from", "error")
 ROUTING_ERROR = ("task", "type", "message")
 """The fields of `routing.error`, if a failure led here."""
 
+OWN_RESULT = ("data", "seconds")
+"""The names that only a step's own `fail_when` reads: its result."""
+
 OUTCOME = ("status", "success", "data", "error")
 """The fields of `tasks.<name>` as one mapping."""
 
@@ -125,6 +128,15 @@ class Facts:
     def with_task(self, name: str, outcome: Outcome) -> "Facts":
         """Return these facts with one more outcome."""
         return replace(self, tasks={**self.tasks, name: outcome})
+
+    def with_result(self, name: str, outcome: Outcome) -> "Facts":
+        """Return these facts as a step reads them after it acted: `data` and `seconds` are its."""
+        own: Mapping[str, JsonValue] = {"data": outcome.data, "seconds": outcome.seconds}
+        return replace(
+            self,
+            tasks={**self.tasks, name: outcome},
+            variables={**self.variables, **own},
+        )
 
     def counting(self, own: Outcomes) -> "Facts":
         """Return these facts, with `all_success` and its like counting only `own`."""

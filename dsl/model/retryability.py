@@ -10,6 +10,7 @@ from typing import Literal
 from dsl.model.steps import (
     ORCHESTRATING,
     AgentStep,
+    BlockStep,
     BranchStep,
     LoopStep,
     ParallelStep,
@@ -56,7 +57,9 @@ def holds_steps(step: Step) -> bool:
     match step:
         case AgentStep(agent_type=agent_type):
             return agent_type == ORCHESTRATING
-        case LoopStep() | BranchStep() | ParallelStep() | TaskGraphStep() | TryStep() | TeamStep():
+        case LoopStep() | BranchStep() | ParallelStep() | TaskGraphStep():
+            return True
+        case TryStep() | BlockStep() | TeamStep():
             return True
         case _:
             return False

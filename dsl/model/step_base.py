@@ -21,6 +21,7 @@ StepKind = Literal[
     "wait",
     "team",
     "try",
+    "block",
     "return",
     "fail",
 ]
@@ -53,6 +54,9 @@ class StepBase(Frozen):
     """For people; nothing reads it."""
     when: Condition | None = None
     """Skips the step unless this holds."""
+    fail_when: Condition | None = None
+    """Turns a result into the failure `ResultRejected` if this holds; it reads the step's own
+    `data` and `seconds`."""
     output_variable: str | None = None
     """Stores the step's data as a variable of this team visit or plan."""
     on_failure: Literal["stop", "continue", "ask"] | None = None

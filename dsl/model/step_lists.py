@@ -12,6 +12,7 @@ from dsl.model.plan import Persona, Plan
 from dsl.model.steps import (
     ORCHESTRATING,
     AgentStep,
+    BlockStep,
     BranchStep,
     LoopStep,
     ParallelStep,
@@ -67,6 +68,11 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
+class Grouped:
+    """The steps of a block."""
+
+
+@dataclass(frozen=True, slots=True)
 class OnError:
     """The steps of a catch clause."""
 
@@ -87,6 +93,7 @@ ListRole = (
     | Otherwise
     | Concurrent
     | Tried
+    | Grouped
     | OnError
     | AtTheEnd
 )
@@ -119,6 +126,8 @@ def step_lists(step: Step, path: NodePath = ()) -> Iterator[StepList]:
             yield StepList(body, (*path, "body"), EachTask())
             recovery = failed if isinstance(failed, tuple) else ()
             yield StepList(recovery, (*path, "on_failed_task"), OnFailedTask())
+        case BlockStep(steps=steps):
+            yield StepList(steps, (*path, "steps"), Grouped())
         case TryStep(steps=steps, catch=clauses, finally_=last):
             yield StepList(steps, (*path, "steps"), Tried())
             for index, clause in enumerate(clauses):
@@ -149,6 +158,8 @@ def rebuilt(step: Step, path: NodePath, change: Change) -> Step:
             recovery = next(changed)
             if isinstance(failed, tuple):
                 update["on_failed_task"] = recovery
+        case BlockStep():
+            update = {"steps": next(changed)}
         case TryStep(catch=clauses):
             tried = next(changed)
             caught = tuple(one.model_copy(update={"steps": next(changed)}) for one in clauses)

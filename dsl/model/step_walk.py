@@ -47,7 +47,9 @@ def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath
             for index, way in enumerate(ways):
                 yield way.condition, (*path, "branches", index, "condition")
         case _:
-            return
+            pass
+    if step.fail_when is not None:
+        yield step.fail_when, (*path, "fail_when")
 
 
 def leaves(condition: Condition, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:
@@ -96,6 +98,7 @@ FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
     "wait": ("duration", "time"),
     "team": ("input",),
     "try": (),
+    "block": (),
     "return": ("value",),
     "fail": ("message",),
 }

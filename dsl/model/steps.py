@@ -229,6 +229,13 @@ class TryStep(StepBase):
     """Steps that always run, even when the run is cancelled."""
 
 
+class BlockStep(StepBase):
+    """Runs a group of steps under one `when`, `timeout`, `retry` and `on_failure`."""
+
+    kind: Literal["block"]
+    steps: tuple["Step", ...] = Field(min_length=1)
+
+
 class ReturnStep(StepBase):
     """Ends this plan, or this team's tasks, with a value."""
 
@@ -258,6 +265,7 @@ AnyStep = (
     | WaitStep
     | TeamStep
     | TryStep
+    | BlockStep
     | ReturnStep
     | FailStep
 )
@@ -274,6 +282,7 @@ STEP_MODELS: dict[str, type[StepBase]] = {
     "wait": WaitStep,
     "team": TeamStep,
     "try": TryStep,
+    "block": BlockStep,
     "return": ReturnStep,
     "fail": FailStep,
 }
@@ -306,6 +315,7 @@ Step = Annotated[
     | Annotated[WaitStep, Tag("step:wait")]
     | Annotated[TeamStep, Tag("step:team")]
     | Annotated[TryStep, Tag("step:try")]
+    | Annotated[BlockStep, Tag("step:block")]
     | Annotated[ReturnStep, Tag("step:return")]
     | Annotated[FailStep, Tag("step:fail")],
     Discriminator(

@@ -34,6 +34,7 @@ KIND_BY_KEY = {
     "while": "loop",
     "until": "loop",
     "body": "loop",
+    "steps": "block",
     "branches": "branch",
     "values": "set",
     "approvers": "approval",
@@ -161,6 +162,7 @@ class _Normaliser:
         return _in(
             node,
             when=self.condition,
+            fail_when=self.condition,
             while_=self.condition,
             until=self.condition,
             break_when=self.condition,

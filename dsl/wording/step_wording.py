@@ -151,6 +151,14 @@ def too_many_to_join(wanted: int, branches: int) -> ProblemText:
 
 
 @statement
+def no_result(step: str, kind: str) -> ProblemText:
+    return ProblemText(
+        f"`fail_when` of {step!r} rejects nothing: a step of type {kind!r} has no result",
+        fix="set `fail_when` on the step that brings the result",
+    )
+
+
+@statement
 def merge_of_unset(step: str, name: str, known: Collection[str]) -> ProblemText:
     return ProblemText(
         f"no branch of {called(step)} sets {name!r}",

@@ -34,6 +34,8 @@ class StartedStep:
     """Tokens that the run had used when the step started."""
     tokens_of_others: int = 0
     """Tokens that concurrent steps have used since then."""
+    attempt_at: float | None = None
+    """Unix time at which the attempt in progress started, where the step has `fail_when`."""
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
+    BlockStep,
     BranchStep,
     FailStep,
     LoopStep,
@@ -28,6 +29,7 @@ from workflows.core.scope import Scope
 from workflows.steps import (
     agent,
     approval,
+    block,
     branch,
     fail,
     loop,
@@ -72,6 +74,8 @@ async def execute(  # noqa: C901  # one case a kind: that is the point
             return await team_call.execute(step, place, scope, interpreter)
         case TryStep():
             return await try_steps.execute(step, place, scope, interpreter)
+        case BlockStep():
+            return await block.execute(step, place, interpreter)
         case ReturnStep():
             return await return_value.execute(step, place, scope)
         case FailStep():

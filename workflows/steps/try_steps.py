@@ -61,6 +61,8 @@ async def _tried(
         for number, clause in enumerate(step.catch):
             if number != chosen:
                 skip_steps(clause.steps, place, scope)
+        if outcome.status != "failure":
+            return Outcome.succeeded(outcome.data)
         if chosen is None or outcome.error is None:
             return outcome
         progress.caught = chosen

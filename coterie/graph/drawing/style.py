@@ -104,6 +104,7 @@ SIGNS: dict[StepKind, str] = {
     "wait": "M8 13.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM8 5v3l2.2 1.4",
     "team": "M2.5 3h5v4h-5zM8.5 9h5v4h-5zM7.5 5H11v4",
     "try": "M8 2l5 1.8v4.4c0 2.8-2 4.8-5 5.8-3-1-5-3-5-5.8V3.8z",
+    "block": "M3 3h10v10H3zM5.5 6h5M5.5 8h5M5.5 10h3",
     "return": "M12.5 3.5v5.5H4M7 6L4 9l3 3",
     "fail": "M4 4l8 8M12 4l-8 8",
 }

@@ -25,6 +25,7 @@ from dsl.model.steps import (
     ORCHESTRATING,
     SINGLE_SHOT,
     AgentStep,
+    BlockStep,
     LoopStep,
     PersonaDocument,
     ReturnStep,
@@ -157,6 +158,8 @@ class DeclaredOutputs:
                 return self._contract(name)
             case ToolStep(tool=name) if name in self._tools:
                 return self._contract(self._tools[name].skill)
+            case BlockStep(steps=(*_, last)) if last.when is None and last.on_failure is None:
+                return self._step(last, depth)
             case _:
                 return None
 

@@ -17,7 +17,7 @@ from dsl.evaluate.operators import WITHOUT_VALUE, wrong_value
 from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
 from dsl.model.document import ToolSection
-from dsl.model.facts import GRAPH_VARIABLE, RESERVED, ROOTS
+from dsl.model.facts import GRAPH_VARIABLE, OWN_RESULT, RESERVED, ROOTS
 from dsl.model.step_lists import step_lists
 from dsl.model.step_walk import conditions, leaves, sets_as_well, templated, variables, walk
 from dsl.model.steps import LoopStep, Step, TaskGraphStep
@@ -96,6 +96,8 @@ class Checker:
     """The constants of the document."""
     reads: dict[str, None] = field(default_factory=dict[str, None])
     """Context paths that are read, in order; paths of earlier teams' outcomes are marked."""
+    _own: str | None = None
+    """The step whose result `data` and `seconds` are, where they are."""
     _walked: list[tuple[Step, NodePath]] | None = None
     _names: dict[str, None] | None = None
     _variables: dict[str, NodePath] | None = None
@@ -107,7 +109,9 @@ class Checker:
         self._loop_variables(self.steps, self.path, {})
         for step, path in self.walked:
             for condition, place in conditions(step, path):
+                self._own = step.name if place[-1] == "fail_when" else None
                 self.condition(condition, place)
+            self._own = None
             for value in templated(step, path):
                 self.value(value.value, value.path)
             check_kind(self, step, path)
@@ -323,6 +327,8 @@ class Checker:
             self._name(named, node.line(line, named[0]), path)
 
     def _name(self, named: Path, mark: Mark, path: NodePath) -> None:
+        if self._own is not None and named[0] in OWN_RESULT:
+            named = ("tasks", self._own, *named)
         declared = self.outputs.declared(named)
         if declared is not None:
             self._known_field(declared.schema, declared.what, declared.path, path, mark)

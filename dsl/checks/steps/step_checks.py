@@ -19,8 +19,10 @@ from dsl.model.steps import (
     ORCHESTRATING,
     AgentStep,
     ApprovalStep,
+    FailStep,
     LoopStep,
     ParallelStep,
+    ReturnStep,
     SetStep,
     SkillStep,
     Step,
@@ -48,6 +50,7 @@ from dsl.wording.step_wording import (
     loop_without_rounds,
     merge_of_unset,
     no_conversation,
+    no_result,
     not_a_duration,
     not_a_list,
     path_without_braces,
@@ -91,7 +94,7 @@ class Surroundings(Protocol):
 
 def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
     """Check what is specific to this kind of step, and the types in its `retry`."""
-    _retried(here, step, path)
+    _attempted(here, step, path)
     match step:
         case AgentStep() | SkillStep():
             _called(here, step, path)
@@ -116,8 +119,10 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
             pass
 
 
-def _retried(here: Surroundings, step: Step, path: NodePath) -> None:
-    """Note failure types in `retry` that another attempt cannot change."""
+def _attempted(here: Surroundings, step: Step, path: NodePath) -> None:
+    """Note failure types in `retry` that no attempt can change, and a `fail_when` of no result."""
+    if step.fail_when is not None and isinstance(step, ReturnStep | FailStep):
+        _note(here, "E107", (*path, "fail_when"), no_result(step.name, step.kind))
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
         if not can_pass(error, data_can_differ=holds_steps(step)):
             place = (*path, "retry", "errors", index)

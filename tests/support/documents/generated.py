@@ -188,7 +188,8 @@ class Pen(Asking):
         if self.in_plan:
             makers += [self._skill, self._tool]
         if depth > 0:
-            makers += [self._loop_step, self._branch, self._parallel, self._try] * 2 + [self._graph]
+            makers += [self._loop_step, self._branch, self._parallel, self._try, self._block] * 2
+            makers += [self._graph]
         made = self.one(makers)(depth - 1)
         self._numbers += 1
         step: Json = {"name": f"s{self._numbers}", **made}
@@ -202,6 +203,9 @@ class Pen(Asking):
             step["timeout"] = self.one((30, "1h", 0.5))
         if self.chance(15):
             step["retry"] = {"retries": self.count(0, 2), "interval": self.one((0, "10s"))}
+        if made.get("type") not in ("return", "fail") and self.chance(10):
+            own = ("{{ seconds > 30 }}", "{{ data is none }}", self.condition(1))
+            step["fail_when"] = self.one(own)
         self.named.append(f"s{self._numbers}")
         return step
 
@@ -349,6 +353,9 @@ class Pen(Asking):
         if "catch" not in step or self.chance(30):
             step["finally"] = self.steps(depth)
         return step
+
+    def _block(self, depth: int) -> Json:
+        return {"type": "block", "steps": self.steps(depth)}
 
 
 def written(document: Json) -> str:

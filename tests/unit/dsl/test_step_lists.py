@@ -12,6 +12,7 @@ from dsl.model.step_lists import (
     Concurrent,
     EachRound,
     EachTask,
+    Grouped,
     ListRole,
     OnError,
     OnFailedTask,
@@ -41,6 +42,7 @@ HOLDING: dict[str, Json] = {
         "body": [{**RAISE, "name": "z"}],
         "on_failed_task": [RAISE],
     },
+    "block": {"steps": [RAISE]},
     "try": {
         "steps": [RAISE],
         "catch": [{"error": ["A", "B"], "steps": [RAISE]}, {"steps": []}],
@@ -62,6 +64,7 @@ ROLES: dict[str, list[tuple[ListRole, NodePath]]] = {
         (EachTask(), (7, "body")),
         (OnFailedTask(), (7, "on_failed_task")),
     ],
+    "block": [(Grouped(), (7, "steps"))],
     "try": [
         (Tried(), (7, "steps")),
         (OnError(("A", "B")), (7, "catch", 0, "steps")),

@@ -74,6 +74,13 @@ STEPS: dict[str, tuple[JsonValue, str]] = {
         },
         "- x: try\n    - y: sets a\n    after A, B\n    finally\n      - z: sets b",
     ),
+    "block": (
+        {
+            "steps": [{"kind": "set", "name": "y", "values": {"a": 1}}],
+            "fail_when": {"outcome": "any_failure"},
+        },
+        "- x: block fails when any_failure\n    - y: sets a",
+    ),
     "return": ({"value": {"a": 1}}, '- x: return {"a": 1}'),
     "fail": ({"error": "Bad", "message": "m"}, "- x: fail with Bad"),
 }

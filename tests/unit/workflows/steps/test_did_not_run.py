@@ -9,6 +9,7 @@ from activities.contracts import AgentRequest, SkillRequest
 from dsl.model.plan import Plan, Routing
 from dsl.values import Json
 from tests.support.one_team import agent, work
+from tests.support.runs import task_data
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
 
 LOOP = """
@@ -162,7 +163,7 @@ look:
     )
     routed = plan.model_copy(update={"teams": {**plan.teams, "work": team}})
     result, _ = await undisturbed(routed, {}, answer)
-    assert result.output["seen"] == {"all": "skipped skipped"}
+    assert task_data(result)["seen"] == {"all": "skipped skipped"}
 
 
 async def test_outcome_of_an_earlier_round_stays_until_its_step_runs_again() -> None:

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from activities.contracts import AgentRequest, SkillRequest
 from dsl.values import Json
 from tests.support.one_team import agent, work
+from tests.support.runs import task_data
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
 
 
@@ -128,7 +129,7 @@ async def test_a_template_reads_of_an_outcome(task: str, template: str, wanted: 
     first, _ = await undisturbed(plan, {}, answer)
     again, _ = await stopped_everywhere(plan, {}, answer)
     for result in (first, again):
-        assert result.output["end"] == {"seen": wanted}
+        assert task_data(result)["end"] == {"seen": wanted}
 
 
 async def test_a_prompt_gets_the_seconds_and_the_whole_of_one_outcome() -> None:

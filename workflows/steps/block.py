@@ -1,0 +1,11 @@
+"""Block: a group of steps that share a condition, a time limit, retries and a failure policy."""
+
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import BlockStep
+from workflows.core.location import Interpreter, Location
+
+
+async def execute(step: BlockStep, place: Location, interpreter: Interpreter) -> Outcome:
+    """Run the steps; the data is that of the last one."""
+    outcome = await interpreter.run_steps(step.steps, place, part="steps")
+    return outcome if outcome.status == "failure" else Outcome.succeeded(outcome.data)

@@ -18,9 +18,10 @@ from pydantic import JsonValue
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from dsl.json_schema.keywords import canonical, is_multiple, weight
+from dsl.json_schema.keyword_check import canonical, weight
 from dsl.json_schema.patterns import schema_pattern
 from dsl.json_schema.schema_problems import schema_fault, subschemas
+from dsl.json_schema.value_keywords import is_multiple
 from dsl.values import Json
 
 MAX_ERRORS = 10

@@ -9,7 +9,7 @@ from dsl.analysis.reader import Reader, overlap
 from dsl.analysis.teams import Teams
 from dsl.checks.context_declarations import PLACE
 from dsl.evaluate.declared_values import form_of
-from dsl.json_schema.keywords import brief
+from dsl.json_schema.keyword_check import brief
 from dsl.model.context.declarations import Declarations
 from dsl.model.plan import Team
 from dsl.model.steps import AgentStep, TeamStep

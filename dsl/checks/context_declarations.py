@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from dsl.evaluate.declared_values import form_of, reset, value_faults
-from dsl.json_schema.keywords import brief
+from dsl.json_schema.keyword_check import brief
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_grammar import KEYWORDS
 from dsl.json_schema.schema_problems import schema_fault

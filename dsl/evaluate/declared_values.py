@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from dsl.errors import InvalidContext
-from dsl.json_schema.keywords import UnusableSchema, brief
+from dsl.json_schema.keyword_check import UnusableSchema, brief
 from dsl.json_schema.schema_checker import misfits
 from dsl.json_values import describe_kind
 from dsl.model.context.declarations import (

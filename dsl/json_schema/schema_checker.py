@@ -10,7 +10,8 @@ from itertools import islice
 
 from pydantic import JsonValue
 
-from dsl.json_schema.keywords import MAX_ERRORS, WORDS, UnusableSchema, weight
+from dsl.json_schema.keyword_check import MAX_ERRORS, UnusableSchema, weight
+from dsl.json_schema.keywords import WORDS
 from dsl.json_schema.references import is_own
 from dsl.json_schema.schema_problems import static_fault, subschemas
 from dsl.json_values import json_equal

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from dsl.errors import listed
-from dsl.json_schema.keywords import brief
+from dsl.json_schema.keyword_check import brief
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.json_values import describe_kind
 from workflows.core.requests import Pending

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from activities.answer_schema import SchemaFault, schema_errors
-from dsl.json_schema.keywords import MAX_ERRORS
+from dsl.json_schema.keyword_check import MAX_ERRORS
 from dsl.json_schema.schema_checker import UnusableSchema, beyond, misfits
 from dsl.values import Json
 from tests.support.documents.strategies import json_values

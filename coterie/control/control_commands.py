@@ -8,7 +8,8 @@ from temporalio.client import (
 )
 
 from coterie.failures import CommandError, ExitCode
-from coterie.rendering.run_text import decision_text, end_text
+from coterie.rendering.request_text import decision_text
+from coterie.rendering.run_text import end_text
 from coterie.runs.call_errors import has_ended
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection

@@ -6,7 +6,7 @@ from temporalio.client import WorkflowExecutionStatus
 
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
-from coterie.rendering.run_text import decision_text
+from coterie.rendering.request_text import decision_text
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import find, kept, new_id
 from coterie.runs.run_client import Run

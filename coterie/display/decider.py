@@ -10,7 +10,7 @@ from coterie.display.keyboard import ask, ask_one_of, ask_yes_no
 from coterie.display.plain_view import ProgressView
 from coterie.display.written_decisions import WrittenDecision, decisions_for
 from coterie.failures import CommandError
-from coterie.rendering.run_text import decision_text, words_for
+from coterie.rendering.request_text import decision_text, words_for
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from dsl.person_names import is_among

@@ -10,12 +10,13 @@ from typing import Protocol
 from coterie.display.live_text_lines import FlowingText
 from coterie.rendering.approval_panel import plain_lines
 from coterie.rendering.progress_lines import task_text
-from coterie.rendering.run_text import clock, trail_line
+from coterie.rendering.run_text import trail_line
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
 from coterie.terminal import note, prompt
 from coterie.text.lines import prompt_lines, text_of
+from coterie.text.moments import clock
 from dsl.visible import one_line
 from workflows.core.requests import Pending
 from workflows.core.views import Activity, CostReport, RunStatus, TrailEntry

@@ -10,16 +10,9 @@ from coterie.display.keyboard import ask_yes_no
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.recorded_requests import only_request, requests_of
 from coterie.logs import quietly
+from coterie.rendering.request_text import PendingOfRun, decision_text, pending_text, shown_text
 from coterie.rendering.run_table import run_json, run_table
-from coterie.rendering.run_text import (
-    PendingOfRun,
-    decision_text,
-    end_text,
-    pending_text,
-    shown_text,
-    status_text,
-    trail_text,
-)
+from coterie.rendering.run_text import end_text, status_text, trail_text
 from coterie.runs.call_errors import has_ended
 from coterie.runs.open_runs import open_runs
 from coterie.runs.run_client import Run, RunEnd, json_of

@@ -7,7 +7,7 @@ from coterie.inspection.recorded_requests import request_of
 from coterie.inspection.shown_steps import step_calls
 from coterie.logs import quietly
 from coterie.rendering.calls_text import call_data, calls_text
-from coterie.rendering.run_text import request_text
+from coterie.rendering.request_text import request_text
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from pydantic import TypeAdapter
 
 from coterie.inspection.trace import LEFT, Trace
-from coterie.rendering.run_text import clock, trail_line
+from coterie.rendering.run_text import trail_line
 from coterie.replay.decision_trace import TraceEvent, Visit
 from coterie.text.lines import text_of
+from coterie.text.moments import clock
 from dsl.evaluate.because import brief
 from dsl.evaluate.context import PathChange
 from dsl.evaluate.evidence import Examined, TriedAlternatives

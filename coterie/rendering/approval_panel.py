@@ -8,7 +8,8 @@ from pydantic import JsonValue
 
 from coterie.rendering.change_diff import diff_lines, split_changes, style_of
 from coterie.rendering.progress_lines import ProgressLine, wrapped
-from coterie.rendering.run_text import day_and_clock, show_lines, words_for
+from coterie.rendering.request_text import show_lines, words_for
+from coterie.text.moments import day_and_clock
 from dsl.visible import one_line
 from workflows.core.requests import Pending
 

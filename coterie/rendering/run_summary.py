@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from coterie.rendering.progress_lines import head_line, text_lines, visit_lines, wrapped
-from coterie.rendering.run_text import decision_line, end_line, outputs, work_text
+from coterie.rendering.request_text import decision_line
+from coterie.rendering.run_text import end_line, outputs, work_text
 from coterie.runs.progress import Progress
 from coterie.runs.run_client import RunEnd
 from coterie.text.lines import text_of

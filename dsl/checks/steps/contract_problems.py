@@ -4,14 +4,13 @@ As lenient as the skills are when they run: a text that reads as a number counts
 words of an enum match in any case. The run checks whatever is known only there.
 """
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from dsl.checks.steps.possible_values import may_be, may_equal
 from dsl.errors import asked_back, listed, nearest
-from dsl.json_values import json_equal
 from dsl.redaction import HIDDEN, names_secret
 from dsl.regular_expressions import pattern
 from dsl.source.synonyms import meant_word
@@ -31,9 +30,6 @@ ALSO = "x-also"
 """Key of a schema: further names of a property."""
 
 _MAX_DEPTH = 30
-_NUMBER = re.compile(r"\s*[+-]?(\d[\d_]*)?\.?\d*([eE][+-]?\d+)?\s*\Z")
-_IN_A_NUMBER = re.compile(r"[\d\s+\-._eE]*\Z")
-_TRUTH = ("true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", "1", "0")
 
 
 class ContractFault(NamedTuple):
@@ -186,7 +182,7 @@ def _kinds(schema: Json) -> list[str]:
 
 def _type_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | None:
     kinds = _kinds(schema)
-    if not kinds or any(_may_be(given, kind) for kind in kinds):
+    if not kinds or any(may_be(given, kind) for kind in kinds):
         return None
     fix = write_list(repr(given)) if kinds == ["array"] and isinstance(given, str) else ""
     wrong = _wrong(given, path, " or ".join(KINDS[kind] for kind in kinds))
@@ -215,44 +211,9 @@ def _shown(given: Part) -> str:
             return repr(given)
 
 
-def _may_be(given: Part, kind: str) -> bool:
-    """Return whether a value of the input can count as this type of JSON Schema."""
-    match kind:
-        case "string":
-            return isinstance(given, str | PartText)
-        case "integer":
-            return _may_be_number(given) and not (isinstance(given, float) and given % 1 != 0)
-        case "number":
-            return _may_be_number(given)
-        case "boolean":
-            return (
-                isinstance(given, bool | PartText)
-                or (isinstance(given, int | float) and given in (0, 1))
-                or (isinstance(given, str) and given.lower() in _TRUTH)
-            )
-        case "array":
-            return isinstance(given, list)
-        case "object":
-            return isinstance(given, dict)
-        case _:
-            return given is None
-
-
-def _may_be_number(given: Part) -> bool:
-    match given:
-        case bool() | int() | float():
-            return True
-        case str():
-            return bool(_NUMBER.match(given)) and any(letter.isdigit() for letter in given)
-        case PartText(pieces=pieces):
-            return all(_IN_A_NUMBER.match(piece) for piece in pieces)
-        case _:
-            return False
-
-
 def _value_fault(given: Part, schema: Json, path: NodePath) -> ContractFault | None:
     words = schema.get("enum")
-    if isinstance(words, list) and not any(_may_equal(given, word) for word in words):
+    if isinstance(words, list) and not any(may_equal(given, word) for word in words):
         allowed = ", ".join(str(word) for word in words)
         fix = nearest(given, [str(word) for word in words]) if isinstance(given, str) else ""
         return _wrong(given, path, "one of " + allowed)._replace(allowed=allowed, fix=fix)
@@ -278,30 +239,3 @@ def _text_fault(given: str, schema: Json, path: NodePath) -> ContractFault | Non
             return None
         return None if fits else _wrong(given, path, text_like(form))
     return None
-
-
-def _may_equal(given: Part, word: JsonValue) -> bool:
-    match given:
-        case str() if isinstance(word, str):
-            return given.strip().lower() == word.lower()
-        case PartText(pieces=pieces) if isinstance(word, str):
-            between = "(?s:.*)".join(re.escape(piece.lower()) for piece in pieces)
-            return re.fullmatch(rf"\s*{between}\s*", word.lower()) is not None
-        case list():
-            return (
-                isinstance(word, list)
-                and len(word) == len(given)
-                and all(map(_may_equal, given, word))
-            )
-        case dict():
-            return (
-                isinstance(word, dict)
-                and word.keys() == given.keys()
-                and all(_may_equal(given[key], word[key]) for key in given)
-            )
-        case Unknown():
-            return True
-        case PartText():
-            return False
-        case _:
-            return json_equal(given, word)

@@ -16,13 +16,8 @@ from coterie.cli import main
 from coterie.display.console import SafeConsole
 from coterie.display.live import LiveView
 from coterie.logs import VisibleFormatter
-from coterie.rendering.run_text import (
-    PendingOfRun,
-    end_text,
-    pending_text,
-    request_text,
-    trail_text,
-)
+from coterie.rendering.request_text import PendingOfRun, pending_text, request_text
+from coterie.rendering.run_text import end_text, trail_text
 from coterie.runs.run_client import RunEnd
 from coterie.settings import load
 from coterie.terminal import note, say

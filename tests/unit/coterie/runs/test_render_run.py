@@ -1,15 +1,8 @@
 """A run is shown with what it waits for, what it used, and because of what it went its way."""
 
 from activities.contracts import TokenUsage
-from coterie.rendering.run_text import (
-    PendingOfRun,
-    end_text,
-    pending_text,
-    request_text,
-    status_text,
-    trail_line,
-    usage_text,
-)
+from coterie.rendering.request_text import PendingOfRun, pending_text, request_text
+from coterie.rendering.run_text import end_text, status_text, trail_line, usage_text
 from coterie.runs.run_client import RunEnd
 from dsl.model.outcomes import Failure
 from workflows.core.requests import Decision, Pending, RequestView

@@ -1,0 +1,174 @@
+"""Format requests for a decision, and decisions."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from coterie.text.durations import duration
+from coterie.text.lines import one_entry, prompt_lines, text_of
+from coterie.text.moments import day_and_clock
+from coterie.text.problems import counted
+from workflows.core.requests import Decision, Pending, RequestView
+from workflows.core.state_keys import StepKey
+
+_MAX_SHOW_LENGTH = 4000
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PendingOfRun:
+    """A waiting request, and its run."""
+
+    run: str
+    request: Pending
+    served: bool = True
+    """Whether a worker can accept a decision now."""
+
+
+def decision_text(taken: Decision) -> str:
+    """Describe the result of a decision."""
+    why = f": {taken.comment}" if taken.comment else ""
+    if taken.verdict == "counted":
+        sentence = f"the approval of {taken.by} counts; more people must approve"
+        return one_entry(f"{taken.id}: {sentence}{why}")
+    return one_entry(f"{taken.id} {taken.verdict} by {taken.by}{why}")
+
+
+def pending_text(requests: Iterable[PendingOfRun]) -> str:
+    """Format all waiting requests, with the commands that answer them."""
+    return "\n\n".join(_request(one.run, one.request, one.served) for one in requests)
+
+
+def _request(run: str, request: Pending, served: bool) -> str:
+    lines = [f"{run}  {request.id}", *prompt_lines(request.prompt), *show_lines(request.show)]
+    if request.cut:
+        lines.append(f"    [shortened; in full: coterie show {run} '{request.id}']")
+    lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
+    if request.approvers:
+        lines.append(f"  may decide: {', '.join(request.approvers)}")
+    if request.quorum > 1:
+        so_far = f": {', '.join(request.approved_by)}" if request.approved_by else ""
+        lines.append(f"  approved by {len(request.approved_by)} of {request.quorum}{so_far}")
+    if meanwhile := _meanwhile(request):
+        lines.append(f"  meanwhile: {meanwhile}")
+    if request.editable:
+        lines.append("  editable: approve with --payload JSON to change what is shown")
+    lines += () if served else (_no_worker(run),)
+    return text_of([*lines, f"  {words_for(run, request)}"])
+
+
+def _no_worker(run: str) -> str:
+    return (
+        f"  no worker serves this run; before you decide, start `coterie worker`, or run "
+        f"`coterie run --resume {run}` in the project that started it"
+    )
+
+
+def request_text(run: str, view: RequestView, *, served: bool = True) -> str:
+    """Format one request in full: its subject, terms, history, and how to decide it."""
+    request = view.pending
+    if request is None:
+        return text_of(_decided(run, view.decision)) if view.decision is not None else run
+    who = ", ".join(request.approvers) or "anyone"
+    facts = [
+        ("since", f"{day_and_clock(request.since)}{_deadline(request)}"),
+        ("may decide", who),
+        ("approved by", ", ".join(request.approved_by) if request.approved_by else "nobody yet"),
+        ("changed", "; ".join(request.changes)),
+        ("meanwhile", _meanwhile(request)),
+        ("digest", short_digest(request.digest)),
+    ]
+    if request.quorum > 1:
+        facts[1] = ("may decide", f"{who}; {request.quorum} must approve")
+    lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
+    lines += show_lines(request.show, cut=False)
+    lines += [f"  {name:<12} {value}" for name, value in facts if value]
+    if request.editable:
+        lines.append("  editable: approve with --payload JSON to change what is shown")
+    if request.payload_schema is not None:
+        lines += ["  its JSON Schema:", *show_lines(request.payload_schema, cut=False)]
+    lines += () if served else (_no_worker(run),)
+    return text_of([*lines, f"  {words_for(run, request)}   with --digest {request.digest}"])
+
+
+def shown_text(run: str, request: Pending) -> str:
+    """Return what a person decides: the question, its whole subject, who changed what."""
+    lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
+    lines += show_lines(request.show, cut=False)
+    facts = (("changed", "; ".join(request.changes)), ("digest", short_digest(request.digest)))
+    return text_of([*lines, *(f"  {name:<12} {value}" for name, value in facts if value)])
+
+
+def short_digest(digest: str) -> str:
+    """Shorten a digest for display; a decision needs the whole digest."""
+    return digest if len(digest) <= _DIGITS else f"{digest[:_DIGITS]}..."
+
+
+def _meanwhile(request: Pending) -> str:
+    parts: list[str] = []
+    if request.reminders:
+        parts.append(counted(request.reminders, "reminder"))
+    if request.escalations:
+        parts.append(counted(request.escalations, "escalation"))
+    if request.stood_still:
+        parts.append(f"the run was paused for {duration(request.stood_still)}")
+    return ", ".join(parts)
+
+
+def _decided(run: str, decision: Decision) -> Iterator[str]:
+    yield f"{run}  {decision_line(decision)}"
+    if decision.changes:
+        yield f"  changed      {'; '.join(decision.changes)}"
+    yield from show_lines(decision.payload, cut=False)
+
+
+def words_for(run: str, request: Pending) -> str:
+    """Return the commands that answer a request."""
+    if not request.choices:
+        return f"coterie approve {run} '{request.id}'   or   coterie reject {run} '{request.id}'"
+    task = StepKey.of_failed(request.id)
+    return (
+        f"coterie retry {run} {task}   or   coterie skip {run} {task}   or, to let it fail,   "
+        f"coterie reject {run} '{request.id}'"
+    )
+
+
+def _deadline(request: Pending) -> str:
+    if request.deadline is None:
+        return ""
+    return f", until {day_and_clock(request.deadline)}, then: {request.on_timeout}"
+
+
+def show_lines(show: JsonValue, *, cut: bool = True) -> Iterator[str]:
+    """Yield the subject of a request, indented; mark the cut if `cut` shortens it."""
+    if show is None:
+        return
+    text = show if isinstance(show, str) else json.dumps(show, indent=2, ensure_ascii=False)
+    if isinstance(show, Mapping):
+        text = "\n".join(_field(key, value) for key, value in show.items())
+    more = len(text) - _MAX_SHOW_LENGTH if cut else 0
+    for line in (text[:_MAX_SHOW_LENGTH] if cut else text).removesuffix("\n").split("\n"):
+        yield f"    {line}"
+    if more > 0:
+        yield f"    [{counted(more, 'character')} more: coterie show RUN REQUEST]"
+
+
+def _field(key: str, value: JsonValue) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return f"{key}:\n{_indented(text)}" if "\n" in text else f"{key}: {text}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.removesuffix("\n").split("\n"))
+
+
+def decision_line(decision: Decision) -> str:
+    """Format a decision on one line."""
+    comment = f": {decision.comment}" if decision.comment else ""
+    return (
+        f"{decision.id} {decision.verdict} by {decision.by} at {day_and_clock(decision.at)} "
+        f"({decision.how}){comment}"
+    )

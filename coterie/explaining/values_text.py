@@ -3,7 +3,7 @@
 import json
 import os.path
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from pydantic import JsonValue
@@ -12,7 +12,9 @@ from coterie.explaining.effective_limits import Limit
 from coterie.explaining.origins import Effective
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
+from dsl.analysis.context_use import users_of_plan
 from dsl.compile.merged_sources import SourceText
+from dsl.evaluate.declared_values import form_of
 from dsl.model.plan import Plan
 from dsl.model.steps import ORCHESTRATING
 from dsl.source.yaml_reader import dotted
@@ -116,10 +118,31 @@ def overview(
         _block("Files, later ones override earlier ones", [(file,) for file in _files(sources)]),
         values_text(common),
         _block("Agents", list(_agents(values))),
+        *([context_text(plan)] if plan.context else []),
         f"{counted(len(values), 'value')} in all; to see a part: "
         f"coterie explain {target} teams.{plan.entry_team}",
     ]
     return "\n\n".join(blocks)
+
+
+def context_text(plan: Plan, paths: Collection[str] | None = None) -> str:
+    """List the declared context, and the teams that read, write and reset each path.
+
+    Args:
+        plan: The plan.
+        paths: Only these; default: all.
+    """
+    users = users_of_plan(plan)
+    rows: list[Row] = []
+    for path, one in plan.context.items():
+        if paths is not None and path not in paths:
+            continue
+        used = users[path]
+        lists = (("read", used.readers), ("written", used.writers), ("reset", used.resetters))
+        shown = "; ".join(f"{verb} by {', '.join(teams)}" for verb, teams in lists if teams)
+        begins = "required" if one.required else f"default {value_text(one.default)}"
+        rows.append((path, form_of(one), begins, shown or "not used"))
+    return _block("Declared context", rows)
 
 
 def _agents(values: Sequence[Effective]) -> Iterator[Row]:

@@ -3,7 +3,7 @@
 Mermaid and SVG render the same picture, so they never disagree.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +11,7 @@ from coterie.graph.condition_labels import condition_words
 from coterie.graph.tasks import TaskLine, called_teams, task_lines
 from coterie.text.durations import duration
 from coterie.text.problems import counted
+from dsl.analysis.context_use import ContextUsers, users_of_plan
 from dsl.analysis.timeout_routes import timeout_routes
 from dsl.compile.routes import targets
 from dsl.evaluate.limits import depth_allowed
@@ -21,6 +22,8 @@ from dsl.model.steps import ApprovalStep, LoopStep
 TeamType = Literal["standard", "loop", "approval", "concentrator"]
 RouteKind = Literal["rule", "default", "end", "call", "timeout", "redirect"]
 RouteKey = tuple[str, int | str | None] | tuple[str, Literal["redirect"], str]
+_MAX_PATHS = 6
+"""Context paths that a box lists."""
 START = ""
 """Stands for the start of the run, before the first team."""
 Ending = Literal["success", "failure"]
@@ -89,18 +92,19 @@ def picture(plan: Plan) -> Picture:
         run_limits.append(f"no progress: {limits.no_progress}")
     if plan.on_cancel is not None:
         run_limits.append(f"when cancelled: {plan.on_cancel}")
+    users = users_of_plan(plan)
     run_limits += (_bound(budget) for budget in plan.budgets if budget.scope != "team")
     return Picture(
         name=plan.name,
         digest=plan.digest,
         limits=tuple(run_limits),
         entry=plan.entry_team,
-        boxes=tuple(_box(team, plan) for team in plan.teams.values()),
+        boxes=tuple(_box(team, plan, users) for team in plan.teams.values()),
         routes=tuple(route for team in plan.teams.values() for route in _routes(team, plan)),
     )
 
 
-def _box(team: Team, plan: Plan) -> TeamBox:
+def _box(team: Team, plan: Plan, users: Mapping[str, ContextUsers]) -> TeamBox:
     limits: list[str] = []
     depth = depth_allowed(plan.limits, team)
     if depth != plan.limits.max_recursion_depth:
@@ -116,6 +120,7 @@ def _box(team: Team, plan: Plan) -> TeamBox:
         for budget in plan.budgets
         if budget.scope == "team" and budget.name == team.id
     )
+    limits += _used_paths(team.id, users)
     return TeamBox(
         id=team.id,
         name=team.name or team.id,
@@ -123,6 +128,22 @@ def _box(team: Team, plan: Plan) -> TeamBox:
         limits=tuple(limits),
         tasks=tuple(task_lines(team.steps, plan)),
     )
+
+
+def _used_paths(team: str, users: Mapping[str, ContextUsers]) -> Iterator[str]:
+    """List the declared context paths that a team reads, writes and resets."""
+    used = (
+        ("reads", [path for path, one in users.items() if team in one.readers]),
+        ("writes", [path for path, one in users.items() if team in one.writers]),
+        ("resets", [path for path, one in users.items() if team in one.resetters]),
+    )
+    for verb, paths in used:
+        shown = [
+            *paths[:_MAX_PATHS],
+            *([f"{len(paths) - _MAX_PATHS} more"] * (len(paths) > _MAX_PATHS)),
+        ]
+        if shown:
+            yield f"{verb} {', '.join(shown)}"
 
 
 def _bound(budget: Budget) -> str:

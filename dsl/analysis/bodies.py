@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from dsl.compile.compiler import Compiled
 from dsl.compile.concentrators import CONCENTRATOR_NAMES
 from dsl.model.plan import Plan, Team
 from dsl.model.step_walk import walk
@@ -60,9 +59,8 @@ class Bodies(NamedTuple):
                     ahead.append(plan)
 
 
-def bodies(compiled: Compiled) -> Bodies:
-    """Collect the bodies of a compiled document."""
-    plan, tree = compiled.plan, compiled.tree
+def bodies(plan: Plan, tree: Node) -> Bodies:
+    """Collect the bodies of a plan and its document."""
     teams = {team.id: _of_team(team) for team in plan.teams.values()}
     plans: dict[str, Body] = {}
     for body in teams.values():

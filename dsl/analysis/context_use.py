@@ -3,18 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dsl.analysis.bodies import TEAMS, Bodies
+from dsl.analysis.bodies import TEAMS, Bodies, bodies
 from dsl.analysis.dataflow import Input
 from dsl.analysis.reader import Reader, overlap
-from dsl.analysis.teams import Teams
 from dsl.checks.context_declarations import PLACE
 from dsl.evaluate.declared_values import form_of
 from dsl.json_schema.keyword_check import brief
 from dsl.model.context.declarations import Declarations
-from dsl.model.plan import Team
+from dsl.model.plan import Plan, Team
 from dsl.model.steps import AgentStep, TeamStep
 from dsl.paths import Path, parse
-from dsl.source.nodes import Node, Problems
+from dsl.source.nodes import Mark, Node, Problems
 from dsl.wording.finding_wording import declared_unused
 
 
@@ -27,13 +26,20 @@ class ContextUsers:
     resetters: list[str] = field(default_factory=list[str])
 
 
-def context_users(graph: Teams, bodies: Bodies, reader: Reader) -> dict[str, ContextUsers]:
+def users_of_plan(plan: Plan) -> dict[str, ContextUsers]:
+    """Return who uses each declared path of a plan, whose document is not at hand."""
+    if not plan.context:
+        return {}
+    tree = Node({}, Mark("", 1, 1))
+    return context_users(plan, bodies(plan, tree), Reader(plan, tree))
+
+
+def context_users(plan: Plan, parts: Bodies, reader: Reader) -> dict[str, ContextUsers]:
     """Return `{declared path: the teams that use it, a path above it or below it}`."""
-    plan = graph.plan
     users = {path: ContextUsers() for path in plan.context}
     for team in plan.teams.values():
-        reads = dict.fromkeys(_reads(team, bodies, reader))
-        writes = dict.fromkeys(_writes(team, bodies))
+        reads = dict.fromkeys(_reads(team, parts, reader))
+        writes = dict.fromkeys(_writes(team, parts))
         for path, used in users.items():
             here = parse(path)
             if any(overlap(here, other) for other in reads):
@@ -45,20 +51,20 @@ def context_users(graph: Teams, bodies: Bodies, reader: Reader) -> dict[str, Con
     return users
 
 
-def _reads(team: Team, bodies: Bodies, reader: Reader) -> Iterator[Path]:
-    for read in reader.team(bodies, team, (*TEAMS, team.id)):
+def _reads(team: Team, parts: Bodies, reader: Reader) -> Iterator[Path]:
+    for read in reader.team(parts, team, (*TEAMS, team.id)):
         if read.path[0] == "context":
             yield read.path[1:]
-    for body in bodies.within(bodies.teams[team.id]):
+    for body in parts.within(parts.teams[team.id]):
         for step, _ in body.walked():
             if isinstance(step, AgentStep) and step.agent_class and step.input is None:
                 yield ()  # an older agent class sees the whole context
 
 
-def _writes(team: Team, bodies: Bodies) -> Iterator[Path]:
+def _writes(team: Team, parts: Bodies) -> Iterator[Path]:
     for updates in route_updates(team):
         yield from map(parse, updates)
-    for body in bodies.within(bodies.teams[team.id]):
+    for body in parts.within(parts.teams[team.id]):
         for step, _ in body.walked():
             if isinstance(step, TeamStep):
                 yield from ((key,) for key in step.input or {})

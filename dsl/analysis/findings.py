@@ -43,7 +43,7 @@ def analysed(compiled: Compiled) -> Analysis:
     """Analyse a compiled document."""
     problems = Problems(step_of=naming_steps(compiled.tree))
     plan, tree = compiled.plan, compiled.tree
-    parts = bodies(compiled)
+    parts = bodies(plan, tree)
     effort = Effort()
     graph = team_graph(plan, calls(parts), effort)
     reader = Reader(plan, tree)
@@ -54,7 +54,7 @@ def analysed(compiled: Compiled) -> Analysis:
     flow = Flow(graph, parts)
     inputs = check_context(graph, parts, reader, flow, tree, problems)
     if plan.context:
-        used = context_users(graph, parts, reader)
+        used = context_users(plan, parts, reader)
         inputs = declared_inputs(plan.context, used, tree)
         check_unused(plan.context, used, tree, problems)
     check_variables(parts, reader, tree, problems)

@@ -9,11 +9,12 @@ from coterie.documents.compilation import compile_located
 from coterie.documents.product_capabilities import capabilities
 from coterie.explaining.code_pages import code_page, is_code, known_codes
 from coterie.explaining.effective_values import explained
-from coterie.explaining.values_text import found, overview, parts, values_text
+from coterie.explaining.values_text import context_text, found, overview, parts, values_text
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
 from dsl.analysis.findings import with_needs
+from dsl.checks.context_declarations import PLACE
 from dsl.errors import nearest
 
 
@@ -56,6 +57,9 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         say(overview(with_needs(compiled).plan, catalog.sources(located), values, args.target))
     else:
         say(values_text(chosen, path))
+        declared = {str(value.path[2]) for value in chosen if value.path[:2] == PLACE}
+        if declared:
+            say(f"\n{context_text(compiled.plan, declared)}")
     return ExitCode.DONE
 
 

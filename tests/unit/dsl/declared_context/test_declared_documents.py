@@ -2,6 +2,9 @@
 
 import pytest
 
+from coterie.explaining.values_text import context_text
+from coterie.graph.picture import picture
+from dsl.analysis.context_use import users_of_plan
 from dsl.analysis.findings import analysed, with_needs
 from dsl.errors import Problem
 from dsl.model.context.declarations import DeclaredPath
@@ -123,3 +126,25 @@ def test_resets_need_declarations() -> None:
 def test_an_empty_section_is_refused() -> None:
     (problem,) = found(FREE.replace("  teams:", "  context: {}\n  teams:", 1))
     assert problem.code == "E106"
+
+
+def test_each_path_knows_who_reads_writes_and_resets_it() -> None:
+    users = users_of_plan(plan_of(DECLARED))
+    assert {path: (one.readers, one.writers, one.resetters) for path, one in users.items()} == {
+        "goal": (["one"], [], []),
+        "notes": ([], ["one"], ["one"]),
+        "progress": (["one"], ["one"], []),
+        "order": (["two"], ["one"], []),
+    }
+    assert users_of_plan(plan_of(FREE)) == {}
+
+
+def test_explain_and_the_graph_show_the_users_of_a_path() -> None:
+    plan = plan_of(DECLARED)
+    assert "notes" in (text := context_text(plan, ["notes"]))
+    assert "a list" in text
+    assert "written by one; reset by one" in text
+    assert "goal" not in text
+    boxes = {box.id: box.limits for box in picture(plan).boxes}
+    assert boxes["one"] == ("reads goal, progress", "writes notes, progress, order", "resets notes")
+    assert picture(plan_of(FREE)).boxes[0].limits == ()

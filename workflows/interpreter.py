@@ -30,6 +30,7 @@ from workflows.core.trail_causes import NotBegun, run_ended
 from workflows.core.views import TeamResult
 from workflows.fan_out import fork, gathered, join, leave
 from workflows.sequence import run_steps
+from workflows.sessions.message_queue import counted_visits
 from workflows.skipped_steps import skip_unrun
 
 _MAX_SEEN = 1000
@@ -139,7 +140,7 @@ class TeamInterpreter:
         # A cancelled run has its own time limit, and no other.
         limited = scope.state.stop_by is None
         if limited:
-            check(scope.plan.limits, team, scope.state.teams_run, scope.state.visits)
+            check(scope.plan.limits, team, *counted_visits(scope.state))
         _reset(team, track, scope)
         if limited and scope.plan.limits.no_progress != "ignore":
             await _progress(team, name, track, scope)

@@ -4,6 +4,7 @@ Deterministic and sandboxed: `dsl` decides, the Scope acts.
 """
 
 import asyncio
+from collections.abc import Callable
 
 from pydantic import ValidationError
 from temporalio import workflow
@@ -32,6 +33,7 @@ from workflows.handlers.board import LastBecause, board
 from workflows.handlers.early_messages import EarlySignals
 from workflows.handlers.message_handlers import MessageHandlers
 from workflows.handlers.query_handlers import QueryHandlers
+from workflows.handlers.session_messages import SessionMessages
 from workflows.handlers.start_checks import begin
 from workflows.interpreter import TeamInterpreter, run
 from workflows.plan_source import plan_of
@@ -75,6 +77,11 @@ def _nothing_to_cut(step: str) -> None:
     """Do nothing: no step runs yet."""
 
 
+def _never() -> bool:
+    """Return that a run without a plan does not continue as new."""
+    return False
+
+
 async def _every_message_answered() -> None:
     """Wait for the signals that this activation has yet to bring, and for all handlers."""
     await workflow.wait_condition(
@@ -88,7 +95,7 @@ def _readable(text: str) -> str:
 
 
 @workflow.defn(name="TeamWorkflow", failure_exception_types=[TeamError])
-class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
+class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessages):
     """One run of one plan."""
 
     @workflow.init
@@ -101,6 +108,10 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         self.cut = _nothing_to_cut
         self.listens = False
         self.early = EarlySignals()
+        self.early_messages = 0
+        self.moving = False
+        self._closed = _never
+        self.input = TeamInput()
         self._begun = False
         self._first_stretch: asyncio.Task[None] | None = None
         try:
@@ -139,6 +150,7 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         last = LastBecause()
         scope = DurableScope(plan, self.state, lambda: board(plan, self.state, last))
         self.cut = scope.cut
+        self._closed = scope.continues_soon
         scope.notifier.notify_again()
         try:
             return await self._played(plan, scope)
@@ -179,6 +191,14 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         for cause in self.early.overflow():
             note_refusal(self.state, workflow.now(), cause)
         self.listens = True
+
+    def admission_closed(self) -> bool:
+        """Whether the run has to continue as new, and takes no new message before."""
+        return self._closed()
+
+    async def until(self, ready: Callable[[], bool]) -> None:
+        """Wait until the condition holds."""
+        await workflow.wait_condition(ready)
 
     async def listening(self) -> None:
         """Wait until the run can judge messages: it has begun and has reached its next wait."""
@@ -224,7 +244,9 @@ class TeamWorkflow(MessageHandlers, QueryHandlers, UnknownMessages):
         Raises:
             RunFailed: this history is nearly full.
         """
+        self.moving = True
         await _every_message_answered()
+        self.moving = False
         carried: RawValue | str = f"it has more than the {MAX_VALUE_SIZE:,} bytes that may travel"
         if not exceeds(self.state.values(), 3 * MAX_VALUE_SIZE):  # else it takes seconds to encode
             carried = encoded(TeamInput(plan=plan, carried=self.state.carried()))

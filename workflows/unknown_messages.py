@@ -14,7 +14,7 @@ from temporalio.exceptions import ApplicationError
 from dsl.errors import listed, nearest
 from workflows.core.requests import MALFORMED
 
-UPDATES = ("amend", "decide", "redirect", "retry", "skip")
+UPDATES = ("amend", "decide", "redirect", "retry", "send_message", "skip")
 QUERIES = ("cost", "events", "pending", "request", "result", "state", "status")
 
 _MAX_NAME_LENGTH = 200

@@ -257,7 +257,7 @@ def _absence_counts(model: BaseModel, name: str) -> bool:
     match model, name:
         case DecisionTerms(), "deadline":
             return True
-        case WaitStep(signal=str()), "deadline":
+        case ((WaitStep(signal=str()) | WaitStep(message=True)), "deadline"):
             return True
         case LoopStep(), "max_iterations":
             return True

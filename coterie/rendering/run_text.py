@@ -42,7 +42,7 @@ def status_text(run: str, status: RunStatus) -> str:
     lines += [f"  doing    {doing.step}, since {clock(doing.since)}" for doing in status.doing]
     lines += [f"  waits    for a person: {request}" for request in status.waiting_for]
     lines.append(
-        f"  visits   {status.teams_run} of {status.max_total_teams}: {_visits(status.visits)}"
+        f"  visits   {status.visits_counted} of {status.max_total_teams}: {_visits(status.visits)}"
     )
     lines.append(f"  spent    {work_text(status)}")
     lines += budget_lines(status.budgets)

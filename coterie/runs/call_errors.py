@@ -11,7 +11,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError, ExitCode
 
-UpdateName = Literal["decide", "retry", "skip", "amend", "redirect"]
+UpdateName = Literal["decide", "retry", "skip", "amend", "redirect", "send_message"]
 """Updates that people send to a run."""
 
 UpdateFailure = WorkflowUpdateFailedError | WorkflowUpdateRPCTimeoutOrCancelledError | RPCError
@@ -23,6 +23,7 @@ _REQUESTS: dict[UpdateName, str] = {
     "skip": "this skip",
     "amend": "this change",
     "redirect": "this redirect",
+    "send_message": "this message",
 }
 
 

@@ -147,6 +147,9 @@ class LocalScope:
             return False
         return True
 
+    async def messages_delivered(self) -> None:
+        """Do nothing: messages arrive at any time."""
+
     async def together(
         self,
         jobs: Mapping[str, Job],

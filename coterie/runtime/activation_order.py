@@ -15,7 +15,8 @@ from temporalio.bridge.proto.workflow_completion import WorkflowActivationComple
 from temporalio.exceptions import ApplicationError
 
 from coterie.storage.wire import data_converter
-from workflows.core.activation import SIGNALS_FOLLOW
+from workflows.core.activation import MESSAGES_FOLLOW, SIGNALS_FOLLOW
+from workflows.core.messages import SEND_MESSAGE
 from workflows.core.requests import NOT_YET, TOO_EARLY, Refusal
 
 Activate = Callable[[WorkflowActivation], WorkflowActivationCompletion]
@@ -38,14 +39,19 @@ def activate_in_order(activate: Activate, act: WorkflowActivation) -> WorkflowAc
     first, second = _parts(act)
     if not second:
         return activate(act)
+    open_order = _is_order_open(first)
     signals_follow = SIGNALS_FOLLOW.set(any(_is_signal(job) for job in second))
+    messages_follow = MESSAGES_FOLLOW.set(
+        any(_is_message(job, order_open=open_order) for job in second)
+    )
     try:
         completion = activate(_with_jobs(act, first))
     finally:
         SIGNALS_FOLLOW.reset(signals_follow)
+        MESSAGES_FOLLOW.reset(messages_follow)
     if completion.HasField("failed"):
         return completion
-    if _is_order_open(first) or _ends(completion):
+    if open_order or _ends(completion):
         refused = [job for job in second if job.do_update.run_validator]
         second = [job for job in second if not job.do_update.run_validator]
         _refuse(refused, completion)
@@ -95,6 +101,12 @@ def _is_order_open(jobs: Iterable[WorkflowActivationJob]) -> bool:
 
 def _is_signal(job: WorkflowActivationJob) -> bool:
     return job.HasField("signal_workflow")
+
+
+def _is_message(job: WorkflowActivationJob, *, order_open: bool) -> bool:
+    """Return whether it is a message of a session that the run will be handed."""
+    refused = order_open and job.do_update.run_validator
+    return job.do_update.name == SEND_MESSAGE and not refused
 
 
 def _with_jobs(

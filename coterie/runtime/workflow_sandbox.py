@@ -44,6 +44,7 @@ DECIDING = (
     "workflows.agents",
     "workflows.approvals",
     "workflows.budgets",
+    "workflows.sessions",
     "workflows.control",
     "workflows.core",
     "workflows.fan_out",
@@ -63,6 +64,7 @@ ANSWERING = (
     "workflows.core.encoding",
     "workflows.handlers.message_handlers",
     "workflows.handlers.query_handlers",
+    "workflows.handlers.session_messages",
 )
 """Modules of these shelves that handle messages; `tests/law` lists what they use of Temporal."""
 

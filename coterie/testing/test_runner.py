@@ -21,8 +21,10 @@ from coterie.testing.simulation.crashes import crashes
 from coterie.testing.simulation.driver import Driver
 from coterie.testing.simulation.gate import Gate
 from coterie.testing.simulation.scheduled_events import scheduled_events
+from coterie.testing.simulation.scheduled_messages import Messages
 from coterie.testing.simulation.stage import Stage, staged
 from coterie.testing.simulation.stub_model import with_time_to_think
+from dsl.model.step_paths import message_places
 from workflows.core.messages import TeamInput
 from workflows.core.views import TrailEntry
 
@@ -129,9 +131,11 @@ class _Play:
 
     async def play(self) -> None:
         """Start the run, drive it to its end, and compare."""
-        events, ends = scheduled_events(self.case.document), crashes(self.case.document)
-        self.stage.open(Gate() if ends else None)
         plan = with_time_to_think(self.file.team.compiled.plan)
+        messages = Messages(self.case.document.messages, message_places(plan))
+        events = (*scheduled_events(self.case.document), messages)
+        ends = crashes(self.case.document)
+        self.stage.open(Gate() if ends else None)
         await start_run(
             self.client,
             self.run.id,

@@ -38,6 +38,7 @@ from dsl.model.steps import (
     FailStep,
     LoopStep,
     ParallelStep,
+    ReplyStep,
     ReturnStep,
     SetStep,
     SkillStep,
@@ -115,6 +116,8 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
             return _asking(step)
         case WaitStep():
             return tuple(_waiting(step, words))
+        case ReplyStep(value=value):
+            return (words.value(value),)
         case TeamStep(team=team):
             return (f"runs {team}",)
         case ReturnStep(value=value):
@@ -206,8 +209,8 @@ def _asking(terms: DecisionTerms) -> tuple[str, ...]:
 
 
 def _waiting(step: WaitStep, words: StepWording) -> Iterator[str]:
-    if step.signal is not None:
-        yield f"for the signal {step.signal}"
+    if step.message is not None or step.signal is not None:
+        yield "for a message" if step.signal is None else f"for the signal {step.signal}"
         if step.deadline is not None:
             yield f"within {duration(step.deadline)}"
     elif step.time is not None:

@@ -1,8 +1,9 @@
-"""Checks of a whole document that need no plan: secrets, templates, keys, approvals, budgets."""
+"""Checks of a whole document that need no plan: secrets, templates, keys, terms, sessions."""
 
 from dsl.checks.agent_classes import check_agent_classes
 from dsl.checks.approval_checks import check_approvals
 from dsl.checks.keys_without_effect import check_without_effect
+from dsl.checks.session_checks import check_sessions
 from dsl.checks.unexpanded_templates import refuse_control_characters, refuse_unfilled
 from dsl.checks.unread_keys import check_unread_keys
 from dsl.model.capabilities import Capabilities
@@ -27,3 +28,4 @@ def check_document(
     check_unread_keys(document, tree, problems)
     channels = capabilities.channels
     check_approvals(document, orchestration, tree, problems, channels)
+    check_sessions(document, orchestration, tree, problems)

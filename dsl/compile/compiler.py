@@ -23,7 +23,7 @@ from dsl.compile.team_compiler import TeamCompiler
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, SystemDocument
-from dsl.model.plan import Limits, Plan
+from dsl.model.plan import DEFAULT_MESSAGES, Limits, Plan
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.terms import asking, channels
@@ -158,6 +158,7 @@ class _PlanCompiler:
                 cancel_timeout=orchestration.cancel_timeout,
                 no_progress=no_progress,
                 no_progress_terms=no_progress_terms,
+                max_messages=orchestration.max_messages or DEFAULT_MESSAGES,
             ),
             budgets=self.budgets.budgets(teams, agents.personas, agents.budgets, priced),
             teams=teams,

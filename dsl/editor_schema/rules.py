@@ -101,8 +101,9 @@ RULES: dict[str, list[Json]] = {
     "ReturnStep": [_none_of("fail_when")],
     "FailStep": [_none_of("fail_when")],
     "WaitStep": [
-        {"oneOf": [_said(key) for key in ("duration", "time", "signal")]},
-        {"if": _said("deadline"), "then": _said("signal")},
+        {"oneOf": [_said(key) for key in ("duration", "time", "signal", "message")]},
+        {"if": _said("deadline"), "then": {"anyOf": [_said("signal"), _said("message")]}},
+        {"if": _said("schema"), "then": _said("message")},
         _SIGNAL,
     ],
     "Collect": [_SIGNAL],

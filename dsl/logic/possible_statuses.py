@@ -135,6 +135,8 @@ def can_fail(step: Step) -> bool:
             return _filled(step) or any(_fails(inner.steps) for inner in step_lists(step))
         case LoopStep(iterate_on=items, body=body):
             return not isinstance(items, list | None) or _filled(step) or _fails(body)
+        case WaitStep(message=True):
+            return True
         case WaitStep(duration=duration, signal=signal, deadline=deadline):
             if signal is not None:
                 return deadline is not None

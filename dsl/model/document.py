@@ -9,7 +9,12 @@ from pydantic import Field, JsonValue
 
 from dsl.model.budgets import Budgets
 from dsl.model.conditions import Condition
-from dsl.model.plan import DEFAULT_CONCURRENT_BRANCHES, MAX_CONCURRENT_BRANCHES, Collect
+from dsl.model.plan import (
+    DEFAULT_CONCURRENT_BRANCHES,
+    MAX_CONCURRENT_BRANCHES,
+    MAX_MESSAGES,
+    Collect,
+)
 from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.steps import MergePolicy, Step
@@ -100,6 +105,9 @@ class Orchestration(Frozen):
     """When a team is entered again and nothing that it reads has changed: `fail`, `ask` a person,
     `ignore`, or `{ask: terms}` for who is asked, and how.
     """
+    max_messages: int | None = Field(default=None, ge=1, le=MAX_MESSAGES)
+    """Maximum messages of a session; `max_total_teams`, `max_recursion_depth` and `no_progress`
+    count from the latest message. Default: 1000."""
     budgets: Budgets | None = None
     """Limits on what the whole run uses."""
     on_failure: Literal["stop", "ask"] = "stop"

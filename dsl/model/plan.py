@@ -63,8 +63,17 @@ MAX_CONCURRENT_BRANCHES = 1_000
 """Each may have a call in progress, and Temporal accepts no more than 2,000 of one run."""
 
 
+DEFAULT_MESSAGES = 1_000
+"""Messages that a session takes, unless the document says otherwise."""
+
+MAX_MESSAGES = 1_000_000
+
+
 class Limits(Frozen):
-    """Limits of a whole run; a limit of N means exactly N executions, counted at the start."""
+    """Limits of a whole run; a limit of N means exactly N executions, counted at the start.
+
+    In a session they count from the latest message.
+    """
 
     max_total_teams: int = Field(default=30, ge=1)
     """Team visits in one run."""
@@ -80,6 +89,8 @@ class Limits(Frozen):
     """Maximum concurrent branches, over all loops, parallel steps and fan-outs of the run."""
     no_progress_terms: AskTerms | None = None
     """With `ask`: who is asked, and how."""
+    max_messages: int = Field(default=DEFAULT_MESSAGES, ge=1, le=MAX_MESSAGES)
+    """Messages of one session."""
 
 
 class Rule(Frozen):

@@ -19,6 +19,7 @@ StepKind = Literal[
     "set",
     "approval",
     "wait",
+    "reply",
     "team",
     "try",
     "block",

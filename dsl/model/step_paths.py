@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dsl.model.plan import Plan
 from dsl.model.step_lists import Concurrent, followed_plan, step_lists
 from dsl.model.step_walk import walk
-from dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step, TaskGraphStep
+from dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step, TaskGraphStep, WaitStep
 
 _ROUND = re.compile(r"/\d+(?=/)")
 _NUMBER = re.compile(r"/\d+$")
@@ -19,6 +19,21 @@ def step_paths(plan: Plan) -> frozenset[str]:
     return frozenset(
         f"{team.id}/{path}" for team in plan.teams.values() for path in _paths(team.steps, plan)
     )
+
+
+def message_places(plan: Plan) -> frozenset[str]:
+    """Return `team/path` of every step that waits for a message of a session."""
+    return frozenset(
+        f"{team.id}/{path}" for team in plan.teams.values() for path in _waits(team.steps, plan)
+    )
+
+
+def _waits(steps: Sequence[Step], plan: Plan) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, WaitStep) and step.message:
+            yield step.name
+        for prefix, inner in inside(step, plan):
+            yield from (f"{step.name}/{prefix}{path}" for path in _waits(inner, plan))
 
 
 def asking_places(plan: Plan) -> frozenset[str]:

@@ -96,6 +96,7 @@ FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
     "set": ("values",),
     "approval": ("prompt", "show"),
     "wait": ("duration", "time"),
+    "reply": ("value",),
     "team": ("input",),
     "try": (),
     "block": (),
@@ -166,3 +167,13 @@ def waited_for(plan: Plan) -> frozenset[str]:
     for steps in lists_of_plan(plan):
         names |= {step.signal for step, _ in walk(steps, ()) if isinstance(step, WaitStep)}
     return frozenset(name for name in names if name is not None)
+
+
+def message_waits(plan: Plan) -> tuple[WaitStep, ...]:
+    """Return the steps that wait for a message; with one of them a run is a session."""
+    return tuple(
+        step
+        for steps in lists_of_plan(plan)
+        for step, _ in walk(steps, ())
+        if isinstance(step, WaitStep) and step.message
+    )

@@ -178,7 +178,7 @@ class ApprovalStep(StepBase, ApprovalTerms):
 
 
 class WaitStep(StepBase):
-    """Waits for a duration, a time, or a named signal."""
+    """Waits for a duration, a time, a named signal, or the next message of a session."""
 
     kind: Literal["wait"]
     duration: float | str | None = None
@@ -188,7 +188,19 @@ class WaitStep(StepBase):
     signal: str | None = None
     """The name of a signal; its payload is the step's data."""
     deadline: Seconds | None = None
-    """How long to wait for the signal; then the step fails."""
+    """How long to wait for the signal or the message; then the step fails."""
+    message: Literal[True] | None = None
+    """`true`: waits for the next message of the session; its value is the step's data."""
+    schema_: Json | None = Field(default=None, alias="schema")
+    """JSON Schema of the message; a message that does not match is refused."""
+
+
+class ReplyStep(StepBase):
+    """Answers the message that the run works on."""
+
+    kind: Literal["reply"]
+    value: JsonValue
+    """The answer, or a template for it."""
 
 
 class TeamStep(StepBase):
@@ -263,6 +275,7 @@ AnyStep = (
     | SetStep
     | ApprovalStep
     | WaitStep
+    | ReplyStep
     | TeamStep
     | TryStep
     | BlockStep
@@ -280,6 +293,7 @@ STEP_MODELS: dict[str, type[StepBase]] = {
     "set": SetStep,
     "approval": ApprovalStep,
     "wait": WaitStep,
+    "reply": ReplyStep,
     "team": TeamStep,
     "try": TryStep,
     "block": BlockStep,
@@ -313,6 +327,7 @@ Step = Annotated[
     | Annotated[SetStep, Tag("step:set")]
     | Annotated[ApprovalStep, Tag("step:approval")]
     | Annotated[WaitStep, Tag("step:wait")]
+    | Annotated[ReplyStep, Tag("step:reply")]
     | Annotated[TeamStep, Tag("step:team")]
     | Annotated[TryStep, Tag("step:try")]
     | Annotated[BlockStep, Tag("step:block")]

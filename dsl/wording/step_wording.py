@@ -97,15 +97,16 @@ def not_a_list(key: str, shown: str) -> ProblemText:
 def waits_for(step: str, keys: Sequence[str]) -> ProblemText:
     what = " and ".join(keys) if keys else "nothing"
     return ProblemText(
-        f"{called(step, 'the wait')} waits for {what}", "one of duration, time, signal"
+        f"{called(step, 'the wait')} waits for {what}", "one of duration, time, signal, message"
     )
 
 
 @statement
 def deadline_without_signal(step: str, key: str) -> ProblemText:
     return ProblemText(
-        f"`deadline` belongs to a wait for a signal, and {called(step)} waits for {key}",
-        fix="remove `deadline`, or wait with `signal:`",
+        f"`deadline` belongs to a wait for a signal or a message, and {called(step)} waits for "
+        f"{key}",
+        fix="remove `deadline`, or wait with `signal:` or `message: true`",
     )
 
 

@@ -26,6 +26,7 @@ class Deaf(MessageHandlers):
         self.state = RunState()
         self.listens = False
         self.early = EarlySignals()
+        self.early_messages = 0
 
     async def listening(self) -> None:
         raise Reached

@@ -32,7 +32,7 @@ INSIDE = {"workflows", "workflows.plan_source", "workflows.team", "workflows.unk
 TASKS = {"CancelledError", "Task", "create_task", "current_task", "get_running_loop"}
 """Of asyncio what Temporal's own event loop does: neither clocks nor threads nor files."""
 
-MESSAGES = {"now", "payload_converter", "query", "signal", "update"}
+MESSAGES = {"current_update_info", "now", "payload_converter", "query", "signal", "update"}
 """Of Temporal's API what takes a message: it starts nothing and waits for nothing."""
 
 

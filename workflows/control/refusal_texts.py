@@ -19,6 +19,7 @@ from workflows.control.steering_refusals import (
     TaskNotSkippable,
     TaskUnknown,
     TeamUnknown,
+    TooManyMessages,
     TooManyPaths,
     TooManySignals,
     ValueForApproval,
@@ -30,6 +31,7 @@ _UNABLE = {
     "RunHasEnded": "the run has ended",
     "BetweenTeams": "the run is between two teams; send it again",
     "FanOutInProgress": "branches of a fan-out are running; send it again after they join",
+    "NoSession": "no step of this run waits for messages",
     "NothingFailed": "no failed task waits for a decision; only tasks with `on_failure: ask` do",
 }
 
@@ -55,7 +57,7 @@ def refusal_text(refusal: SteeringRefusal) -> str:
             return f"{request!r} is an approval, which has no value when skipped; omit `value`"
         case TaskNotSkippable():
             return _not_skippable(refusal)
-        case SignalUnwanted() | TooManySignals():
+        case SignalUnwanted() | TooManySignals() | TooManyMessages():
             return _signal(refusal)
         case _:
             assert_never(refusal)
@@ -118,9 +120,13 @@ def _not_skippable(refusal: TaskNotSkippable) -> str:
             return f"{task} is in a loop with concurrent rounds; skip it while its round runs"
 
 
-def _signal(refusal: SignalUnwanted | TooManySignals) -> str:
+def _signal(refusal: SignalUnwanted | TooManySignals | TooManyMessages) -> str:
     match refusal:
         case SignalUnwanted():
             return f"no step of this plan waits for a signal {refusal.signal!r}"
         case TooManySignals():
             return f"{refusal.waiting} signals {refusal.signal!r} wait already"
+        case TooManyMessages(code="QueueFull", allowed=allowed):
+            return f"{allowed} messages wait for their replies; send it again after the next reply"
+        case TooManyMessages(allowed=allowed):
+            return f"the session has had its {allowed:,} messages (`max_messages`)"

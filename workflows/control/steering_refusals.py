@@ -20,6 +20,7 @@ class RunUnable:
         "BetweenTeams",
         "FanOutInProgress",
         "NothingFailed",
+        "NoSession",
     ]
 
 
@@ -27,7 +28,7 @@ class RunUnable:
 class MessageUnusable:
     """The message has the wrong form, or is too large."""
 
-    code: Literal["Malformed", "TooLarge"]
+    code: Literal["Malformed", "TooLarge", "BadMessage"]
     message: str
 
 
@@ -172,6 +173,17 @@ class TooManySignals:
     code: Literal["TooManySignals"] = "TooManySignals"
 
 
+@dataclass(frozen=True, slots=True)
+class TooManyMessages:
+    """A message of a session that has no room for it."""
+
+    code: Literal["QueueFull", "SessionFull"]
+    allowed: int
+
+
+MessageRefusal = RunUnable | MessageUnusable | TooManyMessages
+"""Why a run refuses a message of a session."""
+
 SteeringRefusal = (
     RunUnable
     | MessageUnusable
@@ -190,5 +202,6 @@ SteeringRefusal = (
     | TaskNotSkippable
     | SignalUnwanted
     | TooManySignals
+    | TooManyMessages
 )
 """Why a run refuses to be amended, redirected or paused, or to retry or skip a task."""

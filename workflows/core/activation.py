@@ -11,3 +11,6 @@ SIGNALS_FOLLOW: ContextVar[bool] = ContextVar("SIGNALS_FOLLOW", default=False)
 activation: read it in a wait's condition, since a task keeps the value of the activation that
 created it.
 """
+
+MESSAGES_FOLLOW: ContextVar[bool] = ContextVar("MESSAGES_FOLLOW", default=False)
+"""Messages of a session are still to come in this activation; read it like `SIGNALS_FOLLOW`."""

@@ -95,6 +95,45 @@ class PendingNotification:
 
 
 @dataclass(slots=True)
+class SessionMessage:
+    """A message to a session."""
+
+    id: str
+    """Of its update: a message that is sent again has the same."""
+    value: JsonValue
+    by: str
+
+
+@dataclass(slots=True)
+class SessionReply:
+    """How a message was answered."""
+
+    value: JsonValue = None
+    error: Failure | None = None
+    """Why it has no reply."""
+
+
+@dataclass(slots=True)
+class Session:
+    """The messages of a run that is a conversation."""
+
+    queue: list[SessionMessage] = field(default_factory=list[SessionMessage])
+    """Messages that no step has taken yet, in the order of their arrival."""
+    open: SessionMessage | None = None
+    """The message that the run works on."""
+    replies: dict[str, SessionReply] = field(default_factory=dict[str, SessionReply])
+    """`{id of a message: its reply}` of the latest ones, for a message that is sent again."""
+    received: int = 0
+    """Messages so far."""
+    teams_before: int = 0
+    """Team visits before the latest message: they no longer count."""
+    visits_before: dict[str, int] = field(default_factory=dict[str, int])
+    """The same of each team."""
+    refused: str = ""
+    """Why the run refused the message that started it: the run then ends."""
+
+
+@dataclass(slots=True)
 class Frame:
     """The memory of one team visit, or of one plan in progress."""
 

@@ -44,6 +44,8 @@ class TeamInput(Frozen):
     context: Json = Field(default_factory=dict[str, JsonValue])
     carried: Json | None = None
     """The state of a run that continues as new; only the run itself writes this."""
+    first_message: bool = False
+    """The first message of the session comes with the start: if it is refused, the run ends."""
     marked: bool = False
     """With a plan: whether to ask the worker for its visibility settings. Without one it always
     sends them.
@@ -126,6 +128,17 @@ class DecideInput(Answer):
     """The payload of the update `decide`."""
 
     decision: Literal["approve", "reject"]
+
+
+SEND_MESSAGE = "send_message"
+"""The update that brings a message of a session."""
+
+
+class SessionInput(Frozen):
+    """The payload of the update `send_message`: the next message of a session."""
+
+    message: JsonValue
+    by: By = "unknown"
 
 
 class RequestAsked(Frozen):

@@ -178,6 +178,10 @@ class Scope(Protocol):
         """
         ...
 
+    async def messages_delivered(self) -> None:
+        """Wait for the messages that arrive in the same moment as the end of a wait."""
+        ...
+
     async def together(
         self,
         jobs: Mapping[str, Job],

@@ -14,6 +14,7 @@ from workflows.core.memory import (
     BudgetBalance,
     Frame,
     PendingNotification,
+    Session,
     Tally,
     Track,
     TrailRecord,
@@ -84,6 +85,7 @@ class RunState:
     """`{id: a notification in delivery}`."""
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals for which no step has waited yet."""
+    session: Session = field(default_factory=Session)
     doing: dict[str, float] = field(default_factory=dict[str, float])
     """`{step: Unix time of its start}` of the steps in progress, outermost first."""
     trail: list[TrailRecord] = field(default_factory=list[TrailRecord])
@@ -142,6 +144,8 @@ class RunState:
                 yield from (task.value, task.data)
         for parallel in progress.parallels.values():
             yield from (outcome.data for outcome in parallel.ended.values())
+        yield from (message.value for message in self.session.queue)
+        yield from (reply.value for reply in self.session.replies.values())
 
     @classmethod
     def resumed(cls, carried: Json) -> "RunState":

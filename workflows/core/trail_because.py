@@ -31,6 +31,7 @@ from workflows.core.trail_causes import (
     Failed,
     Forked,
     MessageRefused,
+    MessageTaken,
     NotBegun,
     NoticeFailed,
     PauseChanged,
@@ -84,6 +85,7 @@ def _worded(cause: TrailCause) -> str:
             | SkipAsked()
             | WorkerBlocked()
             | Forked()
+            | MessageTaken()
         ):
             return _steered(cause)
         case GraphTaskStarted() | GraphTaskEnded() | GraphTaskBlocked() | GraphTaskWaits():
@@ -159,7 +161,8 @@ def _steered(
     | NotBegun
     | SkipAsked
     | WorkerBlocked
-    | Forked,
+    | Forked
+    | MessageTaken,
 ) -> str:
     match cause:
         case PauseChanged(code=code, by=by, why=why):
@@ -176,6 +179,8 @@ def _steered(
             return act_because(f"skip of {task} requested", by, why)
         case WorkerBlocked(worker=worker, why=why):
             return f"the run blocked worker {worker}: {why}"
+        case MessageTaken(number=number, by=by):
+            return f"message {number} from {by}"
         case Forked(run=run, at=at, by=by, why=why):
             return act_because(f"forked from {run} at {at}", by, why)
 

@@ -214,6 +214,16 @@ class Forked:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageTaken:
+    """A session began to work on a message."""
+
+    code: Literal["message_taken"]
+    number: int
+    """From 1."""
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class MessageRefused:
     """The run could not accept a message."""
 
@@ -276,6 +286,7 @@ TrailCause = Annotated[
     | SkipAsked
     | WorkerBlocked
     | Forked
+    | MessageTaken
     | MessageRefused
     | SignalsDropped
     | NoticeFailed

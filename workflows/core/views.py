@@ -114,6 +114,11 @@ class RunStatus(Frozen):
     teams_run: int
     """Team visits so far, of `max_total_teams`."""
     max_total_teams: int
+    visits_counted: int = 0
+    """Team visits that count toward `max_total_teams`: in a session those since the latest message.
+    """
+    messages: int = 0
+    """Messages of the session so far."""
     visits: dict[str, int]
     model_calls: int
     skill_calls: int

@@ -15,6 +15,7 @@ from workflows.core.memory import Track
 from workflows.core.state import RunState
 from workflows.core.usage import total_cost
 from workflows.core.views import Activity, RunStatus, Standing
+from workflows.sessions.message_queue import counted_visits
 
 _MAX_LINES = 10
 """Maximum lines of a kind: a thousand concurrent branches would write a thousand lines."""
@@ -41,6 +42,8 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         waiting_for=tuple(state.pending),
         teams_run=state.teams_run,
         max_total_teams=plan.limits.max_total_teams if plan else 0,
+        visits_counted=counted_visits(state)[0],
+        messages=state.session.received,
         visits=state.visits,
         model_calls=state.model_calls,
         skill_calls=state.skill_calls,
@@ -113,8 +116,8 @@ def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
     at = f"team **{plain(main.team or '')}**, visit {main.visit}" if main.visit else _between(main)
     return (
         f"**{plain(plan.name)}**: {at} "
-        f"({state.teams_run} of {plan.limits.max_total_teams} team visits)\n\n"
-        f"{held}{doing}{waits}"
+        f"({counted_visits(state)[0]} of {plan.limits.max_total_teams} team visits)\n\n"
+        f"{held}{doing}{waits}{_session(plan, state)}"
         f"- came here because: {last.of(main.routed.cause)}\n"
         f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
         f"{usage.input_tokens + usage.output_tokens} tokens{_budgets(plan, state)}"
@@ -123,6 +126,15 @@ def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _MAX_REASON_LENGTH else f"{text[:_MAX_REASON_LENGTH]}..."
+
+
+def _session(plan: Plan, state: RunState) -> str:
+    """How many messages a session has had, and which of them wait."""
+    session = state.session
+    if not session.received:
+        return ""
+    waiting = f", {len(session.queue)} waiting" if session.queue else ""
+    return f"- message {session.received} of {plan.limits.max_messages}{waiting}\n"
 
 
 def _between(main: Track) -> str:

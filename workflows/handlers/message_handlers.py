@@ -40,7 +40,7 @@ def _text(refusal: AnyRefusal) -> str:
     return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}..."
 
 
-def _error(refusal: AnyRefusal) -> ApplicationError:
+def refusal_error(refusal: AnyRefusal) -> ApplicationError:
     """Return the error of a refused update: a sentence for people, code and facts for programs."""
     text = _text(refusal)
     if isinstance(refusal, Refusal):
@@ -59,7 +59,7 @@ def _shaped(kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
     try:
         return message(given, kind.model)
     except RunRefused as error:
-        raise _error(_malformed(error)) from None
+        raise refusal_error(_malformed(error)) from None
 
 
 class MessageJudge(SteeredRun):
@@ -81,14 +81,14 @@ class MessageJudge(SteeredRun):
         docs/decisions/0013-messages-come-in-the-order-of-history.md).
         """
         if not self.listens:
-            raise _error(Refusal(code=NOT_YET, message=TOO_EARLY))
+            raise refusal_error(Refusal(code=NOT_YET, message=TOO_EARLY))
 
     def judged(self, kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
         """Decode an update; refuse it if the run does not do what it asks."""
         asked = _shaped(kind, given)
         refusal = kind.refusal(self, asked)
         if refusal is not None:
-            raise _error(refusal)
+            raise refusal_error(refusal)
         return asked
 
     async def admitted(self, name: str, given: Sequence[RawValue]) -> bool:

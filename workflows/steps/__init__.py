@@ -14,6 +14,7 @@ from dsl.model.steps import (
     FailStep,
     LoopStep,
     ParallelStep,
+    ReplyStep,
     ReturnStep,
     SetStep,
     SkillStep,
@@ -34,6 +35,7 @@ from workflows.steps import (
     fail,
     loop,
     parallel,
+    reply,
     return_value,
     set_values,
     skill,
@@ -70,6 +72,8 @@ async def execute(  # noqa: C901  # one case a kind: that is the point
             return await approval.execute(step, place, scope)
         case WaitStep():
             return await wait.execute(step, place, scope)
+        case ReplyStep():
+            return await reply.execute(step, place, scope)
         case TeamStep():
             return await team_call.execute(step, place, scope, interpreter)
         case TryStep():

@@ -1,4 +1,4 @@
-"""Wait: for a duration, for a time, or for a named signal with its payload."""
+"""Wait: for a duration, a time, a named signal, or the next message of a session."""
 
 from datetime import UTC, datetime
 
@@ -10,12 +10,15 @@ from dsl.templates.template_filling import fill
 from dsl.values import MAX_DURATION, seconds
 from workflows.core.location import Location, Skipped
 from workflows.core.scope import Interrupted, Scope
+from workflows.sessions.message_wait import wait_for_message
 
 
 async def execute(step: WaitStep, place: Location, scope: Scope) -> Outcome:
     """Wait; on resume, the wait continues and does not start over."""
     if step.signal is not None:
         return await _signal(step, step.signal, place, scope)
+    if step.message is not None:
+        return await wait_for_message(step, place, scope)
     if step.time is not None:
         return await _time(step.time, place, scope)
     return await _duration(step, place, scope)

@@ -14,11 +14,13 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan
 from workflows.control.cancellation import begin_to_stop
 from workflows.control.pause_and_amend import amend
+from workflows.core.activation import MESSAGES_FOLLOW
 from workflows.core.memory import PendingNotification
 from workflows.core.pace import Branches
 from workflows.core.patches import Patch
 from workflows.core.scope import Call, Interrupted, Job, Leaving
 from workflows.core.state import RunState
+from workflows.sessions.message_queue import is_busy
 from workflows.temporal.activity_calls import Calls
 from workflows.temporal.branch_runner import BranchRunner
 from workflows.temporal.notifier import Notifier
@@ -27,6 +29,12 @@ from workflows.temporal.search_attributes import Attributes, attributes
 
 _MAX_SUMMARY_LENGTH = 200
 _MAX_NAMED = 20
+
+_OVERDUE_EVENTS = 20_000
+"""Of a history that a message without a reply holds up; Temporal ends a run at 51,200."""
+
+_OVERDUE_BYTES = 20_000_000
+"""The same; Temporal ends a run at 50 MB."""
 
 
 class DurableScope:
@@ -95,11 +103,18 @@ class DurableScope:
 
         The `finally` steps of a stopped branch belong to what the run leaves.
         """
+        return (
+            self.continues_soon()
+            and not self._runner.is_stopping
+            and (not is_busy(self.state.session) or _is_overdue(workflow.info()))
+        )
+
+    def continues_soon(self) -> bool:
+        """Whether the run continues as new as soon as no message waits for its reply."""
         info = workflow.info()
         return (
             info.is_continue_as_new_suggested()
             and info.get_current_history_length() >= self._held
-            and not self._runner.is_stopping
             and workflow.cancellation_reason() is None
         )
 
@@ -189,6 +204,11 @@ class DurableScope:
             if left is not None:
                 left -= (halted if stands_still else workflow.time()) - began
 
+    async def messages_delivered(self) -> None:
+        """Let a message come first that is in one activation with a timer."""
+        if MESSAGES_FOLLOW.get():
+            await workflow.wait_condition(lambda: not MESSAGES_FOLLOW.get())
+
     async def together(
         self,
         jobs: Mapping[str, Job],
@@ -208,6 +228,14 @@ class DurableScope:
     def _time_to_stop(self) -> float:
         """Return the seconds that a cancelled run has left."""
         return begin_to_stop(self) - self.time()
+
+
+def _is_overdue(info: workflow.Info) -> bool:
+    """Whether the history has grown so far that open messages must move to the next one."""
+    return (
+        info.get_current_history_length() > _OVERDUE_EVENTS
+        or info.get_current_history_size() > _OVERDUE_BYTES
+    )
 
 
 def _update(key: str, value: str | tuple[str, ...]) -> SearchAttributeUpdate[Any]:

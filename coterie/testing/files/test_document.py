@@ -94,6 +94,21 @@ class SignalDocument(Frozen):
     """Delay after that."""
 
 
+class MessageDocument(Frozen):
+    """A message to a session, sent after the one before it has been taken."""
+
+    message: JsonValue
+    by: str = Field(default="tester", min_length=1)
+    during: str | None = None
+    """`team/path` of a step: while it is in progress. Default: when the run waits for a message."""
+    after: Seconds = 0.0
+    """Delay after that."""
+    reply: Check = None
+    """A check on the reply."""
+    refused: str | None = None
+    """The code with which the run must refuse it, or end without a reply."""
+
+
 class CancelDocument(Frozen):
     """Cancels the run at a given time."""
 
@@ -225,6 +240,7 @@ class CaseDocument(Frozen):
     files: dict[str, str] = Field(default_factory=dict[str, str])
     decisions: tuple[DecisionDocument, ...] = ()
     signals: tuple[SignalDocument, ...] = ()
+    messages: tuple[MessageDocument, ...] = ()
     pauses: tuple[PauseDocument, ...] = ()
     amendments: tuple[AmendmentDocument, ...] = ()
     redirects: tuple[RedirectDocument, ...] = ()

@@ -112,7 +112,7 @@ class _Known:
             self._key(entry, "team", place, "E201", "team", self.teams)
         for entry, place in _items(case, "skips", path):
             self._key(entry, "task", place, "E206", "step", self._ends, _step_name)
-        for key in ("signals", "pauses", "amendments", "redirects", "skips"):
+        for key in ("signals", "messages", "pauses", "amendments", "redirects", "skips"):
             for entry, place in _items(case, key, path):
                 self._step(entry, "during", place)
         cancel = case.child("cancel")
@@ -188,6 +188,10 @@ def _items(node: Node, key: str, path: NodePath) -> Placed:
 
 def _checks(tree: Node) -> Placed:
     for case, path in _items(tree, "cases", ()):
+        for entry, place in _items(case, "messages", path):
+            reply = entry.child("reply")
+            if reply is not None:
+                yield reply, (*place, "reply")
         expect = case.child("expect")
         if expect is not None:
             yield from _checks_of(expect, (*path, "expect"))

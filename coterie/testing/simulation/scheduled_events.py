@@ -24,7 +24,7 @@ from workflows.core.messages import (
 from workflows.core.requests import Pending
 from workflows.core.state_keys import StepKey
 
-_ROUNDED = timedelta(milliseconds=1)
+ROUNDED = timedelta(milliseconds=1)
 """Precision of the moments that a run reports; they may be too early by this much."""
 
 
@@ -150,7 +150,7 @@ class Timed(ScheduledEvent):
         since = scene.began if self.during is None else scene.doing.get(self.during)
         if self.done or since is None:
             return None
-        return since + timedelta(seconds=self.after) + (_ROUNDED if self.after else timedelta())
+        return since + timedelta(seconds=self.after) + (ROUNDED if self.after else timedelta())
 
     async def happen(self, run: Run, scene: Scene) -> None:
         """Send it."""

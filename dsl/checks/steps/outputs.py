@@ -35,6 +35,7 @@ from dsl.model.steps import (
     TaskGraphStep,
     ToolStep,
     TryStep,
+    WaitStep,
 )
 from dsl.model.terms import Consent
 from dsl.paths import Path
@@ -156,6 +157,8 @@ class DeclaredOutputs:
                 return self._agent(step, depth)
             case SkillStep(skill=name):
                 return self._contract(name)
+            case WaitStep(message=True, schema_=schema):
+                return schema
             case ToolStep(tool=name) if name in self._tools:
                 return self._contract(self._tools[name].skill)
             case BlockStep(steps=(*_, last)) if last.when is None and last.on_failure is None:

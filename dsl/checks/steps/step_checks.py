@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
+from dsl.checks.format_checks import warn_of_formats
 from dsl.checks.steps.command_checks import check_command
 from dsl.checks.steps.context_paths import check_team_input
 from dsl.checks.steps.contract_checks import check_input
@@ -11,6 +12,8 @@ from dsl.checks.steps.outputs import Outputs
 from dsl.checks.steps.task_graph_checks import check_task_graph
 from dsl.errors import Code
 from dsl.evaluate.because import brief
+from dsl.json_schema.schema_checker import beyond
+from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import ToolSection
 from dsl.model.retryability import can_pass, holds_steps
@@ -38,6 +41,7 @@ from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import JsonValue, NodePath, seconds
 from dsl.wording.approval_wording import no_deadline
+from dsl.wording.session_wording import schema_without_message, unusable_message_schema
 from dsl.wording.step_names import called
 from dsl.wording.step_wording import (
     catches_nothing,
@@ -223,11 +227,14 @@ def _may_be_a_list(text: str) -> bool:
 
 
 def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
-    said = [key for key in ("duration", "time", "signal") if getattr(step, key) is not None]
+    keys = ("duration", "time", "signal", "message")
+    said = [key for key in keys if getattr(step, key) is not None]
     if len(said) != 1:
         _note(here, "E107" if said else "E102", path, waits_for(step.name, said))
-    elif step.deadline is not None and step.signal is None:
+    elif step.deadline is not None and said[0] in ("duration", "time"):
         _note(here, "E107", (*path, "deadline"), deadline_without_signal(step.name, said[0]))
+    if step.schema_ is not None and len(said) == 1:
+        _message_schema(here, step, said[0], (*path, "schema"))
     check_signal(here.tree, here.problems, step.signal, (*path, "signal"))
     if isinstance(step.duration, str) and not is_template(step.duration):
         try:
@@ -237,6 +244,17 @@ def _wait(here: Surroundings, step: WaitStep, path: NodePath) -> None:
             here.problems.note(
                 "E103", here.at(place), place, not_a_duration(step.duration, str(error))
             )
+
+
+def _message_schema(here: Surroundings, step: WaitStep, key: str, path: NodePath) -> None:
+    if key != "message" or step.schema_ is None:
+        _note(here, "E107", path, schema_without_message(step.name, key))
+        return
+    wrong = schema_fault(step.schema_) or beyond(step.schema_)
+    if wrong is not None:
+        _note(here, "E505", path, unusable_message_schema(step.name, wrong))
+        return
+    warn_of_formats(step.schema_, here.problems, here.tree.find(path).at, path)
 
 
 def check_signal(tree: Node, problems: Problems, name: str | None, path: NodePath) -> None:

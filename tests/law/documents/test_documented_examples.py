@@ -42,6 +42,11 @@ orchestration:
         - { name: drafting, team: draft }
         - { name: building, team: build }
         - { name: designing, team: design }
+        - { name: talking, team: talk }
+    talk:
+      tasks:
+        - { name: hear, type: wait, message: true }
+        - { name: answer, type: reply, value: Yes. }
     draft:
       tasks:
         - { name: write, agent_type: generic_single_shot, persona_key: writer }

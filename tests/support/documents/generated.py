@@ -111,6 +111,8 @@ class Pen(Asking):
         self.named, self.variables = [], []
         kind = self.one(("standard",) * 5 + ("loop", "approval", "concentrator"))
         team: Json = {"tasks": self.steps(2)}
+        if self.chance(5):
+            team["tasks"] = [*self._conversation(), *cast("list[JsonValue]", team["tasks"])]
         if kind != "standard":
             team["type"] = kind
         match kind:
@@ -259,6 +261,14 @@ class Pen(Asking):
                 if not self._attended or self.chance(50):
                     wait["deadline"] = "1h"
                 return wait
+
+    def _conversation(self) -> Iterator[Json]:
+        """A wait for a message, and its reply."""
+        wait: Json = {"name": "next", "type": "wait", "message": True, "deadline": "1h"}
+        if self.chance(50):
+            wait["schema"] = {"type": "string"}
+        yield wait
+        yield {"name": "say", "type": "reply", "value": self.value()}
 
     def _approval(self) -> Json:
         approval: Json = {"prompt": self.text()}

@@ -123,6 +123,9 @@ class StoppingScope:
         self.world.seconds += seconds or 0
         return False
 
+    async def messages_delivered(self) -> None:
+        """Do nothing: messages arrive at any time."""
+
     async def together(
         self,
         jobs: Mapping[str, Job],

@@ -65,6 +65,7 @@ STEPS: dict[str, tuple[JsonValue, str]] = {
         "- x: approval by ann, within 2 h, else reject",
     ),
     "wait": ({"signal": "go", "deadline": 60}, "- x: wait for the signal go, within 1 min"),
+    "reply": ({"value": "{{ a }}"}, "- x: reply {{ a }}"),
     "team": ({"team": "t"}, "- x: runs t"),
     "try": (
         {

@@ -116,6 +116,7 @@ EXAMPLES: list[SteeringRefusal] = [
     TaskNotSkippable("TaskHasSteps", "a", step="a/b"),
     SignalUnwanted("go"),
     TooManySignals("go", 100),
+    refusals.TooManyMessages("QueueFull", 5),
     RunUnable("RunHasEnded"),
 ]
 

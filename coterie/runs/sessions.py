@@ -1,0 +1,130 @@
+"""Talk to a session as a client: start it with its first message, send further ones.
+
+The update's id identifies a message: sent again with the same id, it is answered, and not worked
+on, once. A run that is about to continue as new asks for that.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, NoReturn, cast
+
+from pydantic import JsonValue
+from temporalio.client import (
+    Client,
+    WithStartWorkflowOperation,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateHandle,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+    WorkflowUpdateStage,
+)
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.service import RPCError
+
+from coterie.failures import CommandError, ExitCode
+from coterie.runs.call_errors import update_error
+from coterie.runs.run_client import Run
+from coterie.storage.histories import WORKFLOW
+from workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
+from workflows.core.requests import NOT_YET
+
+_AGAIN_SECONDS = 0.1
+
+Handle = WorkflowUpdateHandle[JsonValue]
+
+
+class MessageRefusedError(CommandError):
+    """The run refused a message, or ended without a reply to it."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text, ExitCode.RUN_FAILED)
+        self.code = code
+        """`QueueFull`, `RunHasEnded`, ...: the type of the update's error."""
+
+
+async def open_session(
+    client: Client,
+    id: str,
+    given: TeamInput,
+    first: SessionInput,
+    message_id: str,
+    *,
+    task_queue: str,
+    summary: str,
+) -> JsonValue:
+    """Start a session with its first message, in one call of the server; its reply.
+
+    Raises:
+        MessageRefusedError: The run refuses the message, and ends.
+        CommandError: The id is taken, or the server refuses the run.
+    """
+    start = cast(
+        "WithStartWorkflowOperation[Any, Any]",
+        WithStartWorkflowOperation(
+            WORKFLOW,
+            given.model_copy(update={"first_message": True}),
+            id=id,
+            task_queue=task_queue,
+            static_summary=summary,
+            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+        ),
+    )
+    # The SDK's own overloads are partly untyped.
+    update: Callable[..., Awaitable[JsonValue]] = cast(
+        "Any", client
+    ).execute_update_with_start_workflow
+    try:
+        return await update(SEND_MESSAGE, first, start_workflow_operation=start, id=message_id)
+    except WorkflowAlreadyStartedError:
+        raise CommandError(f"run {id!r} already exists; talk to it with `--session {id}`") from None
+    except WorkflowUpdateFailedError as error:
+        if not _is_early(error):
+            _refused(error)
+    except (WorkflowUpdateRPCTimeoutOrCancelledError, RPCError) as error:
+        raise update_error(id, "send_message", error) from None
+    return await send_message(Run(client, id), first, message_id)
+
+
+async def send_message(
+    run: Run, asked: SessionInput, id: str, taken: Callable[[], None] = lambda: None
+) -> JsonValue:
+    """Send a message, and wait for its reply, however long it takes.
+
+    Args:
+        run: The session.
+        asked: The message.
+        id: Of the message: sent again with the same id, it is the same message.
+        taken: Called when the run has taken or refused it.
+
+    Raises:
+        MessageRefusedError: The run refuses the message, or ends without a reply.
+        CommandError: The server does not answer.
+    """
+    # The SDK's own overloads are partly untyped.
+    update: Callable[..., Awaitable[Handle]] = cast("Any", run.handle).start_update
+    while True:
+        try:
+            handle = await update(
+                SEND_MESSAGE, asked, id=id, wait_for_stage=WorkflowUpdateStage.ACCEPTED
+            )
+            taken()
+            return await handle.result()
+        except WorkflowUpdateFailedError as error:
+            if not _is_early(error):
+                _refused(error)
+        except (WorkflowUpdateRPCTimeoutOrCancelledError, RPCError) as error:
+            raise update_error(run.id, "send_message", error) from None
+        await asyncio.sleep(_AGAIN_SECONDS)  # until the run takes messages again
+
+
+def _is_early(error: WorkflowUpdateFailedError) -> bool:
+    cause = error.cause
+    return isinstance(cause, ApplicationError) and cause.type == NOT_YET
+
+
+def _refused(error: WorkflowUpdateFailedError) -> NoReturn:
+    cause = error.cause
+    code = (cause.type or "") if isinstance(cause, ApplicationError) else ""
+    text = cause.message if isinstance(cause, ApplicationError) else str(cause)
+    raise MessageRefusedError(code, text) from None

@@ -1,0 +1,111 @@
+"""Where a document waits for messages and replies: on one path, and both or neither."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from dsl.checks.document_steps import every_step
+from dsl.model.document import Orchestration, SystemDocument, TeamDocument
+from dsl.model.step_lists import AtTheEnd, Concurrent, step_lists
+from dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
+from dsl.problem_details import Details
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+from dsl.wording.session_wording import (
+    Aside,
+    conversation_of_several,
+    messages_without_session,
+    reply_without_session,
+    session_without_reply,
+)
+
+_TEAMS: NodePath = ("orchestration", "teams")
+
+
+def check_sessions(
+    document: SystemDocument, orchestration: Orchestration, tree: Node, problems: Problems
+) -> None:
+    """Note what takes or answers messages where a run cannot be one conversation."""
+
+    def note(path: NodePath, details: Details) -> None:
+        problems.note("E507", tree.find(path).at, path, details)
+
+    steps = list(every_step(document))
+    replies = [(step, path) for step, path in steps if isinstance(step, ReplyStep)]
+    waits = [(step, path) for step, path in steps if isinstance(step, WaitStep) and step.message]
+    if replies and not waits:
+        step, path = replies[0]
+        note(path, reply_without_session(step.name))
+    if waits and not replies:
+        step, path = waits[0]
+        note(path, session_without_reply(step.name))
+    if orchestration.max_messages is not None and not waits:
+        note(("orchestration", "max_messages"), messages_without_session())
+    if waits or replies:
+        for step, path, place in _misplaced(steps, orchestration.teams):
+            note(path, conversation_of_several(step.name, place))
+
+
+def _misplaced(
+    steps: Sequence[tuple[Step, NodePath]], teams: dict[str, TeamDocument]
+) -> Iterator[tuple[Step, NodePath, Aside]]:
+    """Yield the session steps outside the one path of a run, and what they are in."""
+    for step, path in steps:
+        of_team = path[: len(_TEAMS)] == _TEAMS and "execution_plan" not in path
+        if not of_team and is_session_step(step):
+            yield step, path, "plan"
+    branches = _fan_out(teams)
+    for team_id, team in teams.items():
+        around: Aside | None = "fan_out" if team_id in branches else None
+        yield from _placed(team.tasks, (*_TEAMS, team_id, "tasks"), around)
+
+
+def is_session_step(step: Step) -> bool:
+    """Whether a step waits for a message, or replies."""
+    match step:
+        case WaitStep(message=message):
+            return message is not None
+        case ReplyStep():
+            return True
+        case _:
+            return False
+
+
+def _placed(
+    steps: Sequence[Step], path: NodePath, around: Aside | None
+) -> Iterator[tuple[Step, NodePath, Aside]]:
+    """Yield the session steps that run beside others, or at the end of a cancelled run."""
+    for index, step in enumerate(steps):
+        here = (*path, index)
+        if around is not None and is_session_step(step):
+            yield step, here, around
+        for inner in step_lists(step, here):
+            place = around
+            if isinstance(inner.role, Concurrent):
+                place = "branch"
+            elif isinstance(inner.role, AtTheEnd):
+                place = "finally"
+            elif isinstance(step, LoopStep | TaskGraphStep) and step.concurrency > 1:
+                place = "round"
+            yield from _placed(inner.steps, inner.path, place)
+
+
+def _fan_out(teams: dict[str, TeamDocument]) -> Collection[str]:
+    """Return the teams that a branch of a fan-out visits before it ends at a concentrator."""
+    found: dict[str, None] = {}
+    ahead = [name for team in teams.values() for name in _next(team, fans_out=True)]
+    for name in ahead:
+        team = teams.get(name)
+        if name in found or team is None or team.type == "concentrator":
+            continue
+        found[name] = None
+        ahead += _next(team, fans_out=False)
+    return found
+
+
+def _next(team: TeamDocument, *, fans_out: bool) -> Iterator[str]:
+    for rule in team.routing.rules if team.routing is not None else ():
+        if isinstance(rule.next_team, tuple):
+            yield from rule.next_team
+        elif not fans_out and rule.next_team is not None:
+            yield rule.next_team
+    if not fans_out and team.routing is not None and team.routing.default is not None:
+        yield team.routing.default

@@ -1,0 +1,63 @@
+"""Problems of sessions: of messages that nothing can answer, and of answers to no message."""
+
+from typing import Literal
+
+from dsl.problem_details import ProblemText, statement
+from dsl.wording.step_names import called
+
+
+@statement
+def schema_without_message(step: str, key: str) -> ProblemText:
+    return ProblemText(
+        f"`schema` describes a message, and {called(step)} waits for {key}",
+        fix="remove `schema`, or wait with `message: true`",
+    )
+
+
+@statement
+def unusable_message_schema(step: str, reason: str) -> ProblemText:
+    return ProblemText(f"{called(step, 'the wait')}: the schema cannot be used: {reason}")
+
+
+Aside = Literal["branch", "round", "finally", "fan_out", "plan"]
+"""What a step may be in that is not the one path of a run."""
+
+_ASIDE: dict[Aside, str] = {
+    "branch": "a branch of a parallel step",
+    "round": "a loop with concurrent rounds",
+    "finally": "a `finally`",
+    "fan_out": "a branch of a fan-out",
+    "plan": "the plan of an agent",
+}
+
+
+@statement
+def conversation_of_several(step: str, aside: Aside) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} is in {_ASIDE[aside]}, and a session has one conversation at a time",
+        fix="move the wait for a message and its reply to tasks that run one after the other",
+    )
+
+
+@statement
+def reply_without_session(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} replies, and no step waits for a message",
+        fix="add `{name: next, type: wait, message: true}` before it",
+    )
+
+
+@statement
+def session_without_reply(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} waits for messages, and no step replies: every message would fail",
+        fix='add `{name: answer, type: reply, value: "{{ ... }}"}` after it',
+    )
+
+
+@statement
+def messages_without_session() -> ProblemText:
+    return ProblemText(
+        "`max_messages` bounds a session, and no step waits for a message",
+        fix="remove it, or add `{name: next, type: wait, message: true}`",
+    )

@@ -1,0 +1,135 @@
+"""The update `send_message`: a message of a session, answered by its reply.
+
+Part of TeamWorkflow.
+
+The handler waits for the reply. The run ends, or continues as new, only after all handlers have
+answered: so a run that has to continue as new answers its open messages first, and takes no new
+one meanwhile (design 4.11). An idle run takes one more: a workflow task that a refused update alone
+has brought cannot continue it as new.
+"""
+
+from collections.abc import Callable, Sequence
+
+from pydantic import JsonValue
+from temporalio import workflow
+from temporalio.common import RawValue
+from temporalio.exceptions import ApplicationError
+
+from dsl.errors import RunRefused
+from workflows.control.refusal_texts import refusal_text
+from workflows.control.steering_refusals import MessageUnusable, RunUnable, TooManyMessages
+from workflows.core.encoding import message, takes_any_arguments
+from workflows.core.memory import SessionReply
+from workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
+from workflows.core.requests import MALFORMED, NOT_YET, TOO_EARLY, Refusal
+from workflows.core.views import TeamResult
+from workflows.handlers.message_handlers import MessageJudge, refusal_error
+from workflows.sessions.message_queue import (
+    MAX_OPEN_MESSAGES,
+    is_busy,
+    message_refusal,
+    receive,
+    stage_of,
+)
+
+_CONTINUES = "the run continues with a new history; send the message again with the same id"
+
+
+class SessionMessages(MessageJudge):
+    """The messages of a session."""
+
+    input: TeamInput
+    came_to: TeamResult | None
+    early_messages: int
+    """Messages that came before the run could judge them."""
+    moving: bool
+    """The run leaves this history although messages are open: they follow in the next one."""
+
+    def admission_closed(self) -> bool:
+        """Whether the run has to continue as new, and takes no new message before."""
+        raise NotImplementedError
+
+    async def until(self, ready: Callable[[], bool]) -> None:
+        """Wait until the condition holds."""
+        raise NotImplementedError
+
+    @workflow.update(
+        name=SEND_MESSAGE, description="The next message of a session: {message, by}; its reply"
+    )
+    @takes_any_arguments
+    async def send_message(self, *given: RawValue) -> JsonValue:
+        """Put the message into the queue, and wait for its reply."""
+        info = workflow.current_update_info()
+        id = "" if info is None else info.id
+        if not self.listens:
+            self.early_messages += 1
+            await self.listening()
+        if stage_of(self.state.session, id) == "new":
+            self._take(id, given)
+        await self.until(
+            lambda: self.done or self.moving or stage_of(self.state.session, id) == "answered"
+        )
+        return self._reply(self.state.session.replies.get(id))
+
+    @send_message.validator
+    @takes_any_arguments
+    def _send_message_validator(self, *given: RawValue) -> None:
+        """Refuse what the run cannot take; a run that starts with a message judges it itself."""
+        if not self.listens:
+            if self.early_messages >= MAX_OPEN_MESSAGES:
+                raise refusal_error(TooManyMessages("QueueFull", MAX_OPEN_MESSAGES))
+            return
+        if self._starts_with_message:
+            return
+        info = workflow.current_update_info()
+        if info is not None and stage_of(self.state.session, info.id) != "new":
+            return
+        self._judged(given)
+        if self.admission_closed() and is_busy(self.state.session):
+            raise refusal_error(Refusal(code=NOT_YET, message=TOO_EARLY))
+
+    @property
+    def _starts_with_message(self) -> bool:
+        """Whether the run still waits for the message that came with its start."""
+        return self.input.first_message and self.state.session.received == 0 and not self.done
+
+    def _take(self, id: str, given: Sequence[RawValue]) -> None:
+        """Put a message into the queue; a refused first message ends the run."""
+        try:
+            asked = self._judged(given)
+        except ApplicationError as error:
+            if self._starts_with_message:
+                self.state.session.refused = error.message
+            raise
+        receive(self.state.session, id, asked)
+
+    def _judged(self, given: Sequence[RawValue]) -> SessionInput:
+        """Return the message, where the run takes it."""
+        try:
+            asked = message(given, SessionInput)
+        except RunRefused as error:
+            raise refusal_error(MessageUnusable(MALFORMED, str(error))) from None
+        if self.plan is None:
+            raise refusal_error(RunUnable("RunHasEnded"))
+        refusal = message_refusal(self.plan, self.state, asked, done=self.done)
+        if refusal is not None:
+            raise refusal_error(refusal)
+        return asked
+
+    def _reply(self, reply: SessionReply | None) -> JsonValue:
+        """Return the reply, or raise the reason why there is none."""
+        if reply is not None and reply.error is None:
+            return reply.value
+        if reply is not None and reply.error is not None:
+            error = ApplicationError(reply.error.message, type=reply.error.type, non_retryable=True)
+        elif self.done:
+            ended = RunUnable("RunHasEnded")
+            why = "" if self.came_to is None else f": {self.came_to.because}"
+            error = ApplicationError(
+                f"{refusal_text(ended)} without a reply{why}"[:1000],
+                type=ended.code,
+                non_retryable=True,
+            )
+        else:
+            error = refusal_error(Refusal(code=NOT_YET, message=_CONTINUES))
+        raise error

@@ -1,0 +1,139 @@
+"""The messages of a session: what it takes, what it refuses, and how each is answered. Pure.
+
+A message is the update `send_message`, whose answer is the reply. It is open from its arrival to
+its reply; a run holds few open messages, so that Temporal always has room for a decision.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.model.outcomes import Failure
+from dsl.model.plan import Plan
+from dsl.model.step_walk import message_waits
+from dsl.sizes import json_size, too_large
+from dsl.values import Json, JsonValue
+from workflows.control.steering_refusals import (
+    MessageRefusal,
+    MessageUnusable,
+    RunUnable,
+    TooManyMessages,
+)
+from workflows.core.extract import MAX_ANSWER_SIZE
+from workflows.core.memory import Session, SessionMessage, SessionReply
+from workflows.core.messages import SessionInput
+from workflows.core.state import RunState
+
+MAX_OPEN_MESSAGES = 5
+"""Of one run. Temporal keeps ten updates in progress: the rest is for decisions."""
+
+MAX_MESSAGE_SIZE = 100_000
+"""Bytes of JSON of one message."""
+
+MAX_REPLY_SIZE = MAX_ANSWER_SIZE
+"""Bytes of JSON of a reply: the plain `temporal` CLI shows no larger one."""
+
+_MAX_REPLIES = 100
+_MAX_REPLIES_SIZE = 300_000
+"""Bytes of JSON of the replies that a run keeps."""
+
+NO_REPLY = "NoReply"
+"""The failure of a message that the run went past."""
+
+Stage = Literal["new", "open", "answered"]
+
+
+def stage_of(session: Session, id: str) -> Stage:
+    """How far the message of this id has come."""
+    if id in session.replies:
+        return "answered"
+    return "open" if any(one.id == id for one in _open(session)) else "new"
+
+
+def _open(session: Session) -> Iterator[SessionMessage]:
+    yield from session.queue
+    if session.open is not None:
+        yield session.open
+
+
+def is_busy(session: Session) -> bool:
+    """Whether a message waits for its reply."""
+    return session.open is not None or bool(session.queue)
+
+
+def message_refusal(
+    plan: Plan, state: RunState, asked: SessionInput, *, done: bool
+) -> MessageRefusal | None:
+    """Why the run does not take this message, or None."""
+    session = state.session
+    if done or state.stop_by is not None:
+        return RunUnable("RunCancelled" if state.stop_by is not None else "RunHasEnded")
+    waits = message_waits(plan)
+    if not waits:
+        return RunUnable("NoSession")
+    large = too_large(asked.message, "the message", MAX_MESSAGE_SIZE)
+    if large is not None:
+        return MessageUnusable("TooLarge", large)
+    if session.received >= plan.limits.max_messages:
+        return TooManyMessages("SessionFull", plan.limits.max_messages)
+    if sum(1 for _ in _open(session)) >= MAX_OPEN_MESSAGES:
+        return TooManyMessages("QueueFull", MAX_OPEN_MESSAGES)
+    if len({id(wait) for wait in waits}) == 1:  # else it depends on the step that takes it
+        return unfit_message(asked.message, waits[0].schema_)
+    return None
+
+
+def unfit_message(message: JsonValue, schema: Json | None) -> MessageUnusable | None:
+    """Why a message does not match the schema of a wait, or None."""
+    if schema is None:
+        return None
+    try:
+        found = misfits(message, schema, "the message")
+    except UnusableSchema as error:
+        found = [f"the message cannot be checked against its schema: {error}"]
+    return MessageUnusable("BadMessage", "; ".join(found)) if found else None
+
+
+def receive(session: Session, id: str, asked: SessionInput) -> None:
+    """Put a message at the end of the queue."""
+    session.received += 1
+    session.queue.append(SessionMessage(id, asked.message, asked.by))
+
+
+def take(state: RunState, message: SessionMessage) -> None:
+    """Begin to work on a message: what bounds the work counts from here."""
+    session = state.session
+    session.open = message
+    session.teams_before = state.teams_run
+    session.visits_before = dict(state.visits)
+    state.seen.clear()
+
+
+def answer(session: Session, id: str, reply: SessionReply) -> None:
+    """Keep the reply of a message; of earlier ones as many as may travel."""
+    if session.open is not None and session.open.id == id:
+        session.open = None
+    session.replies[id] = reply
+    size = sum(json_size(one.value) for one in session.replies.values())
+    while len(session.replies) > _MAX_REPLIES or size > _MAX_REPLIES_SIZE:
+        oldest = next(iter(session.replies))
+        if oldest == id:
+            return
+        size -= json_size(session.replies.pop(oldest).value)
+
+
+def pass_over(session: Session) -> None:
+    """Fail the message that the run worked on, if it has no reply yet."""
+    if session.open is not None:
+        text = "the run went on to the next message without a reply to this one"
+        answer(session, session.open.id, SessionReply(error=Failure(NO_REPLY, text)))
+
+
+def counted_visits(state: RunState) -> tuple[int, Mapping[str, int]]:
+    """Team visits, and those of each team, since the latest message; without one, all."""
+    session = state.session
+    if not session.teams_before:
+        return state.teams_run, state.visits
+    before = session.visits_before
+    visits = {team: number - before.get(team, 0) for team, number in state.visits.items()}
+    return state.teams_run - session.teams_before, visits

@@ -1,0 +1,60 @@
+"""The wait for the next message of a session."""
+
+from dsl.errors import RunRefused
+from dsl.model.outcomes import Failure, Outcome
+from dsl.model.steps import WaitStep
+from workflows.control.refusal_texts import refusal_text
+from workflows.core.location import Location, Skipped
+from workflows.core.memory import SessionReply
+from workflows.core.scope import Interrupted, Scope
+from workflows.core.trail import note_control
+from workflows.core.trail_causes import MessageTaken
+from workflows.sessions.message_queue import answer, pass_over, take, unfit_message
+
+
+async def wait_for_message(step: WaitStep, place: Location, scope: Scope) -> Outcome:
+    """Take the next message that matches the schema; its value is the step's data.
+
+    Raises:
+        RunRefused: the run was started with a message that it refused.
+    """
+    session = scope.state.session
+    pass_over(session)
+    if not session.queue and session.received >= scope.plan.limits.max_messages:
+        return Outcome.failed("SessionFull", "the session has had all its messages")
+    while await _came(step, place, scope):
+        message = session.queue.pop(0)
+        unfit = unfit_message(message.value, step.schema_)
+        if unfit is None:
+            take(scope.state, message)
+            number = session.received - len(session.queue)
+            note_control(
+                scope.state, scope.now(), MessageTaken("message_taken", number, message.by)
+            )
+            return Outcome.succeeded(message.value)
+        failure = Failure(unfit.code, refusal_text(unfit))
+        answer(session, message.id, SessionReply(error=failure))
+    return Outcome.failed("NoMessageCame", "no message came in time")
+
+
+async def _came(step: WaitStep, place: Location, scope: Scope) -> bool:
+    """Wait until a message is in the queue; False when the time is up."""
+    session, skips, own = scope.state.session, scope.state.skips, place.step
+    waits, key = scope.state.progress.relative_waits, place.key
+    try:
+        await scope.wait_until(
+            lambda: bool(session.queue or session.refused) or own in skips,
+            waits.get(key, step.deadline),
+            f"message for {place.path}",
+        )
+    except Interrupted as interrupted:
+        if interrupted.left is not None:
+            waits[key] = interrupted.left
+        raise
+    waits.pop(key, None)
+    if own in skips:
+        raise Skipped(skips.pop(own).value)
+    if session.refused:
+        raise RunRefused(f"its first message was refused: {session.refused}")
+    await scope.messages_delivered()
+    return bool(session.queue)

@@ -1,0 +1,23 @@
+"""Reply: answers the message that the session works on."""
+
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import ReplyStep
+from dsl.sizes import too_large
+from dsl.templates.template_filling import fill
+from workflows.core.location import Location
+from workflows.core.memory import SessionReply
+from workflows.core.scope import Scope
+from workflows.sessions.message_queue import MAX_REPLY_SIZE, answer
+
+
+async def execute(step: ReplyStep, place: Location, scope: Scope) -> Outcome:
+    """Answer the open message; the step fails when there is none, or the value is too large."""
+    session = scope.state.session
+    if session.open is None:
+        return Outcome.failed("NoMessage", "no message is open: it has its reply, or none came")
+    value = fill(step.value, place.facts(scope).names())
+    large = too_large(value, "the reply", MAX_REPLY_SIZE)
+    if large is not None:
+        return Outcome.failed("ReplyTooLarge", large)
+    answer(session, session.open.id, SessionReply(value))
+    return Outcome.succeeded(value)

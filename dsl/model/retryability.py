@@ -40,6 +40,7 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "ProviderRefused": "with_other_input",
     "RequestTooLarge": "with_other_input",
     "ValueTooLarge": "with_other_input",
+    "InvalidArguments": "with_other_input",
     "UnknownTool": "with_other_input",
     "RepeatedCall": "with_other_input",
     "NotAName": "with_other_input",

@@ -66,7 +66,8 @@ class ToolStep(StepBase):
     kind: Literal["tool"]
     tool: str
     """A tool's name, or a template for one."""
-    arguments: Json = Field(default_factory=dict[str, JsonValue])
+    arguments: Json | str = Field(default_factory=dict[str, JsonValue])
+    """A mapping, or one template for a mapping."""
 
 
 TaskOrder = Literal["written", "critical_path"]

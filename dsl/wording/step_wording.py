@@ -94,6 +94,14 @@ def not_a_list(key: str, shown: str) -> ProblemText:
 
 
 @statement
+def not_arguments(shown: str) -> ProblemText:
+    return ProblemText(
+        f"'arguments' is {shown}",
+        'a mapping, or one template for a mapping: `"{{ step.arguments }}"`',
+    )
+
+
+@statement
 def waits_for(step: str, keys: Sequence[str]) -> ProblemText:
     what = " and ".join(keys) if keys else "nothing"
     return ProblemText(

@@ -3,6 +3,7 @@
 from pydantic import JsonValue
 
 from dsl.errors import listed, nearest
+from dsl.json_values import describe_kind
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import ToolStep
 from dsl.model.terms import consent
@@ -24,8 +25,13 @@ async def execute(step: ToolStep, place: Location, scope: Scope) -> Outcome:
         return Outcome.failed(
             "UnknownTool", f"there is no tool {name!r}; tools: {listed(tools)}. {hint}".rstrip(". ")
         )
-    arguments = fill(dict(step.arguments), names)
-    given = {**arguments, **tool.fixed} if isinstance(arguments, dict) else arguments
+    arguments = fill(step.arguments, names)
+    if not isinstance(arguments, dict):
+        return Outcome.failed(
+            "InvalidArguments",
+            f"the arguments of the tool {name!r} are {describe_kind(arguments)}, not a mapping",
+        )
+    given = {**arguments, **tool.fixed}
     terms = consent(tool.requires_approval)
     if terms is None:
         return await call_skill(tool.skill, given, tool.terms, place, scope, step.timeout)

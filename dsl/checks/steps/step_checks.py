@@ -57,6 +57,7 @@ from dsl.wording.step_wording import (
     no_result,
     not_a_duration,
     not_a_list,
+    not_arguments,
     path_without_braces,
     reserved_signal,
     retry_in_vain,
@@ -171,11 +172,16 @@ def _skill(here: Surroundings, step: SkillStep, path: NodePath) -> None:
 
 
 def _tool(here: Surroundings, step: ToolStep, path: NodePath) -> None:
+    place = (*path, "arguments")
+    if isinstance(step.arguments, str) and not _is_one_template(step.arguments):
+        here.problems.note("E103", here.at(place), place, not_arguments(brief(step.arguments)))
     if is_template(step.tool):
         return  # known only in the run
     section = here.tools.get(step.tool)
     if section is None:
         here.unknown("E204", "tool", step.tool, here.tools, (*path, "tool"))
+        return
+    if isinstance(step.arguments, str):
         return
     for name in step.arguments.keys() & section.fixed.keys():
         place = (*path, "arguments", name)
@@ -211,7 +217,7 @@ def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:
 
 def _over(here: Surroundings, over: JsonValue, path: NodePath) -> None:
     """Check that a loop iterates on a list, or on one expression that may give a list."""
-    if isinstance(over, list) or (isinstance(over, str) and _may_be_a_list(over)):
+    if isinstance(over, list) or (isinstance(over, str) and _is_one_template(over)):
         return
     if isinstance(over, str) and _PATH.match(over):
         here.problems.note("E108", here.at(path), path, path_without_braces(str(path[-1]), over))
@@ -219,7 +225,7 @@ def _over(here: Surroundings, over: JsonValue, path: NodePath) -> None:
     here.problems.note("E103", here.at(path), path, not_a_list(str(path[-1]), brief(over)))
 
 
-def _may_be_a_list(text: str) -> bool:
+def _is_one_template(text: str) -> bool:
     try:
         return is_template(text) and parse(text).single
     except BadTemplate:

@@ -82,7 +82,7 @@ def _language(plan: Plan, context: Json, steps: int) -> None:
         persona = snapshot(plan.personas["editor"], step)
         slice_for(persona, step, facts)
         route = choose(looped, facts.with_task(step.name, outcome))
-        context = apply(context, route.updates)
+        context = apply(context, route.writes)
 
 
 class _Answered(DurableScope):

@@ -7,6 +7,7 @@ TeamError
   + EvaluationLimitExceeded  an evaluation needs more steps or bytes than its budget has
 + OutputFailed           the declared output of a run or a team cannot be rendered
 + ContextConflict        two writers of one context key and no merge policy
++ ContextUpdateFailed    an operation of `context_updates` meets a value of the wrong type
 + InvalidContext         a write does not fit the declared context
 + LimitExceeded          a bound of the run is reached
   + BudgetExceeded       a budget of tokens, money, calls or time is used up
@@ -187,6 +188,10 @@ class OutputFailed(TeamError):
 
 class ContextConflict(TeamError):
     """Two writers set one context key and no merge policy decides."""
+
+
+class ContextUpdateFailed(TeamError):
+    """An operation of `context_updates` finds, or is given, a value of the wrong type."""
 
 
 class InvalidContext(TeamError):

@@ -1,4 +1,4 @@
-"""Dotted paths into JSON: `review_outcome.findings.0.file`, `findings[0].file`.
+"""Dotted paths into JSON: `review_outcome.findings.0.file`, `findings[0].file`, `files["a.py"]`.
 
 Parsed once per text, then followed without failing: a missing value is MISSING.
 
@@ -6,6 +6,7 @@ Code that every step of a run uses tells types apart by `match`, not by `isinsta
 workflows replaces that one by a function of its own, which is far slower.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -28,6 +29,10 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 
 _INDEX = re.compile(r"\[(\d+)\]", re.ASCII)
+_QUOTED = re.compile(r'\[("(?:[^"\\]|\\.)*")\]')
+"""A segment that holds what separates segments, as a JSON text."""
+
+_PLAIN = re.compile(r'[^.\[\]"]+\Z')
 _NUMBER = re.compile(r"[0-9]{1,9}\Z")
 """An index; not every digit of Unicode is a number, and not every number fits."""
 
@@ -37,7 +42,37 @@ def parse(text: str) -> Path:
     """Return the segments of a dotted path; `a[0].b` equals `a.0.b`; `""` is the whole value."""
     if not text:
         return ()
+    if '["' not in text:
+        return _dotted(text)
+    found: list[str] = []
+    for number, part in enumerate(_QUOTED.split(text)):
+        if number % 2:
+            found.append(_unquoted(part))
+        elif part.strip("."):
+            found += _dotted(part.removesuffix("."))
+    return tuple(found)
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return cast("str", json.loads(text))
+    except ValueError:
+        return text
+
+
+def _dotted(text: str) -> Path:
     return tuple(_INDEX.sub(r".\1", text).lstrip(".").split("."))
+
+
+def path_text(path: Path) -> str:
+    """Return the path as a text that `parse` reads; a segment with dots stands in `["..."]`."""
+    text = ""
+    for segment in path:
+        if not _PLAIN.match(segment):
+            text += f"[{json.dumps(segment, ensure_ascii=False)}]"
+        else:
+            text += f".{segment}" if text else segment
+    return text
 
 
 def get(value: object, path: Path) -> JsonValue | Literal[Missing.MISSING]:

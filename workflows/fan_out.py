@@ -4,20 +4,21 @@ Each branch is a track of its own with a copy of the context. At the join, what 
 applied in written order; two that set the same path without a merge policy are an error.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Set
+from collections.abc import Callable, Coroutine, Set
 from functools import partial
 
 from pydantic import JsonValue
 
-from dsl.errors import ContextConflict, InvalidPlan, LimitExceeded, TeamError, TeamFailed
-from dsl.evaluate.context import apply
+from dsl.errors import InvalidPlan, LimitExceeded, TeamError, TeamFailed
+from dsl.evaluate.branch_writes import joined
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.routing import Route
 from dsl.model.causes import Joined
-from dsl.model.merge import deep_merge, merged_by
+from dsl.model.merge import deep_merge
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Collect
-from dsl.paths import Path, parse
 from dsl.values import Json
+from workflows.context_drafts import write_to_track
 from workflows.core.location import Interpreter, Location, RunLeft
 from workflows.core.memory import Fork, Routed, Track
 from workflows.core.scope import Interrupted, Scope
@@ -127,10 +128,7 @@ def _meet(
             )
         del scope.state.tracks[name.fan_out_branch(branch)]
     scope.state.forget_branches(name, children.keys())
-    updates = _updates(forked, children)
-    track.context = apply(track.context, updates, scope.plan.context)
-    if track.branch:
-        track.updates.extend(updates.items())
+    write_to_track(scope.plan, track, _writes(forked, children), "the branches")
     for child in children.values():
         if child.end == "done":
             track.latest.update(child.latest)
@@ -148,7 +146,7 @@ def leave(name: StateKey, track: Track, forked: Fork, away: RunLeft, scope: Scop
     """Leave the fan-out with the results of the finished branches; cancel the others."""
     state = scope.state
     children = {branch: state.tracks[name.fan_out_branch(branch)] for branch in forked.branches}
-    track.context = apply(track.context, _updates(forked, children), scope.plan.context)
+    write_to_track(scope.plan, track, _writes(forked, children), "the branches")
     for child in children.values():
         if child.end == "done":
             track.latest.update(child.latest)
@@ -177,41 +175,16 @@ def _gathered(child: Track) -> JsonValue:
     }
 
 
-def _updates(forked: Fork, children: dict[str, Track]) -> Json:
-    """Return `{path: value}` of all branches, in written order."""
-    written: dict[str, dict[str, JsonValue]] = {}
-    for branch, child in children.items():
-        if child.end == "done":
-            for path, value in child.updates:
-                written.setdefault(path, {})[branch] = value
-    updates: Json = {}
-    writers = _writers(written)
-    for path, values in written.items():
-        policy = forked.merge.get(path)
-        if len(writers[path]) > 1 and policy is None:
-            raise ContextConflict(
-                f"the branches {', '.join(sorted(writers[path]))} all set the context's {path!r}; "
-                f"say in the rule that fans out: `merge: {{{path}: replace | append | merge}}`"
-            )
-        updates[path] = merged_by(policy or "replace", list(values.values()))
-    return updates
-
-
-def _writers(written: Mapping[str, Mapping[str, JsonValue]]) -> dict[str, set[str]]:
-    """Return `{path: the branches that set it, something in it, or what it is in}`."""
-    at: dict[Path, set[str]] = {}
-    at_or_below: dict[Path, set[str]] = {}
-    for text, values in written.items():
-        path = parse(text)
-        at.setdefault(path, set()).update(values)
-        for length in range(len(path) + 1):
-            at_or_below.setdefault(path[:length], set()).update(values)
-    found: dict[str, set[str]] = {}
-    for text in written:
-        path = parse(text)
-        above = (at.get(path[:length], set()) for length in range(len(path)))
-        found[text] = at_or_below[path].union(*above)
-    return found
+def _writes(forked: Fork, children: dict[str, Track]) -> tuple[ContextWrite, ...]:
+    """Join the writes of the branches that ended, in written order."""
+    written = {name: child.updates for name, child in children.items() if child.end == "done"}
+    return joined(
+        written,
+        forked.merge,
+        lambda path: (
+            f"say in the rule that fans out: `merge: {{{path}: replace | extend | merge}}`"
+        ),
+    )
 
 
 def gathered(collects: Collect, track: Track) -> dict[str, JsonValue]:

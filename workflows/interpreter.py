@@ -6,7 +6,7 @@ Deterministic by construction: it knows only the plan, the state and the Scope.
 from collections.abc import Sequence
 
 from dsl.errors import InvalidPlan, LimitExceeded, TeamError
-from dsl.evaluate.context import apply
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.declared_values import reset
 from dsl.evaluate.limits import check, fingerprint, non_progressing
 from dsl.evaluate.routing import Route, choose, failed_task
@@ -16,8 +16,8 @@ from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona, Plan, Team
 from dsl.model.steps import AgentStep, Step
 from dsl.model.terms import AskTerms
-from dsl.sizes import check_size
 from workflows.approvals.approval_wait import ask
+from workflows.context_drafts import write_to_track
 from workflows.control.pause_and_amend import amend, give_up, sent_on
 from workflows.core.location import Location, Redirected, Returned, RunLeft
 from workflows.core.memory import Fork, Frame, Routed, Track
@@ -125,7 +125,7 @@ class TeamInterpreter:
         failed = failed_task(team, frame.tasks)
         _leave(scope.plan, team, track, route, frame, failed)
         status = "success" if failed is None else "failure"
-        note_route(scope, place, route.cause, status, route.next_team, route.updates)
+        note_route(scope, place, route.cause, status, route.next_team, route.writes)
         scope.state.forget(place.frame_key)
         track.visit = 0
         if isinstance(route.next_team, tuple):
@@ -216,11 +216,7 @@ def _leave(
     failed: tuple[str, Outcome] | None,
 ) -> None:
     """Move the track along the route, with the context that the route makes."""
-    for path, value in route.updates.items():
-        check_size(value, f"the context update {path!r} of team {team.id!r}")
-    track.context = apply(track.context, route.updates, plan.context)
-    if track.branch:
-        track.updates.extend(route.updates.items())
+    write_to_track(plan, track, route.writes, f"team {team.id!r}")
     track.latest[team.id] = frame.tasks
     name, outcome = failed or (None, None)
     track.routed = Routed(
@@ -241,7 +237,7 @@ def _reset(team: Team, track: Track, scope: Scope) -> None:
     declared = scope.plan.context
     track.context = reset(track.context, team.resets, declared)
     if track.branch:
-        track.updates.extend((path, declared[path].default) for path in team.resets)
+        track.updates.extend(ContextWrite(path, declared[path].default) for path in team.resets)
 
 
 def _enter(team: Team, name: StateKey, track: Track, scope: Scope) -> int:

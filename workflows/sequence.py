@@ -119,6 +119,7 @@ async def _run_step(
         started.at,
         state.tokens - started.tokens_before - started.tokens_of_others or None,
         found_by(step, outcome, scope.plan),
+        started.writes,
     )
     return outcome.timed(scope.time() - started.at)
 

@@ -2,7 +2,13 @@
 
 from functools import partial
 
-from dsl.errors import LimitExceeded, TemplateFailed, ValueTooLarge
+from dsl.errors import (
+    ContextUpdateFailed,
+    InvalidContext,
+    LimitExceeded,
+    TemplateFailed,
+    ValueTooLarge,
+)
 from dsl.model.outcomes import Outcome
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.step_base import Retry
@@ -10,6 +16,7 @@ from dsl.model.step_lists import step_lists
 from dsl.model.steps import ORCHESTRATING, AgentStep, SkillStep, Step, ToolStep
 from dsl.values import MAX_DURATION
 from workflows.approvals.failed_steps import accepted
+from workflows.context_drafts import take_draft, with_writes
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Interrupted, Scope
 from workflows.core.step_progress import RetryProgress, StartedStep
@@ -25,9 +32,20 @@ async def run_attempts(
 ) -> Outcome:
     """Run the step with all its attempts, and ask a person about its failure if it says so."""
     if step.on_failure != "ask":
-        return await _tried(step, started, place, scope, interpreter)
-    work = partial(_tried, step, started, place, scope, interpreter)
+        return await _written(step, started, place, scope, interpreter)
+    work = partial(_written, step, started, place, scope, interpreter)
     return await accepted(repr(step.name), place, scope, work)
+
+
+async def _written(
+    step: Step, started: StartedStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Outcome:
+    """Run the step with its attempts, and write to the context what it wrote."""
+
+    async def attempts(inner: Location) -> Outcome:
+        return await _tried(step, started, inner, scope, interpreter)
+
+    return await with_writes(step, place, scope, started, attempts)
 
 
 async def _tried(
@@ -71,6 +89,7 @@ async def _attempts(
         if not again or error is None:
             del retries[key]
             return outcome
+        take_draft(key, scope)
         note_step(scope, place, "retried", Failed("failed", error))
         for inner in step_lists(step):
             begin_round(inner.steps, place.frame(scope))
@@ -109,12 +128,12 @@ async def _judged(
 
 
 async def _attempt(step: Step, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
-    """Run one attempt; a failed template or a too large value fails the step."""
+    """Run one attempt; a failed template or write, or a too large value fails the step."""
     try:
         if step.timeout is None or _is_call(step):
             return await execute(step, place, scope, interpreter)  # a call has its own timeout
         return await _within(step.timeout, step, place, scope, interpreter)
-    except (TemplateFailed, ValueTooLarge) as error:
+    except (TemplateFailed, ValueTooLarge, ContextUpdateFailed, InvalidContext) as error:
         scope.state.forget(place.key)
         return Outcome.failed(type(error).__name__, str(error))
     except LimitExceeded as error:

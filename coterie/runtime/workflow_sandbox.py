@@ -51,6 +51,7 @@ DECIDING = (
     "workflows.handlers",
     "workflows.interpreter",
     "workflows.sequence",
+    "workflows.context_drafts",
     "workflows.graph_ledger",
     "workflows.result_checks",
     "workflows.skipped_steps",

@@ -14,6 +14,7 @@ from dsl.model.plan import Plan, Team
 from dsl.model.steps import AgentStep, TeamStep
 from dsl.paths import Path, parse
 from dsl.source.nodes import Mark, Node, Problems
+from dsl.templates.path_templates import fixed_part
 from dsl.wording.finding_wording import declared_unused
 
 
@@ -63,9 +64,10 @@ def _reads(team: Team, parts: Bodies, reader: Reader) -> Iterator[Path]:
 
 def _writes(team: Team, parts: Bodies) -> Iterator[Path]:
     for updates in route_updates(team):
-        yield from map(parse, updates)
+        yield from map(fixed_part, updates)
     for body in parts.within(parts.teams[team.id]):
         for step, _ in body.walked():
+            yield from map(fixed_part, step.context_updates)
             if isinstance(step, TeamStep):
                 yield from ((key,) for key in step.input or {})
 

@@ -14,9 +14,10 @@ from dsl.analysis.reads import Read, value_reads
 from dsl.analysis.teams import TeamNode, Teams
 from dsl.model.plan import Plan
 from dsl.model.steps import TeamStep
-from dsl.paths import Path, parse
+from dsl.paths import Path
 from dsl.source.nodes import Mark, Problems
 from dsl.source.nodes import Node as Written
+from dsl.templates.path_templates import fixed_part
 from dsl.wording.finding_wording import field_read_too_early, team_read_too_early
 
 
@@ -49,6 +50,8 @@ class Flow:
         self._masks: dict[Path, int] = {}
         self._near: dict[Path, list[str]] = {}
         self._before = dict.fromkeys(graph.plan.teams, 0)
+        self._within = {team: self._written(bodies, team) for team in graph.plan.teams}
+        """What the steps of a team, and of the plans that its agents follow, write."""
         leads = {node: tuple(self._leads(graph, bodies, node)) for node in graph.nodes}
         nodes = {team: [TeamNode(team), TeamNode(team, branch=True)] for team in graph.plan.teams}
         ahead = dict.fromkeys(graph.nodes)
@@ -64,12 +67,9 @@ class Flow:
     def _leads(self, graph: Teams, bodies: Bodies, node: TeamNode) -> Iterator[tuple[str, int]]:
         """Yield what a visit adds per next team; a branch that ends feeds every concentrator."""
         for exit in graph.usable(node):
-            new = self._bit(("teams", node.team))
-            for path in (("context", *parse(update)) for update in exit.updates):
-                new |= self._bit(path)
-                setters = self._setters.setdefault(path, [])
-                if node.team not in setters:
-                    setters.append(node.team)
+            new = self._bit(("teams", node.team)) | self._within[node.team]
+            for update in exit.updates:
+                new |= self._set(update, node.team)
             meeting = graph.concentrators if node.branch else ()
             for team in (*exit.targets, exit.concentrator, *meeting):
                 if team is not None:
@@ -78,7 +78,23 @@ class Flow:
             for step, _ in body.walked():
                 if isinstance(step, TeamStep):
                     given = [self._bit(("context", key)) for key in step.input or {}]
-                    yield step.team, sum(given)
+                    yield step.team, sum(given) | self._within[node.team]
+
+    def _written(self, bodies: Bodies, team: str) -> int:
+        found = 0
+        for body in bodies.within(bodies.teams[team]):
+            for step, _ in body.walked():
+                for update in step.context_updates:
+                    found |= self._set(update, team)
+        return found
+
+    def _set(self, update: str, team: str) -> int:
+        """Note a path that a team sets: of a templated key, the part before the template."""
+        path = ("context", *fixed_part(update))
+        setters = self._setters.setdefault(path, [])
+        if team not in setters:
+            setters.append(team)
+        return self._bit(path)
 
     def _bit(self, path: Path) -> int:
         return self._bits.setdefault(path, 1 << len(self._bits))
@@ -88,7 +104,7 @@ class Flow:
         if path not in self._masks:
             near = (bit for other, bit in self._bits.items() if overlap(path, other))
             self._masks[path] = sum(near)
-        return self._before[team] & self._masks[path] != 0
+        return (self._before[team] | self._within[team]) & self._masks[path] != 0
 
     def setters(self, path: Path) -> list[str]:
         """List the teams whose routing sets a value at, above or below a context path."""

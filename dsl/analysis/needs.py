@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dsl.analysis.bodies import TEAMS, Bodies
 from dsl.analysis.dataflow import Flow
 from dsl.analysis.reader import Reader
-from dsl.analysis.reads import Read, condition_reads, value_reads
+from dsl.analysis.reads import Read, condition_reads, update_reads
 from dsl.analysis.teams import Teams
 from dsl.model.plan import Team
 from dsl.model.step_lists import step_lists
@@ -84,7 +84,7 @@ class Needs:
         """Return the context fields that every route of the team reads."""
         path = (*TEAMS, team.id, "routing")
         if team.routing is not None:
-            for read in value_reads(team.routing.context_updates, (*path, "context_updates")):
+            for read in update_reads(team.routing.context_updates, (*path, "context_updates")):
                 yield read, path
 
     def _sure_teams(self) -> frozenset[str]:

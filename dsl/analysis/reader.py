@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body, is_there, written_at
-from dsl.analysis.reads import Read, condition_reads, value_reads
+from dsl.analysis.reads import Read, condition_reads, update_reads, value_reads
 from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from dsl.model.facts import OWN_RESULT
 from dsl.model.plan import Plan, Team
@@ -57,9 +57,9 @@ class Reader:
 
     def after(self, step: Step, path: NodePath) -> list[Read]:
         """Return what a step reads once it has acted, except for its own result."""
-        if step.fail_when is None:
-            return []
-        found = condition_reads(step.fail_when, (*path, "fail_when"))
+        found = list(update_reads(step.context_updates, (*path, "context_updates")))
+        if step.fail_when is not None:
+            found += condition_reads(step.fail_when, (*path, "fail_when"))
         return [read for read in found if read.path[0] not in OWN_RESULT]
 
     def between(self, step: Step, path: NodePath) -> list[Read]:
@@ -120,7 +120,7 @@ class Reader:
         routing = team.routing
         if routing is None:
             return
-        yield from value_reads(routing.context_updates, (*path, "context_updates"))
+        yield from update_reads(routing.context_updates, (*path, "context_updates"))
         asked: list[Read] = []
         for number, rule in enumerate(routing.rules):
             here = (*path, "rules", number)
@@ -128,7 +128,7 @@ class Reader:
                 own = list(condition_reads(rule.condition, (*here, "condition")))
                 yield from guarded(own, asked)
                 asked += own
-            updates = value_reads(rule.context_updates, (*here, "context_updates"))
+            updates = update_reads(rule.context_updates, (*here, "context_updates"))
             yield from guarded(updates, asked)
 
     def team(self, bodies: Bodies, team: Team, path: NodePath) -> Iterator[Read]:

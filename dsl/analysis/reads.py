@@ -22,8 +22,9 @@ from dsl.model.conditions import (
 from dsl.paths import MISSING, Path
 from dsl.paths import parse as parse_path
 from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
+from dsl.templates.path_templates import key_segments
 from dsl.templates.template import is_template, parse
-from dsl.values import NodePath
+from dsl.values import Json, NodePath
 
 _TAKES_CARE = re.compile(r"\b(default|d|defined|undefined|if|elif|else|and|or|for)\b")
 _METHODS = MAPPING_METHODS | TEXT_METHODS
@@ -58,6 +59,14 @@ def value_reads(value: object, place: NodePath, *, statements: bool = False) -> 
     elif isinstance(value, list):
         for index, item in enumerate(cast("list[object]", value)):
             yield from value_reads(item, (*place, index), statements=statements)
+
+
+def update_reads(updates: Json, place: NodePath) -> Iterator[Read]:
+    """Return the reads of `context_updates`: of the templates in its keys and in its values."""
+    for key, value in updates.items():
+        for segment in key_segments(key):
+            yield from value_reads(segment, (*place, key))
+        yield from value_reads(value, (*place, key))
 
 
 def condition_reads(condition: Condition, place: NodePath) -> Iterator[Read]:

@@ -37,7 +37,7 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     Orchestration: ("output",),
     TeamDocument: ("output",),
     Consent: FILLED_OF_CONSENTS,
-    **{model: FILLED_OF_STEPS[kind] for kind, model in STEP_MODELS.items()},
+    **{model: (*FILLED_OF_STEPS[kind], "context_updates") for kind, model in STEP_MODELS.items()},
 }
 """The fields that are rendered when used; docs/language.md, "Templates"."""
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
-from dsl.checks.steps.context_paths import check_updates
+from dsl.checks.steps.context_update_checks import check_updates
 from dsl.checks.steps.reference_checks import Checker
 from dsl.logic.routing_gaps import holes
 from dsl.logic.solver import Effort
 from dsl.model.document import Orchestration, RoutingDocument, RuleDocument, TeamDocument
 from dsl.model.plan import Routing, Rule
 from dsl.model.step_walk import asks, walk
-from dsl.paths import parse
+from dsl.paths import parse, path_text
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
+from dsl.templates.path_templates import fixed_part
 from dsl.values import NodePath
 from dsl.wording.routing_wording import (
     clean_up_collects,
@@ -66,7 +67,6 @@ class RouteCompiler:
         written = team.routing
         if written is None:
             return None
-        checker.value(written.context_updates, (*path, "context_updates"))
         check_updates(checker, written.context_updates, (*path, "context_updates"))
         rules = tuple(
             self._rule(rule, (*path, "rules", index), checker)
@@ -98,7 +98,6 @@ class RouteCompiler:
     def _rule(self, rule: RuleDocument, path: NodePath, checker: Checker) -> Rule:
         if rule.condition is not None:
             checker.condition(rule.condition, (*path, "condition"))
-        checker.value(rule.context_updates, (*path, "context_updates"))
         check_updates(checker, rule.context_updates, (*path, "context_updates"))
         fans_out = not isinstance(rule.next_team, str | None)
         for index, target in enumerate(targets(rule.next_team)):
@@ -123,14 +122,14 @@ class RouteCompiler:
     def _merged(self, rule: RuleDocument, path: NodePath) -> None:
         """Note a policy for a context path that no branch sets."""
         written = {
-            parse(update) for name in self._on_branches(rule) for update in self._updates(name)
+            fixed_part(update) for name in self._on_branches(rule) for update in self._updates(name)
         }
         for policy in rule.merge:
             wanted = parse(policy)
             if any(one[: len(wanted)] == wanted[: len(one)] for one in written):
                 continue
             place = (*path, "merge", policy)
-            known = {".".join(one) for one in written}
+            known = {path_text(one) for one in written}
             self.problems.note(
                 "W516", self.tree.find(place).at, place, nothing_merged(policy, known)
             )
@@ -153,6 +152,8 @@ class RouteCompiler:
 
     def _updates(self, name: str) -> Iterator[str]:
         routing = self.teams[name].routing
+        for step, _ in walk(self.teams[name].tasks, ()):
+            yield from step.context_updates
         if routing is not None:
             yield from routing.context_updates
             for rule in routing.rules:

@@ -1,12 +1,14 @@
 """The run's context: shared, immutable JSON; every change makes a new one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.errors import ContextConflict
+from dsl.errors import ContextConflict, ContextUpdateFailed, InvalidContext
+from dsl.evaluate.context_operations import changed
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.declared_values import write
 from dsl.json_values import json_equal
 from dsl.model.context.declarations import UNDECLARED, Declarations
@@ -15,20 +17,31 @@ from dsl.values import Json
 
 
 def apply(
-    context: Json, updates: Mapping[str, JsonValue], declared: Declarations = UNDECLARED
+    context: Json, writes: Iterable[ContextWrite], declared: Declarations = UNDECLARED
 ) -> Json:
-    """Return the context with the updates of one writer merged in, in written order.
+    """Apply the writes to a context, one after the other; every change of a context comes here.
 
     Raises:
         ContextConflict: a path leads through a value that is not a mapping.
+        ContextUpdateFailed: an operation finds, or is given, a value of the wrong type.
         InvalidContext: a value or a path does not fit what is declared.
     """
-    for path, value in updates.items():
+    for one in writes:
+        path = parse(one.path)
+        present = MISSING if one.operation is None else get(context, path)
+        value = changed(one, present)
+        if value is MISSING:
+            continue
         try:
-            context = write(context, parse(path), value, declared)
+            context = write(context, path, value, declared)
         except ValueError as error:
-            raise ContextConflict(f"context_updates: {path!r} cannot be set: {error}") from None
+            raise ContextConflict(f"context_updates: {one.path!r} cannot be set: {error}") from None
     return context
+
+
+def replacing(updates: Mapping[str, JsonValue]) -> tuple[ContextWrite, ...]:
+    """Turn `{path: value}` into writes that replace what is there."""
+    return tuple(ContextWrite(path, value) for path, value in updates.items())
 
 
 def lacking_context(needs: Mapping[str, str], context: Json) -> str | None:
@@ -43,6 +56,10 @@ def lacking_context(needs: Mapping[str, str], context: Json) -> str | None:
         return None
     missing = ", ".join(f"{path} (read by {needs[path]})" for path in lacking)
     return f"the context lacks what the plan needs: {missing}"
+
+
+WRITE_ERRORS = (ContextConflict, ContextUpdateFailed, InvalidContext)
+"""What `apply` raises: expected failures of the step that writes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,19 @@
 """Routing: which team is next, with which changes to the context, and why. Pure."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
-
-from pydantic import JsonValue
 
 from dsl.errors import EvaluationLimitExceeded, NoRoute, TeamFailed, TemplateFailed
 from dsl.evaluate.because import condition_because, failure_because, route_because
 from dsl.evaluate.condition_evaluation import holds, inspect
+from dsl.evaluate.context_updates import filled_write
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.missing_data import missing_outcomes
 from dsl.model.causes import DefaultTaken, NoRouting, RouteCause, RuleMatched, UpdateLeftOut
 from dsl.model.evaluation_budget import EvaluationMeter
 from dsl.model.facts import Facts, Outcomes
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Routing, Rule, Team
-from dsl.templates.template_filling import fill
 from dsl.values import Json
 
 Reason = Literal["rule", "no_rule_matched", "team_failed", "no_routing", "redirected"]
@@ -28,8 +27,8 @@ class Route:
     cause: RouteCause
     reason: Reason
     """`routing.reason` for the next team."""
-    updates: Json = field(default_factory=dict[str, JsonValue])
-    """`{dotted path: value}`, rendered."""
+    writes: tuple[ContextWrite, ...] = ()
+    """Its changes of the context, rendered."""
     rule: Rule | None = None
     """The rule that matched."""
 
@@ -115,11 +114,11 @@ def _by_default(
                 f"no route matched: none of the {len(routing.rules)} rules of team {team.id!r} "
                 f"holds and it has no default. {_rules_text(routing, facts)}"
             )
-        updates, left_out = _filled(routing.context_updates, facts, meter)
-        return Route(None, NoRouting("no_rules", left_out), "no_routing", updates)
+        writes, left_out = _filled(routing.context_updates, facts, meter)
+        return Route(None, NoRouting("no_rules", left_out), "no_routing", writes)
     reason: Reason = "no_rule_matched" if failure is None else "team_failed"
-    updates, left_out = _filled(routing.context_updates, facts, meter)
-    return Route(routing.default, _default(team, failure, left_out), reason, updates)
+    writes, left_out = _filled(routing.context_updates, facts, meter)
+    return Route(routing.default, _default(team, failure, left_out), reason, writes)
 
 
 def _default(
@@ -145,24 +144,24 @@ def _rules_text(routing: Routing, facts: Facts) -> str:
 
 def _filled(
     updates: Json, facts: Facts, meter: EvaluationMeter
-) -> tuple[Json, tuple[UpdateLeftOut, ...]]:
+) -> tuple[tuple[ContextWrite, ...], tuple[UpdateLeftOut, ...]]:
     """Render the updates; return also those left out because a task's data is missing."""
     if not updates:
-        return {}, ()
+        return (), ()
     names = facts.names(meter)
-    filled: Json = {}
+    filled: list[ContextWrite] = []
     left_out: list[UpdateLeftOut] = []
     for path, value in updates.items():
         try:
-            filled[path] = fill(value, names)
+            filled.append(filled_write(path, value, names))
         except EvaluationLimitExceeded:
             raise
         except TemplateFailed:
-            missing = missing_outcomes(value, facts)
+            missing = missing_outcomes([path, value], facts)
             if not missing:
                 raise
             left_out.append(UpdateLeftOut(path, missing))
-    return filled, tuple(left_out)
+    return tuple(filled), tuple(left_out)
 
 
 def failed_task(team: Team, tasks: Outcomes) -> tuple[str, Outcome] | None:

@@ -30,7 +30,7 @@ class RuleDocument(Frozen):
     """A team; null ends the run; a list fans out to several at once."""
     context_updates: Json = Field(default_factory=dict[str, JsonValue])
     merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
-    """With a list: `{context path: replace | append | merge}`, for paths that several branches
+    """With a list: `{context path: replace | extend | merge}`, for paths that several branches
     set.
     """
     concentrator: str | None = None

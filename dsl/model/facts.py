@@ -55,7 +55,7 @@ ROUTING_ERROR = ("task", "type", "message")
 """The fields of `routing.error`, if a failure led here."""
 
 OWN_RESULT = ("data", "seconds")
-"""The names that only a step's own `fail_when` reads: its result."""
+"""The names that only a step's own `fail_when` and `context_updates` read: its result."""
 
 OUTCOME = ("status", "success", "data", "error")
 """The fields of `tasks.<name>` as one mapping."""

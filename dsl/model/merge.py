@@ -38,13 +38,13 @@ def copied(value: JsonValue) -> JsonValue:
 def merged_by(policy: MergePolicy, values: Sequence[JsonValue]) -> JsonValue:
     """Combine several writers' values of one name, in written order.
 
-    `replace`: the last one; `append`: one list, lists joined; `merge`: one mapping, merged deeply,
+    `replace`: the last one; `extend`: one list, lists joined; `merge`: one mapping, merged deeply,
     where a value that is not a mapping replaces the earlier ones.
     """
     match policy:
         case "replace":
             return values[-1]
-        case "append":
+        case "extend":
             parts = (value if isinstance(value, list) else [value] for value in values)
             return [item for part in parts for item in part]
         case "merge":

@@ -48,6 +48,7 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "NotADuration": "with_other_input",
     "NotATime": "with_other_input",
     "ContextConflict": "with_other_input",
+    "ContextUpdateFailed": "with_other_input",
     "InvalidContext": "with_other_input",
 }
 """The same call fails in the same way, always or until its step gets other data."""

@@ -2,11 +2,11 @@
 
 from typing import Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from dsl.model.capabilities import Effect
 from dsl.model.conditions import Condition
-from dsl.values import Frozen, Seconds, Timeout
+from dsl.values import Frozen, Json, Seconds, Timeout
 
 StepKind = Literal[
     "agent",
@@ -66,6 +66,9 @@ class StepBase(Frozen):
     timeout: Timeout | None = None
     """For one attempt; a step with nested steps stops as a whole."""
     retry: Retry | None = None
+    context_updates: Json = Field(default_factory=dict[str, JsonValue])
+    """Applied when the step has succeeded: `{path of the context: a value that replaces, or an
+    operation like {append: x}}`. Templates see the step's own `data`."""
 
 
 class SkillTerms(Frozen):

@@ -7,7 +7,7 @@ skill is called by a plan, never as a team's task.
 from collections.abc import Mapping
 from typing import Annotated, Literal, cast
 
-from pydantic import Discriminator, Field, JsonValue, Tag
+from pydantic import BeforeValidator, Discriminator, Field, JsonValue, Tag
 
 from dsl.model.budgets import Budgets
 from dsl.model.conditions import Condition
@@ -113,8 +113,18 @@ class BranchStep(StepBase):
     otherwise: tuple["Step", ...] = ()
 
 
-MergePolicy = Literal["replace", "append", "merge"]
+def _renamed(policy: object) -> object:
+    """Read the policy of a plan that an earlier version compiled; documents cannot say it."""
+    return "extend" if policy == "append" else policy
+
+
+MergePolicyName = Literal["replace", "extend", "merge"]
+MergePolicy = Annotated[MergePolicyName, BeforeValidator(_renamed)]
 """How to combine two values of one name: the later in written order, a list, or a mapping."""
+
+
+CONTEXT = "context."
+"""Begins a name of a parallel step's `merge` that is a path of the context, and no variable."""
 
 
 class ParallelStep(StepBase):
@@ -128,7 +138,8 @@ class ParallelStep(StepBase):
     losers: Literal["cancel", "finish"] = "cancel"
     """What happens to branches that are no longer needed."""
     merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
-    """`{variable: policy}` for variables that two branches set; without a policy, an error."""
+    """`{variable: policy}`, or `{context.PATH: policy}`, for what two branches set; without a
+    policy, an error."""
 
 
 class TaskGraphStep(StepBase):
@@ -165,7 +176,7 @@ class SetStep(StepBase):
     """Sets variables of this team visit or plan from templates."""
 
     kind: Literal["set"]
-    values: Json
+    values: Json = Field(default_factory=dict[str, JsonValue])
 
 
 class ApprovalStep(StepBase, ApprovalTerms):

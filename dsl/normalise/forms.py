@@ -6,16 +6,19 @@ and the models refuse it in place.
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from pydantic import BaseModel
 
 from dsl.evaluate.operators import SHORT_NAMES
 from dsl.model.document import ApprovalSection, LoopSection
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, MergePolicyName
 from dsl.normalise import dialect_conditions, dialect_steps, dialects
 from dsl.normalise.dialects import Here
+from dsl.problem_details import Advice, UnlistedValue, WrongValue
 from dsl.source.nodes import Node, Problems, placed
 from dsl.wording.document_wording import section_missing
+from dsl.wording.form_wording import policy_renamed
 
 OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 
@@ -149,7 +152,18 @@ class _Normaliser:
         )
 
     def _rule(self, node: Node) -> Node:
-        return _in(node, condition=self.condition, next_team=self._next)
+        return _in(node, condition=self.condition, next_team=self._next, merge=_each(self._policy))
+
+    def _policy(self, node: Node) -> Node:
+        """Refuse the old name of a merge policy; `append` is an operation of `context_updates`."""
+        if node.value != "append":
+            return node
+        path = placed(self.here.root, node)
+        key = path[-1] if path else None
+        advice = Advice(policy_renamed())
+        details = UnlistedValue(WrongValue(key), "append", get_args(MergePolicyName), advice)
+        self.here.problems.note("E105", node.mark, path, details)
+        return node.with_value("extend")
 
     def _next(self, node: Node) -> Node:
         return dialects.next_team(node, self.teams)
@@ -172,6 +186,7 @@ class _Normaliser:
             on_failed_task=_each(self.step),
             otherwise=_each(self.step),
             branches=self._branches,
+            merge=_each(self._policy),
             steps=_each(self.step),
             catch=_each(lambda clause: _in(clause, steps=_each(self.step))),
             finally_=_each(self.step),

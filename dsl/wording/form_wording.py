@@ -8,6 +8,10 @@ def wanted_form(kind: str, key: str, message: str) -> str:
     return _WANTED.get(kind, message)
 
 
+def policy_renamed() -> str:
+    return "write `extend`, which joins the lists of the branches"
+
+
 def write_boolean(value: str) -> str:
     return f"write {value}"
 

@@ -12,6 +12,7 @@ import workflows.interpreter
 from coterie.replay.replay import replay
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.routing import Route, choose
 from dsl.model.facts import Facts
 from dsl.model.plan import Team
@@ -60,7 +61,9 @@ async def test_a_changed_routing_is_seen_though_its_commands_are_the_same(
 
     def altered(team: Team, facts: Facts) -> Route:
         route = choose(team, facts)
-        return replace(route, updates=dict.fromkeys(route.updates, "altered"))
+        return replace(
+            route, writes=tuple(ContextWrite(write.path, "altered") for write in route.writes)
+        )
 
     monkeypatch.setattr(workflows.interpreter, "choose", altered)
     replayed = await replay(history(file))

@@ -7,7 +7,7 @@ answer, and people may decide.
 from datetime import datetime, timedelta
 
 from dsl.errors import ContextConflict, InvalidContext
-from dsl.evaluate.context import apply
+from dsl.evaluate.context import apply, replacing
 from dsl.model.causes import SentOn
 from dsl.model.context.declarations import UNDECLARED, Declarations
 from dsl.model.plan import Plan
@@ -116,14 +116,20 @@ def _amended(state: RunState, asked: AmendInput, declared: Declarations) -> dict
     """
     contexts: dict[str, Json] = {}
     for name, track in state.tracks.items():
-        for path, _ in track.updates if track.end in ("running", "done") else ():
-            if any(overlap(path, other) for other in asked.updates):
+        for write in track.updates if track.end in ("running", "done") else ():
+            if any(overlap(write.path, other) for other in asked.updates):
                 branch = StateKey(name).branch_name
                 raise ContextConflict(
-                    f"the branch {branch!r} has set the context's {path!r}, which counts "
+                    f"the branch {branch!r} has set the context's {write.path!r}, which counts "
                     "where the branches meet; amend it after that"
                 )
-        contexts[name] = apply(track.context, asked.updates, declared)
+        contexts[name] = apply(track.context, replacing(asked.updates), declared)
+    for write in state.progress.unjoined():
+        if any(overlap(write.path, other) for other in asked.updates):
+            raise ContextConflict(
+                f"steps in progress have set the context's {write.path!r}, which counts when they "
+                "have ended; amend it after that"
+            )
     return contexts
 
 

@@ -12,6 +12,7 @@ from dsl.model.facts import Facts, Outcomes
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Persona
 from dsl.model.steps import AgentStep, Step
+from dsl.values import Json
 from workflows.core.memory import Frame, Track
 from workflows.core.scope import Scope
 from workflows.core.state_keys import StateKey, StepKey
@@ -33,6 +34,8 @@ class Location(NamedTuple):
     """Whose execution plans these are, outermost first."""
     loop: StateKey | None = None
     """Location of the innermost loop that watches for repeated calls."""
+    drafts: tuple[StateKey, ...] = ()
+    """Keys of the drafts that its writes go to, outermost first; none for the context itself."""
 
     @classmethod
     def of_visit(cls, track: StateKey, team: str | None, visit: int) -> "Location":
@@ -41,9 +44,9 @@ class Location(NamedTuple):
 
     def at(self, name: str) -> "Location":
         """Return the location of a step within this one."""
-        track, team, visit, frame_key, above, personas, loop = self
+        track, team, visit, frame_key, above, personas, loop, drafts = self
         path = f"{above}/{name}" if above else name
-        return Location(track, team, visit, frame_key, path, personas, loop)
+        return Location(track, team, visit, frame_key, path, personas, loop, drafts)
 
     def own_frame(self, persona: str) -> "Location":
         """Return this location as the root of a persona's plan, with a frame of its own."""
@@ -52,12 +55,26 @@ class Location(NamedTuple):
     def branched(self, name: str, scope: Scope) -> "Location":
         """Return this location with a copy of its frame, for one of several concurrent branches.
 
-        The branches share the values themselves: no code changes a value in place.
+        The branches share the values themselves: no code changes a value in place. What a
+        branch writes to the context is a draft until the branches join.
         """
         key = self.key.frame_of(name)
         if key not in scope.state.frames:
             scope.state.frames[key] = self.frame(scope).copy()
-        return self._replace(frame_key=key)
+        return self._replace(frame_key=key, drafts=(*self.drafts, key))
+
+    def drafted(self) -> "Location":
+        """Return this location with a draft of its own, for attempts that may fail."""
+        return self._replace(drafts=(*self.drafts, self.key))
+
+    def context(self, scope: Scope) -> Json:
+        """Return the run's context as a step here sees it: with its drafts."""
+        context = scope.state.tracks[self.track].context
+        for key in self.drafts:
+            draft = scope.state.progress.drafts.get(key)
+            if draft is not None:
+                context = draft.over(context, scope.plan.context)
+        return context
 
     @property
     def name(self) -> str:
@@ -88,7 +105,7 @@ class Location(NamedTuple):
         track = state.tracks[self.track]
         frame = self.frame(scope)
         return Facts(
-            context=track.context,
+            context=self.context(scope) if self.drafts else track.context,
             tasks=frame.tasks,
             teams=track.latest,
             run={

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from activities.contracts import Notice
 from dsl.evaluate.because import route_because
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import RouteCause, Started
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.steps import MergePolicy
@@ -248,8 +249,8 @@ class Track:
     routed: Routed = field(default_factory=Routed)
     latest: dict[str, dict[str, Outcome]] = field(default_factory=dict[str, dict[str, Outcome]])
     """`{team: {task: Outcome}}` of each team's latest visit, as seen from this track."""
-    updates: list[tuple[str, JsonValue]] = field(default_factory=list[tuple[str, JsonValue]])
-    """What this track has set in the context since the fan-out, in order."""
+    updates: list[ContextWrite] = field(default_factory=list[ContextWrite])
+    """What this track has written to the context since the fan-out, in order."""
     branch: bool = False
     """Whether it is a branch of a fan-out."""
     fork: Fork | None = None

@@ -146,6 +146,7 @@ class RunState:
             yield from (outcome.data for outcome in parallel.ended.values())
         yield from (message.value for message in self.session.queue)
         yield from (reply.value for reply in self.session.replies.values())
+        yield from (write.value for write in progress.unjoined())
 
     @classmethod
     def resumed(cls, carried: Json) -> "RunState":

@@ -4,13 +4,18 @@ The state keeps each of them under the key of its place, so an interpreter that 
 same state continues at the same place (see docs/decisions/0007-frames-keep-every-position.md).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
+from dsl.evaluate.context import apply
+from dsl.evaluate.context_writes import ContextWrite
+from dsl.model.context.declarations import Declarations
 from dsl.model.outcomes import Failure, Outcome
 from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
+from dsl.values import Json
 from workflows.core.trail_causes import TrailCause
 
 
@@ -36,6 +41,8 @@ class StartedStep:
     """Tokens that concurrent steps have used since then."""
     attempt_at: float | None = None
     """Unix time at which the attempt in progress started, where the step has `fail_when`."""
+    writes: tuple[ContextWrite, ...] = ()
+    """What its `context_updates` did, once it has succeeded."""
 
 
 @dataclass(slots=True)
@@ -77,6 +84,8 @@ class ConcurrentLoopProgress:
     items: list[JsonValue]
     ended: dict[str, Outcome] = field(default_factory=_outcomes)
     """`{index of the round: its outcome}`."""
+    writes: dict[str, list[ContextWrite]] = field(default_factory=dict[str, list[ContextWrite]])
+    """`{index of a round that succeeded: what it wrote to the context}`."""
 
 
 @dataclass(slots=True)
@@ -154,6 +163,27 @@ class RetryProgress:
 
 
 @dataclass(slots=True)
+class ContextDraft:
+    """What a branch, or an attempt that may fail, wrote to the context; others do not see it."""
+
+    writes: list[ContextWrite] = field(default_factory=list[ContextWrite])
+    base: Annotated[Json | None, Field(exclude=True)] = None
+    """The context under the view; neither travels."""
+    view: Annotated[Json, Field(exclude=True)] = field(default_factory=dict[str, JsonValue])
+    applied: Annotated[int, Field(exclude=True)] = 0
+
+    def over(self, context: Json, declared: Declarations) -> Json:
+        """Return the context with these writes; each write is applied once."""
+        if self.base is not context:
+            self.base = self.view = context
+            self.applied = 0
+        if self.applied < len(self.writes):
+            self.view = apply(self.view, self.writes[self.applied :], declared)
+            self.applied = len(self.writes)
+        return self.view
+
+
+@dataclass(slots=True)
 class StepProgress:
     """Every composite step, wait and approval that is in progress, by kind and by place."""
 
@@ -188,6 +218,16 @@ class StepProgress:
     """Outcome of a step that a person has yet to accept."""
     failures_to_decide: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """Outcome of a step with `on_failure: ask` whose failure a person has yet to decide about."""
+    drafts: dict[str, ContextDraft] = field(default_factory=dict[str, ContextDraft])
+    """Writes that join the context when their branch or attempt has succeeded."""
+
+    def unjoined(self) -> Iterator[ContextWrite]:
+        """Yield what steps in progress wrote and the context does not have yet."""
+        for draft in self.drafts.values():
+            yield from draft.writes
+        for loop in self.concurrent_loops.values():
+            for writes in loop.writes.values():
+                yield from writes
 
     def kinds(self) -> tuple[dict[str, Any], ...]:
         """Return the dictionaries of all kinds."""
@@ -209,4 +249,5 @@ class StepProgress:
             self.approved_inputs,
             self.outputs_to_approve,
             self.failures_to_decide,
+            self.drafts,
         )

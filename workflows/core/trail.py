@@ -5,10 +5,11 @@ about the whole run name the place of the run's own track.
 """
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 
-from pydantic import JsonValue
-
+from dsl.evaluate.context_updates import shown_writes
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import RouteCause
 from workflows.core.location import Location
 from workflows.core.memory import PendingNotification, TrailRecord
@@ -33,13 +34,18 @@ def note_route(
     cause: TrailCause,
     status: str,
     next_team: NextTeam = None,
-    updates: dict[str, JsonValue] | None = None,
+    writes: Sequence[ContextWrite] = (),
 ) -> None:
-    """Note the end of a visit or of the run; `updates` are what the route sets in the context."""
+    """Note the end of a visit or of the run; `writes` are the route's changes of the context."""
     entry = _entry(scope, place, "route", cause, status)
     entry.next_team = ", ".join(next_team) if isinstance(next_team, tuple) else next_team
-    entry.updated = tuple(updates or ())
-    scope.state.note(entry, _SORTED.encode(updates) if updates else "")
+    _note_writes(scope, entry, writes)
+
+
+def _note_writes(scope: Scope, entry: TrailRecord, writes: Sequence[ContextWrite]) -> None:
+    """Add the entry; its digest covers what was written."""
+    entry.updated = tuple(dict.fromkeys(write.path for write in writes))
+    scope.state.note(entry, _SORTED.encode(shown_writes(writes)) if writes else "")
 
 
 def note_step(scope: Scope, place: Location, status: str, cause: TrailCause | None) -> None:
@@ -55,13 +61,14 @@ def note_step_end(
     since: float | None,
     tokens: int | None = None,
     found: CollectedFiles | None = None,
+    writes: Sequence[ContextWrite] = (),
 ) -> None:
     """Note the end of a step; `since` is the Unix time of its start."""
     entry = _entry(scope, place, "step", cause, status)
     entry.seconds = None if since is None else round(entry.at - since, 3)
     entry.tokens = tokens
     entry.found = found
-    scope.state.note(entry)
+    _note_writes(scope, entry, writes)
 
 
 def note_request(

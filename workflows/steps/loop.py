@@ -6,12 +6,14 @@ from functools import partial
 from pydantic import JsonValue
 
 from dsl.errors import TemplateFailed
+from dsl.evaluate.branch_writes import joined
 from dsl.evaluate.condition_evaluation import holds
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import LoopStep
 from dsl.sizes import check_size, json_size
 from dsl.templates.template_filling import fill
 from dsl.values import Json
+from workflows.context_drafts import take_draft, write
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Job, Scope
 from workflows.core.step_progress import ConcurrentLoopProgress, LoopProgress
@@ -147,6 +149,9 @@ async def _concurrent(
         nonlocal failed
         outcomes[name] = outcome = await interpreter.run_steps(step.body, inner, part="round")
         failed = failed or outcome.status == "failure"
+        written = take_draft(inner.frame_key, scope)
+        if written and outcome.status != "failure":
+            progress.writes[name] = written
         scope.state.forget(round_place.key)  # only the outcome of a concurrent round stays
 
     def enough(finished: Set[str]) -> bool:
@@ -158,7 +163,9 @@ async def _concurrent(
     results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in names]
     if len(outcomes) < len(names):
         scope.state.forget_steps(key, {name for name in names if name not in outcomes})
+    written = {name: progress.writes[name] for name in names if name in progress.writes}
     _close(place, scope)
+    write(place, joined(written, {}, _each_its_own), scope, repr(step.name))
     failures = (outcomes[name] for name in names if name in outcomes)
     failure = next((one for one in failures if one.status == "failure"), None)
     data: Json = {
@@ -167,6 +174,13 @@ async def _concurrent(
         "completed": failure is None and len(outcomes) == len(progress.items),
     }
     return _ended(data, failure)
+
+
+def _each_its_own(path: str) -> str:
+    return (
+        "use `append`, `extend` or `increment`, or a key for each round, like "
+        f"`{path}.{{{{ item.id }}}}`"
+    )
 
 
 class _Rounds(Mapping[str, Job]):

@@ -6,11 +6,14 @@ from functools import partial
 from pydantic import JsonValue
 
 from dsl.errors import ContextConflict
+from dsl.evaluate.branch_writes import joined
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.json_values import json_equal
 from dsl.model.merge import merged_by
 from dsl.model.outcomes import Outcome
 from dsl.model.step_walk import walk
-from dsl.model.steps import ParallelStep
+from dsl.model.steps import CONTEXT, MergePolicy, ParallelStep
+from workflows.context_drafts import take_draft, write
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
 from workflows.core.step_progress import ParallelProgress
@@ -57,11 +60,15 @@ def _joined(
     frame = place.frame(scope)
     before = dict(frame.variables)
     written: dict[str, list[tuple[str, JsonValue]]] = {}
+    context_writes: dict[str, list[ContextWrite]] = {}
     data: dict[str, JsonValue] = {}
     for name in step.branches:
         inner = place.at(name).branched(name, scope)
         ended = inner.frame(scope)
         outcome = outcomes.get(name)
+        draft = take_draft(inner.frame_key, scope)
+        if outcome is not None and outcome.status != "failure":
+            context_writes[name] = draft
         for one, _ in walk(step.branches[name], ()):
             if one.name in ended.tasks and one.name not in ended.earlier:
                 frame.end(one.name, ended.tasks[one.name])
@@ -76,7 +83,27 @@ def _joined(
     scope.state.forget_steps(place.key, set(step.branches))
     for variable, values in written.items():
         frame.variables[variable] = _merged(step, variable, values)
+    write(place, _context_writes(step, context_writes), scope, repr(step.name))
     return _verdict(step, outcomes, data, wanted)
+
+
+def _context_writes(
+    step: ParallelStep, branches: dict[str, list[ContextWrite]]
+) -> tuple[ContextWrite, ...]:
+    """Join the context writes of the branches that succeeded, in written order."""
+    policies: dict[str, MergePolicy] = {
+        name.removeprefix(CONTEXT): policy
+        for name, policy in step.merge.items()
+        if name.startswith(CONTEXT)
+    }
+    return joined(
+        branches,
+        policies,
+        lambda path: (
+            f"use `append`, `extend` or `increment`, or say in {step.name!r}: "
+            f"`merge: {{{CONTEXT}{path}: replace | extend | merge}}`"
+        ),
+    )
 
 
 def _cause(outcome: Outcome | None) -> TrailCause | None:
@@ -96,7 +123,7 @@ def _merged(step: ParallelStep, variable: str, values: list[tuple[str, JsonValue
         writers = " and ".join(repr(name) for name, _ in values)
         raise ContextConflict(
             f"the branches {writers} of {step.name!r} both set the variable {variable!r}; say "
-            f"which with `merge: {{{variable}: replace | append | merge}}`"
+            f"which with `merge: {{{variable}: replace | extend | merge}}`"
         )
     return merged_by(policy or "replace", [value for _, value in values])
 

@@ -6,6 +6,7 @@ from functools import partial
 from pydantic import JsonValue
 
 from dsl.errors import TemplateFailed
+from dsl.evaluate.context import WRITE_ERRORS
 from dsl.evaluate.graph_reads import graph_fields
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.outcomes import Failure, Outcome
@@ -17,6 +18,7 @@ from dsl.task_graph.graph_tasks import MAX_TASKS, MAX_TASKS_SIZE, GraphTask
 from dsl.task_graph.task_causes import GraphTaskStarted
 from dsl.templates.template_filling import fill
 from workflows.approvals.failed_steps import accepted
+from workflows.context_drafts import take_draft, write
 from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Job, Scope
 from workflows.core.step_progress import TaskAttempts, TaskGraphProgress
@@ -178,10 +180,22 @@ class _Graph(Mapping[str, Job]):
             outcome = await accepted(what, inside, self._scope, work)
         else:
             outcome = await work()
+        outcome = self._joined(inside, outcome)
         self._ledger.end(index, outcome, recovered=running.recovering, error=running.error)
         self._scope.state.forget(inside.key)
         del self._progress.running[name]
         self._ledger.add(self._additions.pop(index, []))
+
+    def _joined(self, inside: Location, outcome: Outcome) -> Outcome:
+        """Write what a task wrote to the context, if it succeeded; later tasks see it."""
+        written = take_draft(inside.key.frame_of(inside.name), self._scope)
+        if not outcome.success:
+            return outcome
+        try:
+            write(self._place, written, self._scope, f"a task of {self._step.name!r}")
+        except WRITE_ERRORS as error:
+            return Outcome.failed(type(error).__name__, str(error), outcome.data)
+        return outcome
 
     async def _worked(self, index: int, inside: Location, running: TaskAttempts) -> Outcome:
         steps = self._step.on_failed_task
@@ -190,6 +204,7 @@ class _Graph(Mapping[str, Job]):
             if outcome.error is None or isinstance(steps, str):
                 return outcome
             running.recovering = True
+            take_draft(inside.key.frame_of(inside.name), self._scope)
         inner = inside.branched(inside.name, self._scope)
         view = self._view(self._schedule.tasks[index], running.error)
         inner.frame(self._scope).variables[GRAPH_VARIABLE] = view

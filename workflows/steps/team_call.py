@@ -37,9 +37,10 @@ async def execute(
         given = fill(step.input, place.facts(scope).names())
         check_size(given, f"the input of {step.name!r}")
         given = given if isinstance(given, dict) else {}
-        merging = deep_merge(parent.context, given)
+        here = place.context(scope)
+        merging = deep_merge(here, given)
         try:
-            context = merged(parent.context, given, merging, scope.plan.context)
+            context = merged(here, given, merging, scope.plan.context)
         except InvalidContext as error:
             return Outcome.failed("InvalidContext", f"input of {step.name!r}: {error}")
         routed = Routed("called", Called("called", place.step), place.team)

@@ -7,7 +7,8 @@ from pydantic import JsonValue
 
 from dsl.checks.steps.known_answers import missing_field
 from dsl.checks.steps.outputs import Outputs
-from dsl.evaluate.declared_values import kept, value_faults
+from dsl.evaluate.context_writes import Operation, written_value
+from dsl.evaluate.declared_values import form_of, kept, value_faults
 from dsl.model.context.declarations import (
     Declarations,
     declared_above,
@@ -17,6 +18,7 @@ from dsl.model.context.declarations import (
 from dsl.model.document import TeamDocument
 from dsl.paths import Path, parse
 from dsl.source.nodes import Mark, Node, Problems
+from dsl.templates.path_templates import fixed_part
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, Json, NodePath
 from dsl.wording.condition_wording import unknown_field
@@ -27,6 +29,7 @@ from dsl.wording.context_wording import (
     undeclared_path,
     update_refused,
 )
+from dsl.wording.update_wording import operation_misfit
 
 
 class ContextUser(Protocol):
@@ -59,13 +62,42 @@ def check_read(here: ContextUser, path: Path, mark: Mark, place: NodePath) -> No
         here.problems.note("E215", mark, place, details)
 
 
-def check_updates(here: ContextUser, updates: Json, place: NodePath) -> None:
-    """Note updates of paths that are not declared, and literal values that do not fit."""
+def check_declared(here: ContextUser, key: str, value: JsonValue, place: NodePath) -> None:
+    """Note an update of a path that is not declared, and what its declared path cannot hold.
+
+    Of a key with templates, the part before the first one counts.
+    """
     declared = here.outputs.context
     if not declared:
         return
-    for key, value in updates.items():
-        _check_write(here, parse(key), value, (*place, key))
+    path = fixed_part(key)
+    operation = written_value(value).operation
+    if is_template(key):
+        if path and (declared_above(path, declared) or not declared_below(path, declared)):
+            _owner(here, path, place)
+        return
+    if operation is None:
+        _check_write(here, path, value, place)
+        return
+    owner = _owner(here, path, place)
+    if owner is None or parse(owner) != path:
+        return
+    wanted = _HELD[operation]
+    types = declared[owner].schema_.get("type")
+    known = types if isinstance(types, list) else [types] if types is not None else wanted
+    if not any(kind in wanted for kind in known):
+        details = operation_misfit(operation, owner, form_of(declared[owner]))
+        here.problems.note("E405", here.tree.find(place).mark, place, details)
+
+
+_HELD: dict[Operation, tuple[str, ...]] = {
+    "append": ("array",),
+    "extend": ("array",),
+    "merge": ("object",),
+    "increment": ("integer", "number"),
+    "remove": ("array", "object"),
+}
+"""`{operation: the types of JSON Schema that it updates}`."""
 
 
 def check_team_input(here: ContextUser, given: Json, place: NodePath) -> None:
@@ -96,26 +128,34 @@ def check_resets(
 
 
 def _check_write(here: ContextUser, path: Path, value: JsonValue, place: NodePath) -> None:
+    owner = _owner(here, path, place)
+    if owner is None or parse(owner) != path or any(is_template(text) for text in _texts(value)):
+        return
+    one = here.outputs.context[owner]
+    faults = value_faults(owner, kept(value, one), one)
+    if faults:
+        details = update_refused(owner, "; ".join(faults))
+        here.problems.note("E405", here.tree.find(place).mark, place, details)
+
+
+def _owner(here: ContextUser, path: Path, place: NodePath) -> str | None:
+    """Return the declared path that a write belongs to; None, and a problem, if there is none."""
     declared = here.outputs.context
-    node = here.tree.find(place)
+    mark = here.tree.find(place).at
     owner = declared_above(path, declared)
     if owner is None:
         below = declared_below(path, declared)
         strange = ".".join(path) if below else stranger(path, declared)
         details = undeclared_path(strange or "", tuple(declared), below=below)
-        here.problems.note("E215", node.at, place, details)
-        return
+        here.problems.note("E215", mark, place, details)
+        return None
     rest = path[len(parse(owner)) :]
     missing = missing_field(declared[owner].schema_, rest)
-    if missing is not None:
-        details = unknown_field(context_path(owner), rest, missing.segment, missing.known)
-        here.problems.note("E210", node.at, place, details)
-    elif not rest and not any(is_template(text) for text in _texts(value)):
-        one = declared[owner]
-        faults = value_faults(owner, kept(value, one), one)
-        if faults:
-            details = update_refused(owner, "; ".join(faults))
-            here.problems.note("E405", node.mark, place, details)
+    if missing is None:
+        return owner
+    details = unknown_field(context_path(owner), rest, missing.segment, missing.known)
+    here.problems.note("E210", mark, place, details)
+    return None
 
 
 def _leaves(

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from dsl.checks.steps.condition_checks import check_data
 from dsl.checks.steps.context_paths import check_read
+from dsl.checks.steps.context_update_checks import check_updates
 from dsl.checks.steps.known_answers import missing_field
 from dsl.checks.steps.outputs import NO_OUTPUTS, Outputs
 from dsl.checks.steps.step_checks import check_kind
@@ -114,6 +115,9 @@ class Checker:
             self._own = None
             for value in templated(step, path):
                 self.value(value.value, value.path)
+            self._own = step.name
+            check_updates(self, step.context_updates, (*path, "context_updates"))
+            self._own = None
             check_kind(self, step, path)
 
     @property

@@ -17,8 +17,9 @@ from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import ToolSection
 from dsl.model.retryability import can_pass, holds_steps
-from dsl.model.step_walk import variables
+from dsl.model.step_walk import variables, walk
 from dsl.model.steps import (
+    CONTEXT,
     ORCHESTRATING,
     AgentStep,
     ApprovalStep,
@@ -35,8 +36,11 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
+from dsl.paths import Path
+from dsl.paths import parse as parse_path
 from dsl.problem_details import Details
 from dsl.source.nodes import Mark, Node, Problems
+from dsl.templates.path_templates import fixed_part
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import JsonValue, NodePath, seconds
@@ -103,7 +107,7 @@ def check_kind(here: Surroundings, step: Step, path: NodePath) -> None:
     match step:
         case AgentStep() | SkillStep():
             _called(here, step, path)
-        case SetStep(values=values) if not values:
+        case SetStep(values=values) if not values and not step.context_updates:
             _note(here, "W510", path, step_does_nothing(step.name))
         case ToolStep():
             _tool(here, step, path)
@@ -287,12 +291,26 @@ def _ways(here: Surroundings, step: ParallelStep, path: NodePath) -> None:
             "E106", here.at(place), place, too_many_to_join(wanted, len(step.branches))
         )
     known = {name for ways in step.branches.values() for name in variables(ways)}
+    paths = {
+        fixed_part(key)
+        for ways in step.branches.values()
+        for inner, _ in walk(ways, ())
+        for key in inner.context_updates
+    }
     for name in step.merge:
-        if name not in known:
+        if name not in known and not _is_written(name, paths):
             place = (*path, "merge", name)
             here.problems.note(
                 "E105", here.tree.find(place).at, place, merge_of_unset(step.name, name, known)
             )
+
+
+def _is_written(name: str, paths: Collection[Path]) -> bool:
+    """Return whether a name of `merge` is a path of the context that a branch can write."""
+    if not name.startswith(CONTEXT):
+        return False
+    path = parse_path(name.removeprefix(CONTEXT))
+    return any(one[: len(path)] == path[: len(one)] for one in paths)
 
 
 def _bounds(

@@ -50,7 +50,7 @@ llm_config:
             right: [{name: r, tool: tests, arguments: {}}]
           join: any
           losers: finish
-          merge: {x: append}
+          merge: {x: extend}
         - name: careful
           type: try
           steps: [{name: rest, type: wait, duration: 5m}]
@@ -93,7 +93,7 @@ orchestration:
                   - {context_field: a.b, operator: in, value: [1, two, null]}
                   - not: {context_field: c, operator: matches, value: "^x+"}
             next_team: [left, right]
-            merge: {found: append}
+            merge: {found: extend}
         default: sign
     code:
       tasks:

@@ -158,7 +158,7 @@ class Pen(Asking):
             rule["next_team"] = cast("JsonValue", self.teams[-self.count(1, len(self.teams)) :])
             if self.chance(60):
                 rule["merge"] = {
-                    path: self.one(("append", "merge", "replace"))
+                    path: self.one(("extend", "merge", "replace"))
                     for path in ("set", "n", "set.by")
                 }
             if self.chance(10):
@@ -326,7 +326,7 @@ class Pen(Asking):
             names = sorted(set(_set_in(ways)))
             if self.chance(5):  # one that no way sets
                 names.append("nobody_sets_this")
-            step["merge"] = {name: self.one(("replace", "append", "merge")) for name in names}
+            step["merge"] = {name: self.one(("replace", "extend", "merge")) for name in names}
         return step
 
     def _graph(self, depth: int) -> Json:

@@ -3,6 +3,7 @@
 import pytest
 
 from dsl.errors import TeamFailed
+from dsl.evaluate.context_updates import shown_writes
 from dsl.evaluate.routing import choose
 from dsl.model.facts import Facts, Outcomes
 from dsl.model.outcomes import Outcome
@@ -27,12 +28,17 @@ def test_a_rejected_design_goes_back_to_the_designer_with_the_comment() -> None:
         context={}, tasks={"approve_design": decided("rejected", "too much")}, run={"visit": 2}
     )
     route = choose(TEAMS["approval"], facts)
-    assert (route.next_team, route.updates) == ("solution", {"design_feedback": "too much"})
+    assert (route.next_team, shown_writes(route.writes)) == (
+        "solution",
+        {"design_feedback": "too much"},
+    )
 
 
 def test_a_design_rejected_without_a_word_asks_for_a_simpler_way() -> None:
     facts = Facts(context={}, tasks={"approve_design": decided("rejected")}, run={"visit": 1})
-    assert "simpler way" in str(choose(TEAMS["approval"], facts).updates["design_feedback"])
+    assert "simpler way" in str(
+        shown_writes(choose(TEAMS["approval"], facts).writes)["design_feedback"]
+    )
 
 
 def test_the_third_rejection_ends_the_run() -> None:
@@ -75,7 +81,7 @@ def test_tests_count_as_passed_only_if_the_command_and_its_reader_say_so(
     data: Json = {"tests": {"passed": passed}, "assessment": {"verdict": verdict}}
     tasks = {"run_tests": Outcome.succeeded(data), "read_result": Outcome.succeeded({})}
     route = choose(TEAMS["test_automation"], Facts(context={}, tasks=tasks))
-    assert route.updates == {"test_outcome.passed": expected}
+    assert shown_writes(route.writes) == {"test_outcome.passed": expected}
 
 
 @pytest.mark.parametrize("team", STOPPABLE)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dsl.evaluate.because import condition_because
 from dsl.evaluate.condition_evaluation import holds
-from dsl.evaluate.context import PathChange, apply, differences
+from dsl.evaluate.context import PathChange, apply, differences, replacing
 from dsl.evaluate.evidence import Examined, TriedAlternatives, examine, rules, ways
 from dsl.evaluate.routing import choose
 from dsl.model.conditions import (
@@ -168,4 +168,6 @@ def test_a_difference_is_told_by_the_deepest_path_that_both_have() -> None:
     for number, flag in ((1, True), (0, False)):
         told = PathChange("a.b", "changed", [number], [flag])
         assert differences({"a": {"b": [number]}}, {"a": {"b": [flag]}}) == (told,)
-    assert differences({}, apply({}, {"a.b": 1})) == (PathChange("a", "added", after={"b": 1}),)
+    assert differences({}, apply({}, replacing({"a.b": 1}))) == (
+        PathChange("a", "added", after={"b": 1}),
+    )

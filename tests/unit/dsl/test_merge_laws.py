@@ -80,8 +80,8 @@ def scribble(value: JsonValue) -> None:
     ("policy", "values", "merged"),
     [
         ("replace", [1, 2], 2),
-        ("append", [[1], 2, [3, [4]]], [1, 2, 3, [4]]),
-        ("append", ["a"], ["a"]),
+        ("extend", [[1], 2, [3, [4]]], [1, 2, 3, [4]]),
+        ("extend", ["a"], ["a"]),
         ("merge", [{"a": 1}, {"b": {"c": 1}}, {"b": {"d": 2}}], {"a": 1, "b": {"c": 1, "d": 2}}),
         ("merge", [{"a": 1}, 5], 5),
     ],
@@ -95,7 +95,7 @@ def test_several_writers_are_merged_in_written_order(
 @given(st.lists(json_values, min_size=1, max_size=3))
 def test_merging_writers_never_changes_what_they_wrote(values: list[JsonValue]) -> None:
     before = copy.deepcopy(values)
-    for policy in ("replace", "append", "merge"):
+    for policy in ("replace", "extend", "merge"):
         merged_by(policy, values)
     assert values == before
 

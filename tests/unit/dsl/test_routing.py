@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 
 from dsl.errors import ContextConflict, NoRoute, TeamFailed, TemplateFailed
-from dsl.evaluate.context import apply
+from dsl.evaluate.context import apply, replacing
+from dsl.evaluate.context_updates import shown_writes
 from dsl.evaluate.routing import Route, choose
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
@@ -72,8 +73,14 @@ def test_updates_of_a_rule_win_over_those_of_its_routing() -> None:
             context_updates: {same: rule}"""
     review = plan_of(document.replace("RULES", rules)).teams["review"]
     tasks = {"impl_evaluator": Outcome.succeeded(), "other": Outcome.succeeded()}
-    assert choose(review, Facts({}, tasks)).updates == {"same": "rule", "more": "routing"}
-    assert choose(review, Facts({}, {})).updates == {"same": "routing", "more": "routing"}
+    assert shown_writes(choose(review, Facts({}, tasks)).writes) == {
+        "same": "rule",
+        "more": "routing",
+    }
+    assert shown_writes(choose(review, Facts({}, {})).writes) == {
+        "same": "routing",
+        "more": "routing",
+    }
 
 
 def test_a_field_of_a_tasks_data_decides() -> None:
@@ -85,8 +92,8 @@ def test_a_field_of_a_tasks_data_decides() -> None:
 
 def test_updates_are_filled_from_the_facts_and_make_a_new_context() -> None:
     route = choose(team(), facts(FAIL))
-    assert route.updates == {"current_work_order_id": "wo-7", "review.count": 2}
-    after = apply(CONTEXT, route.updates)
+    assert shown_writes(route.writes) == {"current_work_order_id": "wo-7", "review.count": 2}
+    after = apply(CONTEXT, route.writes)
     assert after["review"] == {"count": 2}
     assert CONTEXT["review"] == {"count": 1}, "the earlier context keeps its value"
 
@@ -194,7 +201,7 @@ def test_update_from_data_that_no_task_brought_is_left_out_and_told() -> None:
             context_updates: {why: "{{ tasks.impl_evaluator.error.message }}",
                               found: {at: ["{{ tasks.impl_evaluator.data.order.id }}"]}}"""
     route = choose(team(rules), facts(FAILED))
-    assert route.updates == {"why": "no such model"}
+    assert shown_writes(route.writes) == {"why": "no such model"}
     assert route.because.endswith("'found' is not updated, impl_evaluator did not succeed")
 
 
@@ -206,7 +213,8 @@ def test_condition_on_data_that_a_task_brought_otherwise_is_an_error() -> None:
 
 def test_model_output_is_never_a_template() -> None:
     said = Outcome.succeeded({"status": "FAIL", "order": {"id": "{{ context.review }}"}})
-    assert choose(team(), facts(said)).updates["current_work_order_id"] == "{{ context.review }}"
+    written = shown_writes(choose(team(), facts(said)).writes)
+    assert written["current_work_order_id"] == "{{ context.review }}"
 
 
 @given(json_values)
@@ -249,4 +257,4 @@ def test_a_dotted_path(path: str, found: Any) -> None:
 
 def test_an_update_through_a_text_is_a_conflict_with_its_path() -> None:
     with pytest.raises(ContextConflict, match=r"'a\.b' cannot be set: 'a' holds str"):
-        apply({"a": "text"}, {"a.b": 1})
+        apply({"a": "text"}, replacing({"a.b": 1}))

@@ -62,7 +62,7 @@ orchestration:
           - condition: "{{ run.visit < 2 }}"
             next_team: one
             context_updates: {sum: "{{ tasks.work.data.sum }}"}
-          - {condition: all_success, next_team: [left, right], merge: {both: append}}
+          - {condition: all_success, next_team: [left, right], merge: {both: extend}}
     side: {tasks: [{name: aside, agent_type: generic_single_shot, persona_key: writer}]}
     left:
       tasks: [{name: tl, agent_type: generic_single_shot, persona_key: writer}]
@@ -112,6 +112,7 @@ class Stopping(LocalScope):
         summary: str,
         *,
         boundary: bool = True,
+        stands_still: bool = True,
     ) -> bool:
         for request in list(self.state.pending):
             self.decide(DecideInput(id=request, decision="approve", by="ann"))

@@ -185,7 +185,7 @@ ROWS: dict[str, Row] = {
         {"e": {"type": "Bad", "message": "no ann"}},
     ),
     "parallel ways are merged in written order": (
-        "- {name: p, type: parallel, merge: {v: append}, output_variable: p, branches: {\n"
+        "- {name: p, type: parallel, merge: {v: extend}, output_variable: p, branches: {\n"
         "   l: [{name: one, type: set, values: {v: 1, a: 1}}],\n"
         "   r: [{name: two, type: set, values: {v: 2}}]}}",
         {

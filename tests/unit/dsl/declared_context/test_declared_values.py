@@ -1,16 +1,22 @@
 """What a declared context makes of starts, writes and resets."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from dsl.errors import ContextConflict, InvalidContext
-from dsl.evaluate.context import apply
+from dsl.evaluate.context import apply, replacing
 from dsl.evaluate.declared_values import merged, missing_inputs, reset, started
-from dsl.model.context.declarations import DeclaredPath, declared_above
+from dsl.model.context.declarations import Declarations, DeclaredPath, declared_above
 from dsl.model.merge import deep_merge
 from dsl.values import Json
+
+
+def updated(context: Json, updates: Mapping[str, JsonValue], declared: Declarations) -> Json:
+    return apply(context, replacing(updates), declared)
 
 
 def path(
@@ -89,7 +95,7 @@ def test_the_missing_inputs_are_named_in_written_order() -> None:
 def test_a_write_keeps_the_latest_items() -> None:
     context = started(START, DECLARED)
     for length in range(1, 6):
-        context = apply(context, {"memory.short_term": [*range(length)]}, DECLARED)
+        context = updated(context, {"memory.short_term": [*range(length)]}, DECLARED)
         assert context["memory"] == {"short_term": [*range(length)][-3:], "banned": []}
 
 
@@ -99,12 +105,12 @@ def test_a_start_keeps_the_latest_items() -> None:
 
 
 def test_below_a_declared_map_every_key_is_free() -> None:
-    context = apply(started(START, DECLARED), {"progress.one.status": "x"}, DECLARED)
+    context = updated(started(START, DECLARED), {"progress.one.status": "x"}, DECLARED)
     assert context["progress"] == {"done": 0, "one": {"status": "x"}}
 
 
 def test_a_write_of_a_map_brings_back_the_defaults_below_it() -> None:
-    context = apply(started(START, DECLARED), {"progress": {"one": 1}}, DECLARED)
+    context = updated(started(START, DECLARED), {"progress": {"one": 1}}, DECLARED)
     assert context["progress"] == {"done": 0, "one": 1}
 
 
@@ -122,19 +128,19 @@ def test_a_write_of_a_map_brings_back_the_defaults_below_it() -> None:
 )
 def test_a_write_that_does_not_fit_is_refused(updates: Json, message: str) -> None:
     with pytest.raises(InvalidContext) as refused:
-        apply(started(START, DECLARED), updates, DECLARED)
+        updated(started(START, DECLARED), updates, DECLARED)
     assert message in str(refused.value)
 
 
 def test_a_write_through_a_value_is_a_conflict_as_without_declarations() -> None:
     with pytest.raises(ContextConflict):
-        apply(started(START, DECLARED), {"goal.title": "x"}, DECLARED)
+        updated(started(START, DECLARED), {"goal.title": "x"}, DECLARED)
 
 
 def test_a_schema_that_cannot_be_checked_refuses_the_value() -> None:
     declared = {"a": DeclaredPath(schema={"$ref": "#/$defs/none"})}
     with pytest.raises(InvalidContext, match="a cannot be checked"):
-        apply({}, {"a": 1}, declared)
+        updated({}, {"a": 1}, declared)
 
 
 def test_a_segment_with_dots_is_no_declared_path() -> None:
@@ -143,7 +149,7 @@ def test_a_segment_with_dots_is_no_declared_path() -> None:
 
 
 def test_a_reset_sets_paths_and_those_below_them_to_their_defaults() -> None:
-    context = apply(
+    context = updated(
         started(START, DECLARED),
         {"progress": {"one": 1, "done": 4}, "strategy": "careful", "memory.short_term": [1]},
         DECLARED,
@@ -173,5 +179,5 @@ def test_keep_last_never_leaves_more_items_and_always_the_latest(
     declared = {"a": path([], kept, type="array")}
     context = started({}, declared)
     for items in writes:
-        context = apply(context, {"a": items}, declared)
+        context = updated(context, {"a": items}, declared)
         assert context == {"a": items[-kept:]}

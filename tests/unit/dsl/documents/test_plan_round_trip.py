@@ -64,7 +64,7 @@ def test_a_digest_is_of_everything_but_itself() -> None:
         ("approvers: [ann, bob]", "approvers: [bob, ann]"),
         ("deadline: 2d", "deadline: 3d"),
         ("retries: 2, interval: 5s", "retries: 3, interval: 5s"),
-        ("merge: {found: append}", "merge: {found: merge}"),
+        ("merge: {found: extend}", "merge: {found: merge}"),
         ("fixed: {command: pytest}", "fixed: {command: pytest, key: a}"),
         ('message: "No {{ n }}"', 'message: "No {{ n }}."'),
         ("name: Draft Team", "name: Drafting Team"),

@@ -11,6 +11,7 @@ import pytest
 from coterie.documents.product_capabilities import capabilities
 from dsl.compile.compiler import Compiled, compile_sources
 from dsl.compile.merged_sources import SourceText
+from dsl.evaluate.context_updates import shown_writes
 from dsl.evaluate.routing import choose
 from dsl.model.conditions import AllOf, ContextField, TaskField, TaskStatus
 from dsl.model.facts import Facts
@@ -134,7 +135,7 @@ def test_the_recursion_example_names_the_next_work_order() -> None:
     team = plan("routing").teams["correction_wo_generator_team"]
     tasks = {"generate_wo": Outcome.succeeded({"text": "WO-7"})}
     route = choose(team, Facts(context={"current_work_order_id": "WO-6"}, tasks=tasks))
-    assert (route.next_team, route.updates) == (
+    assert (route.next_team, shown_writes(route.writes)) == (
         "engineering_team",
         {"current_work_order_id": "WO-7"},
     )

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.values import Json
 from workflows.control.pause_and_amend import amend, amend_refusal
 from workflows.control.steering_refusals import AmendConflicts
@@ -20,7 +21,7 @@ def fanned_out(**left: object) -> RunState:
     """A run whose branch `left` has set `sum`."""
     state = RunState()
     state.main.context = {"sum": 1}
-    branch = Track(context={"sum": 2}, team="left", branch=True, updates=[("sum", 2)])
+    branch = Track(context={"sum": 2}, team="left", branch=True, updates=[ContextWrite("sum", 2)])
     for name, value in left.items():
         setattr(branch, name, value)
     state.tracks["main>left"] = branch

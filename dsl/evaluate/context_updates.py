@@ -1,0 +1,28 @@
+"""Context updates, filled: `{key: value}` of a document as the writes that they come to. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from pydantic import JsonValue
+
+from dsl.evaluate.context_writes import ContextWrite, written_value
+from dsl.templates.path_templates import fill_path
+from dsl.templates.template_filling import fill
+from dsl.values import Json
+
+
+def filled_write(key: str, value: JsonValue, names: Mapping[str, object]) -> ContextWrite:
+    """Render one update, including the templates of its key.
+
+    Raises:
+        TemplateFailed: a template cannot be filled.
+    """
+    written = written_value(value)
+    return ContextWrite(fill_path(key, names), fill(written.value, names), written.operation)
+
+
+def shown_writes(writes: Iterable[ContextWrite]) -> Json:
+    """Return the writes as `{path: value, or {operation: operand}}`; of one path, the last."""
+    return {
+        path: value if operation is None else {operation: value}
+        for path, value, operation in writes
+    }

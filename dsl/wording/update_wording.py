@@ -1,0 +1,47 @@
+"""Problems of `context_updates`."""
+
+from dsl.errors import listed
+from dsl.problem_details import ProblemText, statement
+
+_TAKES = {
+    "extend": ("a list", "write `append` to add one value"),
+    "merge": (
+        "a mapping",
+        "write a mapping, or the value without `merge` to replace what is there",
+    ),
+    "increment": ("a number", "write a number, or a template that gives one"),
+}
+
+
+@statement
+def operand_misfit(operation: str, path: str, kind: str) -> ProblemText:
+    wanted, fix = _TAKES[operation]
+    return ProblemText(
+        f"`{operation}` takes {wanted}, and the update of {path!r} gives it {kind}",
+        f"{wanted}, or a template for one",
+        fix,
+    )
+
+
+@statement
+def several_operations(path: str, names: tuple[str, ...]) -> ProblemText:
+    return ProblemText(
+        f"the update of {path!r} has the operations {listed(names)}, and one update has one",
+        fix="write the updates in two steps, or the mapping as one template if it is the value",
+    )
+
+
+@statement
+def empty_segment(path: str) -> ProblemText:
+    return ProblemText(
+        f"{path!r} is no path of the context: a part of it is empty",
+        "keys with dots between them, like `progress.{{ task.id }}.status`",
+    )
+
+
+@statement
+def operation_misfit(operation: str, path: str, form: str) -> ProblemText:
+    return ProblemText(
+        f"`{operation}` cannot update {path!r}, which is {form}",
+        fix="write a value that replaces it, or correct the schema",
+    )

@@ -1,0 +1,105 @@
+"""Context writes in a run: straight to the context, or to the draft of a branch or an attempt."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from dsl.errors import TemplateFailed, ValueTooLarge
+from dsl.evaluate.context import WRITE_ERRORS, apply
+from dsl.evaluate.context_updates import filled_write
+from dsl.evaluate.context_writes import ContextWrite
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Plan
+from dsl.model.retryability import holds_steps
+from dsl.model.steps import Step
+from dsl.sizes import check_size
+from workflows.core.location import Location
+from workflows.core.memory import Track
+from workflows.core.scope import Scope
+from workflows.core.state_keys import StateKey
+from workflows.core.step_progress import ContextDraft, StartedStep
+
+
+def write_to_track(plan: Plan, track: Track, writes: Sequence[ContextWrite], who: str) -> None:
+    """Write to a track's context; a branch of a fan-out remembers what it wrote.
+
+    Raises:
+        ContextConflict: a path leads through a value that is not a mapping.
+        ContextUpdateFailed: a value has the wrong type for its operation.
+        InvalidContext: a value or a path does not fit what the plan declares.
+        ValueTooLarge: a value is larger than may travel.
+    """
+    if not writes:
+        return
+    for write in writes:
+        check_size(write.value, f"the context update {write.path!r} of {who}")
+    track.context = apply(track.context, writes, plan.context)
+    if track.branch:
+        track.updates.extend(writes)
+
+
+def write(place: Location, writes: Sequence[ContextWrite], scope: Scope, who: str) -> None:
+    """Write from a step: to the innermost draft that it is in, or to its track.
+
+    Raises:
+        TeamError: as `write_to_track` does; then nothing is written.
+    """
+    if not writes:
+        return
+    if not place.drafts:
+        write_to_track(scope.plan, scope.state.tracks[place.track], writes, who)
+        return
+    for one in writes:
+        check_size(one.value, f"the context update {one.path!r} of {who}")
+    apply(place.context(scope), writes, scope.plan.context)
+    drafts = scope.state.progress.drafts
+    drafts.setdefault(place.drafts[-1], ContextDraft()).writes.extend(writes)
+
+
+def take_draft(key: StateKey, scope: Scope) -> list[ContextWrite]:
+    """Remove a draft; return what was written to it."""
+    draft = scope.state.progress.drafts.pop(key, None)
+    return [] if draft is None else draft.writes
+
+
+async def with_writes(
+    step: Step,
+    place: Location,
+    scope: Scope,
+    started: StartedStep,
+    attempts: Callable[[Location], Awaitable[Outcome]],
+) -> Outcome:
+    """Run the attempts of a step; write its context updates when one has succeeded.
+
+    If the step can be attempted again, the writes of its nested steps are all or nothing.
+    """
+    again = step.retry is not None or step.on_failure == "ask"
+    if not (again and holds_steps(step)):
+        return _own_updates(step, place, scope, await attempts(place), started)
+    inner = place.drafted()
+    outcome = await attempts(inner)
+    written = take_draft(inner.key, scope)
+    if outcome.status == "failure":
+        return outcome
+    try:
+        write(place, written, scope, repr(step.name))
+    except WRITE_ERRORS as error:  # amended meanwhile
+        return Outcome.failed(type(error).__name__, str(error), outcome.data)
+    return _own_updates(step, place, scope, outcome, started)
+
+
+def _own_updates(
+    step: Step, place: Location, scope: Scope, outcome: Outcome, started: StartedStep
+) -> Outcome:
+    """Write the `context_updates` of a step that has succeeded; a write that fails fails it."""
+    if not step.context_updates or not outcome.success or place.step in scope.state.skips:
+        return outcome
+    try:
+        timed = outcome.timed(scope.time() - started.at)
+        names = place.facts(scope).with_result(step.name, timed).names()
+        writes = tuple(
+            filled_write(key, value, names) for key, value in step.context_updates.items()
+        )
+        write(place, writes, scope, repr(step.name))
+    except (TemplateFailed, ValueTooLarge, *WRITE_ERRORS) as error:
+        return Outcome.failed(type(error).__name__, str(error), outcome.data)
+    started.writes = writes
+    return outcome

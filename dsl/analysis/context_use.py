@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import TEAMS, Bodies, bodies
-from dsl.analysis.dataflow import Input
+from dsl.analysis.dataflow import Input, output_reads
 from dsl.analysis.reader import Reader, overlap
 from dsl.checks.context_declarations import PLACE
 from dsl.evaluate.declared_values import form_of
@@ -38,8 +38,10 @@ def users_of_plan(plan: Plan) -> dict[str, ContextUsers]:
 def context_users(plan: Plan, parts: Bodies, reader: Reader) -> dict[str, ContextUsers]:
     """Return `{declared path: the teams that use it, a path above it or below it}`."""
     users = {path: ContextUsers() for path in plan.context}
+    outputs = [(owner, read.path) for owner, read in output_reads(plan)]
     for team in plan.teams.values():
-        reads = dict.fromkeys(_reads(team, parts, reader))
+        own = (path for owner, path in outputs if owner == team.id)
+        reads = dict.fromkeys((*_reads(team, parts, reader), *_within_context(own)))
         writes = dict.fromkeys(_writes(team, parts))
         for path, used in users.items():
             here = parse(path)
@@ -49,13 +51,19 @@ def context_users(plan: Plan, parts: Bodies, reader: Reader) -> dict[str, Contex
                 used.writers.append(team.id)
             if path in team.resets:
                 used.resetters.append(team.id)
+    of_run = [*_within_context(path for owner, path in outputs if owner not in plan.teams)]
+    for path, used in users.items():
+        if any(overlap(parse(path), other) for other in of_run):
+            used.readers.append("the output")
     return users
 
 
+def _within_context(paths: Iterable[Path]) -> Iterator[Path]:
+    yield from (path[1:] for path in paths if path[0] == "context")
+
+
 def _reads(team: Team, parts: Bodies, reader: Reader) -> Iterator[Path]:
-    for read in reader.team(parts, team, (*TEAMS, team.id)):
-        if read.path[0] == "context":
-            yield read.path[1:]
+    yield from _within_context(read.path for read in reader.team(parts, team, (*TEAMS, team.id)))
     for body in parts.within(parts.teams[team.id]):
         for step, _ in body.walked():
             if isinstance(step, AgentStep) and step.agent_class and step.input is None:

@@ -150,14 +150,14 @@ def check_context(
 
 def _expect_of_outputs(plan: Plan, flow: Flow, inputs: dict[str, Input], tree: Written) -> None:
     """Add the fields that only a declared output reads; it sees all that the run has set."""
-    for owner, read in _output_reads(plan):
+    for owner, read in output_reads(plan):
         if read.path[0] != "context" or len(read.path) < 2 or flow.setters(read.path):
             continue
         if owner not in plan.teams or not flow.may_be_set(read.path, owner):
             _expect(inputs, read, owner, tree)
 
 
-def _output_reads(plan: Plan) -> Iterator[tuple[str, Read]]:
+def output_reads(plan: Plan) -> Iterator[tuple[str, Read]]:
     """Yield the reads of the declared outputs, each with the team, or `output` for the run."""
     for read in value_reads(plan.output, ("orchestration", "output")):
         yield "output", read

@@ -139,6 +139,11 @@ def test_each_path_knows_who_reads_writes_and_resets_it() -> None:
     assert users_of_plan(plan_of(FREE)) == {}
 
 
+def test_an_output_reads_a_path() -> None:
+    read = DECLARED.replace("  teams:\n", "  output: '{{ context.order }}'\n  teams:\n", 1)
+    assert users_of_plan(plan_of(read))["order"].readers == ["two", "the output"]
+
+
 def test_explain_and_the_graph_show_the_users_of_a_path() -> None:
     plan = plan_of(DECLARED)
     assert "notes" in (text := context_text(plan, ["notes"]))

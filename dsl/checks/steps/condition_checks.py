@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from dsl.checks.steps.known_answers import schema_at
-from dsl.checks.steps.outputs import Declared
+from dsl.checks.steps.outputs import Declared, Outputs
 from dsl.errors import closest
 from dsl.evaluate.because import brief
 from dsl.logic.ranges_of_values import Claim, possible
-from dsl.model.conditions import ContextField, Operator, TaskField
-from dsl.paths import MISSING
+from dsl.model.conditions import Condition, ContextField, Operator, TaskField
+from dsl.paths import MISSING, parse
 from dsl.source.nodes import Node, Problems
 from dsl.values import Json, NodePath
-from dsl.wording.condition_wording import bounded, decided_condition, one_of
+from dsl.wording.condition_wording import bounded, decided_condition, field_of_task, one_of
+from dsl.wording.context_wording import context_path
 
 _TYPES = {
     "string": "string",
@@ -39,7 +40,25 @@ _BOUNDS: dict[str, tuple[tuple[str, Operator], ...]] = {
 _BOUNDS["integer"] = _BOUNDS["number"]
 
 
-def check_data(
+def check_declared_data(
+    leaf: Condition, outputs: Outputs, tree: Node, problems: Problems, path: NodePath
+) -> None:
+    """Check a condition on data whose form is declared: of a task, or in the context."""
+    match leaf:
+        case TaskField(task=task, output_field=field):
+            what = field_of_task(field, task)
+            named = ("tasks", task, "data", *parse(field))
+        case ContextField(context_field=field):
+            what = context_path(field)
+            named = ("context", *parse(field))
+        case _:
+            return
+    declared = outputs.declared(named)
+    if declared is not None:
+        _check_data(leaf, what, declared, tree, problems, path)
+
+
+def _check_data(
     leaf: TaskField | ContextField,
     what: str,
     declared: Declared,

@@ -7,7 +7,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from dsl.checks.steps.condition_checks import check_data
+from dsl.checks.steps.condition_checks import check_declared_data
 from dsl.checks.steps.context_paths import check_read
 from dsl.checks.steps.context_update_checks import check_updates
 from dsl.checks.steps.known_answers import missing_field
@@ -35,7 +35,6 @@ from dsl.wording.condition_wording import (
     broken_pattern,
     broken_template,
     data_of_task,
-    field_of_task,
     not_a_condition,
     template_as_value,
     text_around_condition,
@@ -44,7 +43,6 @@ from dsl.wording.condition_wording import (
     value_missing,
     value_of_operator,
 )
-from dsl.wording.context_wording import context_path
 from dsl.wording.step_wording import (
     loop_variable_taken,
     step_name_taken,
@@ -222,22 +220,7 @@ class Checker:
                 self._field(leaf.task, parse_path(leaf.output_field), (*place, "output_field"))
             if isinstance(leaf, TaskField | ContextField):
                 self._operator_value(leaf, place)
-            self._declared_data(leaf, place)
-
-    def _declared_data(self, leaf: Condition, place: NodePath) -> None:
-        """Check a condition on data whose form is declared."""
-        match leaf:
-            case TaskField(task=task, output_field=field_path):
-                what = field_of_task(field_path, task)
-                named = ("tasks", task, "data", *parse_path(field_path))
-            case ContextField(context_field=field_path):
-                what = context_path(field_path)
-                named = ("context", *parse_path(field_path))
-            case _:
-                return
-        declared = self.outputs.declared(named)
-        if declared is not None:
-            check_data(leaf, what, declared, self.tree, self.problems, place)
+            check_declared_data(leaf, self.outputs, self.tree, self.problems, place)
 
     def _expression(self, text: str, path: NodePath) -> None:
         if not is_template(text):

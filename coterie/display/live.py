@@ -4,6 +4,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -18,6 +19,7 @@ from coterie.display.live_text_lines import last_lines
 from coterie.display.plain_view import RunNews, follow
 from coterie.rendering.approval_panel import how_to_decide, panel_lines
 from coterie.rendering.cost_tables import budget_lines, money_text
+from coterie.rendering.graph_text import graph_line, task_lines
 from coterie.rendering.progress_lines import ProgressLine, head_line, progress_lines, wrapped
 from coterie.rendering.run_text import trail_line
 from coterie.runs.live_texts import LiveAnswer
@@ -30,6 +32,7 @@ from workflows.core.requests import Pending
 from workflows.core.views import RunStatus
 
 _FEWEST_ROWS = 4
+_MAX_TASK_LINES = 15
 _FRAME = 4
 """Width of a panel's frame, in cells."""
 _MAX_WIDTH = 120
@@ -169,11 +172,18 @@ class LiveView:
             mark = Text(" ") if stands or number else self._spinner
             row.add_row(mark, Text(one_line(one.step)), Text(duration(max(0.0, passed)), "dim"))
             yield row
+        yield from self._graphs(self._status)
         for line in last_lines(self._answers, self._width):
             yield Text(line, "dim")
         for retry in self._retries:
             for line in wrapped(retry.describe(now), self._width, "  ↻ ", "    ")[:3]:
                 yield Text(line, "yellow")
+
+    def _graphs(self, status: RunStatus) -> Iterator[RenderableType]:
+        for graph in status.graphs:
+            yield Text(f"  {graph_line(graph)}", no_wrap=True, overflow="ellipsis")
+            for line in islice(task_lines(graph), _MAX_TASK_LINES):
+                yield Text(f"    {line}", "dim", no_wrap=True, overflow="ellipsis")
 
     def _waiting(self) -> Iterator[RenderableType]:
         if self._status is None:

@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from activities.contracts import TokenUsage
 from coterie.rendering.cost_tables import budget_lines, money_text
+from coterie.rendering.graph_text import graph_line, task_lines
 from coterie.rendering.request_text import decision_line, show_lines
 from coterie.runs.run_client import RunEnd
 from coterie.text.durations import duration
@@ -40,6 +41,9 @@ def status_text(run: str, status: RunStatus) -> str:
         visit = f", visit {status.visit}" if status.visit else ""
         lines.append(f"  team     {status.team}{visit}")
     lines += [f"  doing    {doing.step}, since {clock(doing.since)}" for doing in status.doing]
+    for graph in status.graphs:
+        lines.append(f"  tasks    {graph_line(graph)}")
+        lines += [f"           {line}" for line in task_lines(graph)]
     lines += [f"  waits    for a person: {request}" for request in status.waiting_for]
     lines.append(
         f"  visits   {status.visits_counted} of {status.max_total_teams}: {_visits(status.visits)}"

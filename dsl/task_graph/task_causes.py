@@ -72,6 +72,11 @@ class GraphTaskWaits:
     more: int = 0
     """How many follow them."""
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it waits for no other task."""
+        return self.code == "task_ready"
+
 
 GraphTaskCause = Annotated[
     GraphTaskStarted | GraphTaskEnded | GraphTaskBlocked | GraphTaskWaits,

@@ -4,7 +4,8 @@ The tasks hold all that must be kept; a schedule made from them again decides th
 costs the dependencies of its task, and never a look at all tasks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 
 from dsl.model.steps import TaskOrder
@@ -108,14 +109,8 @@ class TaskSchedule:
 
     def waits_for(self, index: int, *, used_up: bool = False) -> GraphTaskWaits:
         """Why a task is pending."""
-        task = self.tasks[index]
-        missing = [
-            name for name in task.dependencies if not self.tasks[self.index[name]].is_satisfied
-        ]
-        if not missing:
-            return GraphTaskWaits("iterations_used_up" if used_up else "task_ready", task.id)
-        named = tuple(missing[:_MAX_NAMED])
-        return GraphTaskWaits("task_waits", task.id, named, len(missing) - len(named))
+        cause = pending_cause(self.tasks[index], lambda name: self.tasks[self.index[name]])
+        return replace(cause, code="iterations_used_up") if used_up and cause.is_ready else cause
 
     def _enter(self, first: int) -> list[int]:
         """Take in the tasks from a number on."""
@@ -224,3 +219,12 @@ class TaskSchedule:
         if index in self._ready:
             heappush(self._heap, self._rank(index))
         return True
+
+
+def pending_cause(task: GraphTask, of: Callable[[str], GraphTask]) -> GraphTaskWaits:
+    """Return why a task is pending; `of` gives the task with an id."""
+    missing = [name for name in task.dependencies if not of(name).is_satisfied]
+    if not missing:
+        return GraphTaskWaits("task_ready", task.id)
+    named = tuple(missing[:_MAX_NAMED])
+    return GraphTaskWaits("task_waits", task.id, named, len(missing) - len(named))

@@ -67,6 +67,12 @@ class StateKey(str):
         return "|" in self
 
     @property
+    def step(self) -> "StepKey":
+        """The step at this place, whichever track and visit it runs in."""
+        above, _, within = self.rpartition("#")
+        return StepKey.of(above.rpartition(":")[2], within.partition("/")[2])
+
+    @property
     def branch_name(self) -> str:
         """The first team of a fan-out branch."""
         return self.rpartition(">")[2]

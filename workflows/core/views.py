@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 
 from activities.contracts import TokenUsage
 from dsl.model.outcomes import End, Failure
+from dsl.task_graph.graph_tasks import GraphTaskStatus
 from dsl.values import Frozen, Json
 from workflows.core.requests import Decision
 from workflows.core.trail_causes import TrailCause
@@ -98,6 +99,27 @@ class BudgetUse(Frozen):
         return max(self.limit - self.used, 0.0)
 
 
+class GraphTaskView(Frozen):
+    """One task of a task graph in progress."""
+
+    id: str
+    status: GraphTaskStatus
+    because: str
+
+
+class TaskGraphView(Frozen):
+    """A task graph in progress."""
+
+    step: str
+    """`team/path` of its step."""
+    counts: dict[str, int]
+    """`{status: tasks}`; only those that some task has."""
+    tasks: tuple[GraphTaskView, ...]
+    """In written order; of a large graph, those in progress and failed before the others."""
+    left_out: int = 0
+    """Tasks that are not shown."""
+
+
 class RunStatus(Frozen):
     """Where a run is and what it does: the answer of the query `status`."""
 
@@ -109,6 +131,8 @@ class RunStatus(Frozen):
     visit: int | None
     doing: tuple[Activity, ...] = ()
     """Steps in progress, outermost first."""
+    graphs: tuple[TaskGraphView, ...] = ()
+    """Task graphs in progress."""
     waiting_for: tuple[str, ...] = ()
     """Ids of pending requests."""
     teams_run: int

@@ -15,6 +15,7 @@ from workflows.core.memory import Track
 from workflows.core.state import RunState
 from workflows.core.usage import total_cost
 from workflows.core.views import Activity, RunStatus, Standing
+from workflows.handlers.graph_board import graph_lines, graph_views
 from workflows.sessions.message_queue import counted_visits
 
 _MAX_LINES = 10
@@ -39,6 +40,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
             Activity(step=step, since=_clock(at, "milliseconds"))
             for step, at in state.doing.items()
         ),
+        graphs=graph_views(state),
         waiting_for=tuple(state.pending),
         teams_run=state.teams_run,
         max_total_teams=plan.limits.max_total_teams if plan else 0,
@@ -99,6 +101,8 @@ def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
             for step, at in islice(state.doing.items(), _MAX_LINES)
         ]
     )
+    if state.progress.task_graphs:
+        doing += graph_lines(state)
     waits = (
         "".join(
             [

@@ -84,3 +84,15 @@ def test_step_key_names_a_step_its_requests_and_its_failure() -> None:
 def test_step_key_names_the_task_of_the_team_that_a_step_is_in() -> None:
     assert StepKey("plan/code/0/apply").task == StepKey("plan/code").task == "code"
     assert StepKey("plan").task == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "step"),
+    [
+        ("main:plan#2/code/apply", "plan/code/apply"),
+        ("main>left:plan#1/work", "plan/work"),
+        ("main:plan#2/ask!:side#3/work/4/inner", "side/work/4/inner"),
+    ],
+)
+def test_a_place_names_its_step(key: str, step: str) -> None:
+    assert StateKey(key).step == step

@@ -1,13 +1,20 @@
 """The board says where a run is, also between teams, in fan-outs and at its end."""
 
 import pytest
+from pydantic import JsonValue
 
+from coterie.rendering.run_text import status_text
 from dsl.model.plan import Plan
+from dsl.task_graph.graph_tasks import TaskNotes
+from dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
+from dsl.task_graph.task_reading import read_tasks
+from dsl.task_graph.task_schedule import TaskSchedule
 from tests.support.engine import plan_of
 from workflows.core.memory import Fork, Track
 from workflows.core.requests import Pending
 from workflows.core.state import RunState
-from workflows.handlers.board import board
+from workflows.core.step_progress import TaskAttempts, TaskGraphProgress
+from workflows.handlers.board import board, status
 
 PLAN: Plan = plan_of("""
 orchestration:
@@ -40,3 +47,43 @@ def test_board_shows_a_few_of_very_many_steps_and_requests() -> None:
     assert "- and 990 more steps\n" in shown
     assert "- and for 990 more decisions\n" in shown
     assert shown.count("\n") < 30
+
+
+def _graph(size: int) -> RunState:
+    state = RunState()
+    items: list[JsonValue] = [
+        {"id": f"`t{n}`\n**", "dependencies": [f"`t{n - 1}`\n**"] if n % 2 else []}
+        for n in range(size)
+    ]
+    tasks = read_tasks(items, (), TaskNotes(), room=size)
+    schedule = TaskSchedule(tasks, "written")
+    progress = TaskGraphProgress(tasks, counts=schedule.counts)
+    state.progress.task_graphs["main:draft#1/work"] = progress
+    schedule.start(0, GraphTaskStarted("task_next", tasks[0].id, 2))
+    schedule.end(0, "failed", GraphTaskEnded("task_failed", tasks[0].id))
+    schedule.start(2, GraphTaskStarted("task_next", tasks[2].id, 2))
+    progress.running["2"] = TaskAttempts()
+    return state
+
+
+def test_the_board_shows_how_far_a_task_graph_is_and_escapes_what_a_model_wrote() -> None:
+    shown = board(PLAN, _graph(6))
+    assert "- tasks of `draft/work`: 3 pending, 1 in progress, 1 failed, 1 blocked (\\`t2" in shown
+    assert "\n**" not in shown
+
+
+def test_the_status_shows_each_task_with_its_because() -> None:
+    (graph,) = status(PLAN, _graph(4), done=False).graphs
+    assert graph.step == "draft/work"
+    assert [task.status for task in graph.tasks] == ["failed", "blocked", "in_progress", "pending"]
+    assert "which failed" in graph.tasks[1].because
+    assert "waits for" in graph.tasks[3].because
+    text = status_text("r", status(PLAN, _graph(4), done=False))
+    assert "0 of 4 tasks completed, 1 pending, 1 in progress, 1 failed, 1 blocked" in text
+    assert "[BLOCKED]" in text
+
+
+def test_the_status_of_a_large_graph_shows_what_matters_most() -> None:
+    (graph,) = status(PLAN, _graph(3000), done=False).graphs
+    assert (len(graph.tasks), graph.left_out) == (50, 2950)
+    assert {"failed", "in_progress", "blocked"} <= {task.status for task in graph.tasks}

@@ -126,6 +126,7 @@ class GenericSingleShotAgent(BaseAgent):
             output_schema=persona.output_schema,
             timeout=persona.timeout,
             label=self.services.label,
+            turn=1 if self.services.conversation is None else self.services.conversation.number,
             call=self.services.key,
             on_text=self.services.on_text,
         )

@@ -41,6 +41,8 @@ class ModelRequest:
     """`team/task#visit.reask`: selects the answer in a script; never sent to a model."""
     on_text: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
     """Takes each piece of the answer as it arrives; None: nobody watches."""
+    turn: int = 1
+    """Its number in its conversation: selects the answer in a script; never sent to a model."""
     call: str = ""
     """`run id/activity id`: identifies the call uniquely, also across retries; never sent to a
     model."""

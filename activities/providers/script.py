@@ -23,6 +23,7 @@ class ScriptedAnswer(Frozen):
 
     task: str = Field(min_length=1)
     visit: int | None = Field(default=None, ge=1)
+    turn: int | None = Field(default=None, ge=1)
     reask: int | None = Field(default=None, ge=0)
     contains: str | None = None
     answer: JsonValue = None

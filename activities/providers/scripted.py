@@ -3,6 +3,7 @@
     answers:
       - task: solution/design        # or `design` for every team
         visit: 2                     # optional: from this visit of the team on
+        turn: 3                      # optional: from this turn of the conversation on
         reask: 1                     # optional: from this re-ask on
         contains: calculator.py      # optional: only if the prompt contains this text
         answer: {approved: true}     # text, or any value: sent as JSON
@@ -11,8 +12,8 @@
         seconds: 0.5                 # optional: simulated duration; a stream is spread over it
         usage: {input_tokens: 900, output_tokens: 40}   # optional; default: estimated
 
-Only its label selects the answer of a call, never the number of calls so far: after a crash the
-same call gets the same answer. The file is read once per process.
+Its label and its turn select the answer of a call, never the number of calls so far: after a crash
+the same call gets the same answer. The file is read once per process.
 """
 
 import asyncio
@@ -143,7 +144,7 @@ def choose(answers: Sequence[ScriptedAnswer], request: ModelRequest) -> Scripted
     fitting = [
         (rank, -number, entry)
         for number, entry in enumerate(answers)
-        if (rank := _rank(entry, call, prompt)) is not None
+        if (rank := _rank(entry, call, request.turn, prompt)) is not None
     ]
     return max(fitting, key=lambda fit: fit[:2])[2] if fitting else None
 
@@ -200,20 +201,21 @@ def _call(label: str) -> _Call:
 _Rank = tuple[int, ...]
 
 
-def _rank(entry: ScriptedAnswer, call: _Call, prompt: str) -> _Rank | None:
+def _rank(entry: ScriptedAnswer, call: _Call, number: int, prompt: str) -> _Rank | None:
     """Rank how well an entry matches a call, greater is better; None when it does not match.
 
-    Compare the full name first, then the matching text, the visit, and the re-ask. The first of
-    equal entries wins.
+    Compare the full name first, then the matching text, the turn of the conversation, the visit,
+    and the re-ask. The first of equal entries wins.
     """
     names = (call.task, f"{call.team}/{call.task}")
     if entry.task not in names or (entry.contains or "") not in prompt:
         return None
+    turn = _nearness(entry.turn, number)
     visit = _nearness(entry.visit, call.visit)
     reask = _nearness(entry.reask, call.reask)
-    if visit is None or reask is None:
+    if turn is None or visit is None or reask is None:
         return None
-    return (names.index(entry.task), entry.contains is not None, *visit, *reask)
+    return (names.index(entry.task), entry.contains is not None, *turn, *visit, *reask)
 
 
 def _nearness(given: int | None, wanted: int) -> tuple[int, int] | None:

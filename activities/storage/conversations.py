@@ -22,6 +22,8 @@ class Turn(Frozen):
 
     parent: str | None = None
     """The name of the previous turn; None for the first."""
+    number: int | None = None
+    """Its number in the conversation, from 1; None where an older worker stored it."""
     prompt: str
     answer: str
 
@@ -91,6 +93,8 @@ class OpenConversation:
         self._conversations = conversations
         self._asked = asked
         self._within = within
+        self.number = 1
+        """The number of this turn, from 1; known after `earlier`."""
 
     async def earlier(self) -> tuple[ModelMessage, ...]:
         """Return the previous turns, oldest first: all, or as many as requested."""
@@ -100,6 +104,7 @@ class OpenConversation:
             turn = await self._conversations.turn(name, self._within)
             turns.append(turn)
             name = turn.parent
+        self.number = 1 + (turns[0].number or len(turns) if turns else 0)
         return tuple(
             message
             for turn in reversed(turns)
@@ -115,7 +120,7 @@ class OpenConversation:
         Raises:
             BlobsUnusable: The storage cannot be written.
         """
-        turn = Turn(parent=self._asked.head, prompt=prompt, answer=answer)
+        turn = Turn(parent=self._asked.head, number=self.number, prompt=prompt, answer=answer)
         return await self._conversations.add(turn, self._within)
 
 

@@ -1,5 +1,6 @@
 """Compile the document that a person named, with what its worker may touch."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from coterie.documents.catalog import Catalog, Located
@@ -13,6 +14,7 @@ from dsl.compile.compiler import Compiled, compile_sources
 from dsl.errors import InvalidContext
 from dsl.evaluate.context import lacking_context
 from dsl.evaluate.declared_values import started
+from dsl.model.capabilities import SkillContract
 from dsl.values import Json
 
 HOW_TO_SET = "set it with `--set PATH=VALUE` or `--context @FILE`"
@@ -26,15 +28,29 @@ class CompiledDocument(NamedTuple):
     trusted: TrustedConfig
 
 
-def compile_located(catalog: Catalog, located: Located, model: str | None = None) -> Compiled:
+def compile_located(
+    catalog: Catalog,
+    located: Located,
+    model: str | None = None,
+    skills: Mapping[str, SkillContract] | None = None,
+) -> Compiled:
     """Compile the document with everything that it inherits.
+
+    Args:
+        catalog: Where its parts are.
+        located: The document.
+        model: `provider/model` for every persona instead of its own.
+        skills: Skills that do not exist yet, by name.
 
     Raises:
         InvalidDocument: With every problem.
     """
+    known = capabilities(agent_packages=())  # the project's own files declare them
+    if skills:
+        known = known.model_copy(update={"skills": {**known.skills, **skills}})
     return compile_sources(
         catalog.sources(located),
-        capabilities(agent_packages=()),  # the project's own files declare them
+        known,
         name=located.name,
         model=model,
         pricing=has_price,
@@ -59,7 +75,12 @@ def startable(compiled: Compiled, context: Json) -> Compiled:
 
 
 def compile_target(
-    settings: Settings, target: str, *, model: str | None = None, workspace: str | None = None
+    settings: Settings,
+    target: str,
+    *,
+    model: str | None = None,
+    workspace: str | None = None,
+    skills: Mapping[str, SkillContract] | None = None,
 ) -> CompiledDocument:
     """Find and compile the document that a person named.
 
@@ -68,6 +89,7 @@ def compile_target(
         target: A file's path or a team's name.
         model: `provider/model` for every persona instead of its own.
         workspace: The folder that skills may touch, instead of the document's.
+        skills: Skills that do not exist yet, by name.
 
     Raises:
         InvalidDocument: With every problem.
@@ -75,6 +97,6 @@ def compile_target(
     """
     catalog = Catalog(settings)
     located = catalog.locate(target)
-    compiled = compile_located(catalog, located, model)
+    compiled = compile_located(catalog, located, model, skills)
     trusted = resolved(compiled.worker, compiled.providers, compiled.tree, settings, workspace)
     return CompiledDocument(located, compiled, trusted)

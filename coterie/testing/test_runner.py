@@ -163,6 +163,11 @@ class _Play:
             ],
         )
 
+        self._note(
+            "skills",
+            [f"{call} has no result: {fix}" for call, fix in self.stage.skills.unanswered.items()],
+        )
+
     def _note(self, place: str, messages: Sequence[str | None]) -> None:
         self.found += [
             UnmetExpectation(place, message) for message in messages if message is not None

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Discriminator, Field, JsonValue, Tag, model_validator
 
 from activities.providers.script import ScriptedAnswer
+from coterie.testing.files.stand_ins import StandInDocument
 from dsl.model.outcomes import End
 from dsl.values import Frozen, Json, Seconds, misfit
 from workflows.core.views import TrailKind
@@ -272,4 +273,6 @@ class TestDocument(Frozen):
     answers: Several[ScriptedAnswer] = ()
     """The model's answers: entries of a script, or the name of its file."""
     skills: tuple[SkillResultDocument, ...] = ()
+    stand_ins: dict[str, StandInDocument] = Field(default_factory=dict[str, StandInDocument])
+    """`{Name.method: ...}`: skills that do not exist yet."""
     cases: tuple[CaseDocument, ...] = Field(min_length=1)

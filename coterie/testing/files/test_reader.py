@@ -1,7 +1,7 @@
 """Read a test file: report all its problems, or return what to run."""
 
 from argparse import ArgumentTypeError
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from coterie.arguments import model_name, read_text
 from coterie.documents.catalog import Catalog, shown
 from coterie.documents.compilation import CompiledDocument, compile_target
 from coterie.settings import OVERRIDE_FILE, Settings
+from coterie.testing.files.full_names import with_full_names
+from coterie.testing.files.stand_ins import StandInDocument, check_stand_ins, contracts_of
 from coterie.testing.files.test_document import CaseDocument, SkillResultDocument, TestDocument
 from coterie.testing.files.test_references import (
     check_names,
@@ -20,6 +22,7 @@ from coterie.testing.files.test_references import (
 )
 from dsl.compile.shapes import fitted
 from dsl.errors import InvalidDocument, Problem
+from dsl.model.capabilities import SkillContract
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems, read
 from dsl.values import Json
@@ -37,6 +40,7 @@ class Case:
     """Scripts in order of precedence: the first with a matching entry wins."""
     skills: tuple[SkillResultDocument, ...]
     """In order of precedence."""
+    stand_ins: dict[str, StandInDocument]
     files: dict[str, str]
 
     @property
@@ -81,17 +85,20 @@ class _Reader:
     def read(self) -> TestFile:
         tree = read(read_text(self.file, self.shown), self.shown)
         document, _ = fitted(tree, TestDocument, self.problems)
+        stand_ins = {} if document is None else document.stand_ins
+        check_stand_ins(stand_ins, tree, self.problems)
         check_operators(tree, self.problems)
         check_names(tree, self.problems)
         check_paths(tree, self.problems)
         workspace = self._workspace(tree)
         settings = self._settings_of(workspace)
-        team = self._team(tree, settings)
+        team = self._team(tree, settings, contracts_of(stand_ins))
         if team is not None:
             check_references(tree, team.compiled.plan, self.problems)
         scripts = self._scripts(tree)
         if self.problems.errors or document is None or team is None:
             raise InvalidDocument(self.problems.errors)
+        document = with_full_names(document, team.compiled.plan)
         cases = tuple(
             _case(document, case, (*scripts[number], *scripts[-1]))
             for number, case in enumerate(document.cases)
@@ -119,7 +126,9 @@ class _Reader:
             return replace(self.settings, project=workspace)
         return self.settings
 
-    def _team(self, tree: Node, settings: Settings) -> CompiledDocument | None:
+    def _team(
+        self, tree: Node, settings: Settings, skills: Mapping[str, SkillContract]
+    ) -> CompiledDocument | None:
         """Find the team that the file names, or is named after.
 
         Raises:
@@ -136,7 +145,8 @@ class _Reader:
                 self.problems.add("E103", model.mark, ("model",), str(error))
                 return None
         given = model.value if model is not None and isinstance(model.value, str) else None
-        return compile_target(settings, target, model=given, workspace=str(self.file.parent))
+        workspace = str(self.file.parent)
+        return compile_target(settings, target, model=given, workspace=workspace, skills=skills)
 
     def _target(self, tree: Node, catalog: Catalog) -> str | None:
         node = tree.child("team")
@@ -198,6 +208,7 @@ def _case(
         context=_over(document.context, case.context),
         answers=tuple(scripts),
         skills=(*case.skills, *document.skills),
+        stand_ins=document.stand_ins,
         files=document.files | case.files,
     )
 

@@ -1,30 +1,22 @@
 """Report names in a test file that the team does not have."""
 
-import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from coterie.testing.files.expectations import problems_of
+from coterie.testing.files.full_names import PATTERN, names_within
+from coterie.testing.files.step_names import MAX_SHOWN, StepNames, base_of, nearest_names
 from dsl.errors import Code
 from dsl.model.plan import Plan
-from dsl.model.step_paths import (
-    agent_tasks,
-    asking_places,
-    parted,
-    step_paths,
-    without_numbers,
-    without_rounds,
-)
+from dsl.model.step_paths import agent_tasks, asking_places, step_paths
 from dsl.model.step_walk import waited_for
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import NodePath
-from workflows.core.state_keys import FAILED, StepKey
 
 _MAPPINGS = ("visits", "context", "output", "files")
 _COUNTS = ("model_calls", "skill_calls", "tokens", "cost", "teams_run", "duration")
 _TIMES = ("duration", "seconds")
-_PATTERN = re.compile(r"[*?]")
 
 Placed = Iterator[tuple[Node, NodePath]]
 
@@ -89,9 +81,9 @@ class _Known:
     def __init__(self, plan: Plan, problems: Problems) -> None:
         self.problems = problems
         self.teams = frozenset(plan.teams)
-        self.steps = step_paths(plan)
-        self._ends = self.steps | {StepKey(step).path for step in self.steps}
-        self.asking = asking_places(plan)
+        self._plan = plan
+        self.steps = StepNames(step_paths(plan))
+        self.asking = StepNames(asking_places(plan))
         self.tasks = agent_tasks(plan)
         self.signals = waited_for(plan)
 
@@ -105,13 +97,13 @@ class _Known:
     def scheduled_events(self, case: Node, path: NodePath) -> None:
         """Check the names of scheduled events."""
         for entry, place in _items(case, "decisions", path):
-            self._key(entry, "approval", place, "E206", "step", self.asking, _asked_of)
+            self._step(entry, "approval", place, self.asking)
         for entry, place in _items(case, "signals", path):
             self._key(entry, "signal", place, "E206", "signal", self.signals)
         for entry, place in _items(case, "redirects", path):
             self._key(entry, "team", place, "E201", "team", self.teams)
         for entry, place in _items(case, "skips", path):
-            self._key(entry, "task", place, "E206", "step", self._ends, _step_name)
+            self._step(entry, "task", place)
         for key in ("signals", "messages", "pauses", "amendments", "redirects", "skips"):
             for entry, place in _items(case, key, path):
                 self._step(entry, "during", place)
@@ -121,7 +113,7 @@ class _Known:
         for key in ("crash_after", "crash_during"):
             self._step(case, key, path)
             for node, place in _items(case, key, path):
-                self._is(node, place, "E206", "step", self.steps, _step_name)
+                self._is_step(node, place, self.steps)
 
     def expected(self, expect: Node, path: NodePath) -> None:
         """Check the names of expectations."""
@@ -134,49 +126,66 @@ class _Known:
             if team not in self.teams:
                 place = (*path, "visits", team)
                 unknown(self.problems, node.at, place, "E201", "team", team, self.teams)
-        within = {StepKey(step).path for step in self.steps} | self.teams
         for entry, place in _items(expect, "trail", path):
             self._key(entry, "team", place, "E201", "team", self.teams)
-            self._key(entry, "step", place, "E206", "step", within, without_numbers)
+            team = entry.child("team")
+            within = names_within(self._plan, None if team is None else team.value)
+            self._step(entry, "step", place, within)
 
-    def _step(self, node: Node, key: str, path: NodePath) -> None:
-        self._key(node, key, path, "E206", "step", self.steps, _step_name)
+    def _step(self, node: Node, key: str, path: NodePath, known: StepNames | None = None) -> None:
+        below = node.child(key)
+        if below is not None:
+            self._is_step(below, (*path, key), known or self.steps)
+
+    def _is_step(self, node: Node, path: NodePath, known: StepNames) -> None:
+        """Report a step that does not exist, with the nearest, or a short name of several."""
+        name = node.value
+        if not isinstance(name, str) or PATTERN.search(name):
+            return
+        found = known.candidates(name)
+        if len(found) == 1:
+            return
+        if found:
+            self.problems.add(
+                "E206",
+                node.mark,
+                path,
+                f"{name!r} is the end of the names of {len(found)} steps",
+                allowed=_shown(found[:MAX_SHOWN], len(found)),
+                fix=f"write more of it, such as {found[0]!r}",
+            )
+            return
+        near = nearest_names(base_of(name), known.known)
+        self.problems.add(
+            "E206",
+            node.mark,
+            path,
+            f"unknown step {name!r}",
+            allowed=_shown(near, len(known.known)),
+            fix=f"did you mean {near[0]!r}?" if near else "",
+        )
 
     def _key(
-        self,
-        node: Node,
-        key: str,
-        path: NodePath,
-        code: Code,
-        what: str,
-        known: Collection[str],
-        reduced: Callable[[str], str] = str,
+        self, node: Node, key: str, path: NodePath, code: Code, what: str, known: Collection[str]
     ) -> None:
         below = node.child(key)
         if below is not None:
-            self._is(below, (*path, key), code, what, known, reduced)
+            self._is(below, (*path, key), code, what, known)
 
     def _is(
-        self,
-        node: Node,
-        path: NodePath,
-        code: Code,
-        what: str,
-        known: Collection[str],
-        reduced: Callable[[str], str] = str,
+        self, node: Node, path: NodePath, code: Code, what: str, known: Collection[str]
     ) -> None:
         name = node.value
-        if isinstance(name, str) and not _PATTERN.search(name) and reduced(name) not in known:
-            unknown(self.problems, node.mark, path, code, what, name, known)
+        if isinstance(name, str) and not PATTERN.search(name) and name not in known:
+            near = nearest_names(name, known) if len(known) > MAX_SHOWN else sorted(known)
+            unknown(self.problems, node.mark, path, code, what, name, near)
 
 
-def _asked_of(request: str) -> str:
-    """Return the step of a request; a failed step waits below itself."""
-    return _step_name(request).removesuffix(f"/{FAILED}")
-
-
-def _step_name(reference: str) -> str:
-    return without_rounds(parted(reference)[0])
+def _shown(names: Sequence[str], of: int) -> str:
+    """List names, and say how many are left out."""
+    others = of - len(names)
+    more = f", and {others} {'other' if others == 1 else 'others'}" if others > 0 else ""
+    return f"{', '.join(names)}{more}"
 
 
 def _items(node: Node, key: str, path: NodePath) -> Placed:

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.testing.files.test_document import CaseDocument, DecisionDocument
+from dsl.model.step_paths import without_rounds
 from workflows.core.messages import (
     AmendInput,
     Control,
@@ -126,7 +127,8 @@ class Decisions(ScheduledEvent):
         """Yield when each request is decided, and by which entry."""
         for request in scene.pending:
             for number, entry in enumerate(self.entries):
-                fits = fnmatchcase(request.id, entry.approval)
+                ids = (request.id, without_rounds(request.id))
+                fits = any(fnmatchcase(id, entry.approval) for id in ids)
                 if fits and (request.id, number) not in self.spent:
                     since = datetime.fromisoformat(request.since)
                     yield since + timedelta(seconds=entry.after), number, request.id

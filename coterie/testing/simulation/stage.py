@@ -111,7 +111,9 @@ async def staged(client: Client, file: TestFile, case: Case, queue: str) -> Asyn
             folder=folder,
             queue=queue,
             model=StubModel(case.answers),
-            skills=StubSkills(workspace_of(trusted, file.settings, sandbox), case.skills),
+            skills=StubSkills(
+                workspace_of(trusted, file.settings, sandbox), case.skills, case.stand_ins
+            ),
             user_code=user_code_of(trusted, file.settings),
         )
         try:

@@ -48,7 +48,7 @@ class StubProvider:
         self._model = model
 
     async def complete(self, request: ModelRequest) -> Completion:
-        """Return the entry of the first script with a match, unless a later visit has its own.
+        """Return the entry of the first script with a match, unless the other has one for later.
 
         Raises:
             ProviderFailure: No entry matches, or the entry is an error.
@@ -72,11 +72,15 @@ class StubProvider:
 
 
 def _stronger(first: ScriptedAnswer | None, then: ScriptedAnswer | None) -> ScriptedAnswer | None:
-    """Prefer the first script, unless the other one has an entry from a later visit on."""
+    """Prefer the first script, unless the other has an entry from a later turn or visit on."""
     if first is None or then is None:
         return first or then
-    later = first.visit is not None and then.visit is not None and then.visit > first.visit
+    later = _is_later(first.turn, then.turn) or _is_later(first.visit, then.visit)
     return then if later else first
+
+
+def _is_later(first: int | None, then: int | None) -> bool:
+    return first is not None and then is not None and then > first
 
 
 def with_time_to_think(plan: Plan) -> Plan:

@@ -1,13 +1,19 @@
-"""Stub skills: real ones on the case's workspace, except those with results in the file."""
+"""Stub skills: real ones on the case's workspace, except those with results in the file.
 
-from collections.abc import Sequence
+A stand-in never runs: it has a result in the file, or the case fails.
+"""
 
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import CALL_SKILL, SkillRequest, SkillResult
+from activities.answer_schema import schema_errors
+from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from activities.skills.skill_activity import SkillActivities
 from activities.workspace.skill_base import Workspace
+from coterie.testing.files.stand_ins import StandInDocument
 from coterie.testing.files.test_document import SkillResultDocument
 from dsl.model.step_paths import without_rounds
 from workflows.core.state_keys import SkillCallKey
@@ -16,9 +22,17 @@ from workflows.core.state_keys import SkillCallKey
 class StubSkills:
     """Runs skills, or returns their results from the file."""
 
-    def __init__(self, workspace: Workspace, played: Sequence[SkillResultDocument]) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        played: Sequence[SkillResultDocument],
+        stand_ins: Mapping[str, StandInDocument],
+    ) -> None:
         self._real = SkillActivities(workspace)
         self._played = played
+        self._stand_ins = stand_ins
+        self.unanswered: dict[str, str] = {}
+        """`{call: what to add}` for calls of stand-ins without a result."""
         self.used: set[int] = set()
         """Indexes of the entries that were used."""
 
@@ -30,11 +44,28 @@ class StubSkills:
             ApplicationError: It failed, really or according to the file.
         """
         entry = self._entry(request)
+        stand_in = self._stand_ins.get(request.skill)
+        if stand_in is not None:
+            _check_input(request, stand_in)
         if entry is None:
-            return await self._real.call_skill(request)
+            if stand_in is None:
+                return await self._real.call_skill(request)
+            return SkillResult(data=self._data_of(request, stand_in))
         if entry.error is not None:
             raise ApplicationError(entry.error.message, type=entry.error.type, non_retryable=True)
         return SkillResult(data=entry.data)
+
+    def _data_of(self, request: SkillRequest, stand_in: StandInDocument) -> JsonValue:
+        if stand_in.has_result:
+            return stand_in.data
+        key = SkillCallKey(request.key)
+        fix = f"add `- {{step: {key.step}, visit: {key.execution}, data: ...}}` under `skills`"
+        self.unanswered[f"{request.skill} in {key.step}#{key.execution}"] = fix
+        raise ApplicationError(
+            f"the stand-in {request.skill} has no result for this call: {fix}",
+            type=FailureType.SKILL_FAILED,
+            non_retryable=True,
+        )
 
     def _entry(self, request: SkillRequest) -> SkillResultDocument | None:
         """Return the first entry for this execution of the step, else the first for all."""
@@ -50,3 +81,18 @@ class StubSkills:
         _, number, entry = min(fitting, key=lambda fit: fit[:2])
         self.used.add(number)
         return entry
+
+
+def _check_input(request: SkillRequest, stand_in: StandInDocument) -> None:
+    """Refuse an input that does not match the schema of a stand-in.
+
+    Raises:
+        ApplicationError: SkillRefused, as of a real skill.
+    """
+    errors = schema_errors(request.input, stand_in.input_schema)
+    if errors:
+        raise ApplicationError(
+            f"{request.skill}: the input does not match its schema: {'; '.join(errors)}",
+            type=FailureType.SKILL_REFUSED,
+            non_retryable=True,
+        )

@@ -1,5 +1,6 @@
 """Which scripted answer a call gets: by its label alone, however often it is asked."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,10 @@ answers:
   - {task: change, contains: src/a.py, answer: file a}
   - {task: twice, answer: one}
   - {task: twice, answer: two}
+  - {task: talk, answer: hello}
+  - {task: talk, turn: 2, answer: go on}
+  - {task: talk, turn: 2, visit: 9, answer: go on again}
+  - {task: talk, turn: 4, reask: 1, answer: fourth again}
 """
 
 
@@ -39,6 +44,24 @@ def asked(label: str, prompt: str = "go") -> ModelRequest:
 
 async def said(script: Path, label: str, prompt: str = "go") -> str:
     return (await ScriptedProvider(script).complete(asked(label, prompt))).text
+
+
+@pytest.mark.parametrize(
+    ("turn", "label", "answer"),
+    [
+        (1, "x/talk#1.0", "hello"),
+        (2, "x/talk#1.0", "go on"),
+        (2, "x/talk#9.0", "go on again"),
+        (3, "x/talk#2.0", "hello"),
+        (5, "x/talk#9.1", "hello"),
+        (4, "x/talk#1.1", "fourth again"),
+    ],
+)
+async def test_a_turn_of_a_conversation_selects_its_answer(
+    script: Path, turn: int, label: str, answer: str
+) -> None:
+    request = replace(asked(label), turn=turn)
+    assert (await ScriptedProvider(script).complete(request)).text == answer
 
 
 @pytest.mark.parametrize(

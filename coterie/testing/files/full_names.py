@@ -1,0 +1,119 @@
+"""Replace the short names of steps in a test document by full ones, which the run uses."""
+
+import re
+from typing import TypeVar
+
+from coterie.testing.files.step_names import StepNames
+from coterie.testing.files.test_document import (
+    AmendmentDocument,
+    CancelDocument,
+    CaseDocument,
+    DecisionDocument,
+    MessageDocument,
+    PauseDocument,
+    RedirectDocument,
+    SignalDocument,
+    SkillResultDocument,
+    SkipDocument,
+    TestDocument,
+    TrailCheck,
+)
+from dsl.model.plan import Plan
+from dsl.model.step_paths import asking_places, step_paths
+from workflows.core.state_keys import StepKey
+
+TimedT = TypeVar(
+    "TimedT",
+    AmendmentDocument,
+    CancelDocument,
+    MessageDocument,
+    PauseDocument,
+    RedirectDocument,
+    SignalDocument,
+    SkipDocument,
+)
+
+PATTERN = re.compile(r"[*?]")
+
+
+def with_full_names(document: TestDocument, plan: Plan) -> TestDocument:
+    """Return the document with the full name of every step that it names."""
+    names = _FullNames(plan)
+    return document.model_copy(
+        update={
+            "skills": names.skills(document.skills),
+            "cases": tuple(names.case(case) for case in document.cases),
+        }
+    )
+
+
+def names_within(plan: Plan, team: object = None) -> StepNames:
+    """Return the names of steps below their team, as the trail has them.
+
+    Args:
+        plan: The plan.
+        team: Only those of this team, if it is one.
+    """
+    named = isinstance(team, str) and team in plan.teams
+    steps = map(StepKey, step_paths(plan))
+    known = {step.path for step in steps if not named or step.team == team}
+    return StepNames(known | set(plan.teams))  # a cancelled branch has the name of its team
+
+
+class _FullNames:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._steps = StepNames(step_paths(plan))
+        self._asking = StepNames(asking_places(plan))
+
+    def skills(self, entries: tuple[SkillResultDocument, ...]) -> tuple[SkillResultDocument, ...]:
+        return tuple(
+            entry.model_copy(update={"step": self._steps.full(entry.step)}) for entry in entries
+        )
+
+    def case(self, case: CaseDocument) -> CaseDocument:
+        expect = case.expect.model_copy(
+            update={"trail": tuple(self._entry(entry) for entry in case.expect.trail)}
+        )
+        return case.model_copy(
+            update={
+                "skills": self.skills(case.skills),
+                "decisions": tuple(self._decision(entry) for entry in case.decisions),
+                "signals": tuple(self._timed(entry) for entry in case.signals),
+                "messages": tuple(self._timed(entry) for entry in case.messages),
+                "pauses": tuple(self._timed(entry) for entry in case.pauses),
+                "amendments": tuple(self._timed(entry) for entry in case.amendments),
+                "redirects": tuple(self._timed(entry) for entry in case.redirects),
+                "skips": tuple(self._skip(self._timed(entry)) for entry in case.skips),
+                "cancel": None if case.cancel is None else self._timed(case.cancel),
+                "crash_after": self._several(case.crash_after),
+                "crash_during": self._several(case.crash_during),
+                "expect": expect,
+            }
+        )
+
+    def _timed(self, event: TimedT) -> TimedT:
+        if event.during is None:
+            return event
+        return event.model_copy(update={"during": self._steps.full(event.during)})
+
+    def _skip(self, entry: SkipDocument) -> SkipDocument:
+        return entry.model_copy(update={"task": self._steps.full(entry.task)})
+
+    def _several(self, written: tuple[str, ...] | str) -> tuple[str, ...] | str:
+        if isinstance(written, str):
+            return self._steps.full(written)
+        return tuple(self._steps.full(one) for one in written)
+
+    def _decision(self, entry: DecisionDocument) -> DecisionDocument:
+        """Complete a name to a pattern that any visit of the request matches."""
+        if PATTERN.search(entry.approval):
+            return entry
+        full = self._asking.full(entry.approval)
+        return entry.model_copy(update={"approval": full if "#" in full else f"{full}#*"})
+
+    def _entry(self, entry: TrailCheck) -> TrailCheck:
+        if not isinstance(entry.step, str):
+            return entry
+        within = names_within(self._plan, entry.team)
+        return entry.model_copy(update={"step": within.full(entry.step)})

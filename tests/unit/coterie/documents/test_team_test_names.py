@@ -1,0 +1,121 @@
+"""Names in a test file: the end of a step's path will do, and what is wrong shows what is near."""
+
+from pathlib import Path
+
+import pytest
+
+from coterie.testing.files.step_names import StepNames, nearest_names
+from tests.unit.coterie.documents.test_team_test_files import TEAM, made, problems
+
+STAND_IN = TEAM.replace("AssetManager.process_action", "Archive.search")
+SHORT = """
+skills: [{ step: apply, visit: 2, data: {} }]
+cases:
+  - name: one
+    decisions:
+      - { approval: ask, decision: approve }
+      - { approval: ask#2, decision: approve }
+      - { approval: write/failed#1, decision: retry }
+      - { approval: "*", decision: approve }
+    signals: [{ signal: go, during: hold }]
+    skips: [{ task: write, during: left/ask }]
+    crash_after: [apply#2, draft/write]
+    crash_during: both
+    cancel: { during: nap }
+    expect:
+      trail: [{ step: ask }, { step: { contains: ask } }, { team: release, step: out }]
+"""
+
+
+def test_short_names_become_full_ones(tmp_path: Path) -> None:
+    (case,) = made(tmp_path, SHORT).cases
+    document = case.document
+    assert case.skills[0].step == "draft/build/each/apply"
+    assert [entry.approval for entry in document.decisions] == [
+        "draft/both/left/ask#*",
+        "draft/both/left/ask#2",
+        "draft/write/failed#1",
+        "*",
+    ]
+    assert document.signals[0].during == "draft/hold"
+    assert (document.skips[0].task, document.skips[0].during) == (
+        "draft/write",
+        "draft/both/left/ask",
+    )
+    assert document.crash_after == ("draft/build/each/apply#2", "draft/write")
+    assert document.crash_during == "draft/both"
+    assert document.cancel is not None
+    assert document.cancel.during == "draft/both/right/nap"
+    assert [entry.step for entry in document.expect.trail] == [
+        "both/left/ask",
+        {"contains": "ask"},
+        "out",
+    ]
+
+
+def test_rounds_and_visits_stay_with_the_name() -> None:
+    names = StepNames(["team/each/go", "team/go_on"])
+    assert names.full("each/3/go#2") == "team/each/3/go#2"
+    assert names.full("go_on") == "team/go_on"
+    assert names.full("on") == "on"
+
+
+def test_an_end_of_several_names_is_a_problem_with_its_cure(tmp_path: Path) -> None:
+    team = TEAM.replace("name: out", "name: write")
+    tests = "cases: [{ name: a, cancel: { during: write } }]"
+    (problem,) = problems(tmp_path, tests, team)
+    assert (problem.code, problem.line, problem.column) == ("E206", 1, 38)
+    assert problem.message == "'write' is the end of the names of 2 steps"
+    assert problem.allowed == "draft/write, release/write"
+    assert problem.fix == "write more of it, such as 'draft/write'"
+
+
+def test_a_wrong_name_shows_the_three_nearest_only(tmp_path: Path) -> None:
+    (problem,) = problems(tmp_path, "cases: [{ name: a, cancel: { during: draft/aply } }]")
+    assert problem.message == "unknown step 'draft/aply'"
+    assert problem.allowed.startswith("draft/build/each/apply, ")
+    assert problem.allowed.endswith(", and 8 others")
+    assert problem.fix == "did you mean 'draft/build/each/apply'?"
+
+
+def test_the_nearest_names_are_few_among_many() -> None:
+    known = [f"team/part_{number}/step_{number}" for number in range(60)] + ["team/deep/in/apply"]
+    assert nearest_names("aply", known)[0] == "team/deep/in/apply"
+    assert len(nearest_names("aply", known)) == 3
+
+
+def test_a_stand_in_lets_a_team_compile_with_a_skill_of_the_future(tmp_path: Path) -> None:
+    declared = "stand_ins: { Archive.search: { data: { hits: [] }, effect: once } }\n"
+    file = made(tmp_path, f"{declared}cases: [{{ name: a }}]", STAND_IN)
+    assert file.cases[0].stand_ins["Archive.search"].data == {"hits": []}
+    (unknown,) = problems(tmp_path, "cases: [{ name: a }]", STAND_IN)
+    assert unknown.code == "E204"
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "column", "message"),
+    [
+        (
+            "AssetManager.process_action: { data: 1 }",
+            "E208",
+            14,
+            "the skill 'AssetManager.process_action' exists, and a stand-in would hide it",
+        ),
+        ("search: { data: 1 }", "E105", 14, "'search' is not the name of a skill"),
+        (
+            "A.b: { data: 1, output_schema: { type: string } }",
+            "E105",
+            27,
+            "the data does not match its own output_schema: ",
+        ),
+        ("A.b: { input_schema: { type: objekt } }", "E505", 21, "`input_schema` cannot be used: "),
+        ("A.b: { effects: read }", "E101", 21, "unknown key 'effects'"),
+    ],
+)
+def test_a_wrong_stand_in_is_a_problem_at_its_place(
+    tmp_path: Path, entry: str, code: str, column: int, message: str
+) -> None:
+    tests = f"stand_ins: {{ {entry} }}\ncases: [{{ name: a }}]"
+    (problem,) = problems(tmp_path, tests)
+    assert (problem.code, problem.line, problem.column) == (code, 1, column)
+    assert problem.message.startswith(message)

@@ -75,7 +75,7 @@ Agents
   draft/plan               planner  by its plan
   draft/plan/rounds/write  writer   scripted/of-the-plan      config/personas/planner.yml:13 (the task's config)
 
-162 values in all; to see a part: coterie explain report teams.draft
+165 values in all; to see a part: coterie explain report teams.draft
 """)  # noqa: E501
 
 
@@ -104,6 +104,7 @@ orchestration.teams.draft.tasks.first
   agent.max_reasks       2                                   default
   agent.timeout          600                                 default
   agent.retries          9                                   coterie.yml:3 (persona writer)
+  agent.stream           false                               default
 """)  # noqa: E501
 
 

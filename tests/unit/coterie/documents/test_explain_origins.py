@@ -55,6 +55,7 @@ def test_an_agents_fields_come_from_persona_override_task_and_defaults(ask: Ask)
         "max_reasks": (2, "default"),
         "timeout": (600.0, "default"),
         "retries": (9, place("coterie.yml", "retries: 9")),
+        "stream": (False, "default"),
     }
 
 

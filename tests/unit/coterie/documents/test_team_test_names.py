@@ -71,8 +71,8 @@ def test_an_end_of_several_names_is_a_problem_with_its_cure(tmp_path: Path) -> N
 
 
 def test_a_wrong_name_shows_the_three_nearest_only(tmp_path: Path) -> None:
-    (problem,) = problems(tmp_path, "cases: [{ name: a, cancel: { during: draft/aply } }]")
-    assert problem.message == "unknown step 'draft/aply'"
+    (problem,) = problems(tmp_path, "cases: [{ name: a, cancel: { during: draft/applyy } }]")
+    assert problem.message == "unknown step 'draft/applyy'"
     assert problem.allowed.startswith("draft/build/each/apply, ")
     assert problem.allowed.endswith(", and 8 others")
     assert problem.fix == "did you mean 'draft/build/each/apply'?"
@@ -80,8 +80,8 @@ def test_a_wrong_name_shows_the_three_nearest_only(tmp_path: Path) -> None:
 
 def test_the_nearest_names_are_few_among_many() -> None:
     known = [f"team/part_{number}/step_{number}" for number in range(60)] + ["team/deep/in/apply"]
-    assert nearest_names("aply", known)[0] == "team/deep/in/apply"
-    assert len(nearest_names("aply", known)) == 3
+    assert nearest_names("applyy", known)[0] == "team/deep/in/apply"
+    assert len(nearest_names("applyy", known)) == 3
 
 
 def test_a_stand_in_lets_a_team_compile_with_a_skill_of_the_future(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_stand_in_lets_a_team_compile_with_a_skill_of_the_future(tmp_path: Pat
             27,
             "the data does not match its own output_schema: ",
         ),
-        ("A.b: { input_schema: { type: objekt } }", "E505", 21, "`input_schema` cannot be used: "),
+        ("A.b: { input_schema: { type: text_of_mine } }", "E505", 21, "`input_schema` cannot be used: "),
         ("A.b: { effects: read }", "E101", 21, "unknown key 'effects'"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from dsl.model.plan import Persona
 from dsl.model.steps import ORCHESTRATING, AgentStep
-from dsl.model.terms import Consent
+from dsl.model.terms import consent
 from dsl.source.nodes import Node, Problems
 from dsl.values import Json, NodePath
 from dsl.wording.agent_wording import streamed_before_approval, streamed_before_reask
@@ -23,8 +23,8 @@ def check_streaming(
     if not persona.stream or step.agent_type == ORCHESTRATING:
         return
     check_reasks(persona.output_schema, persona.max_reasks, place, tree, problems)
-    asked = step.requires_approval
-    if isinstance(asked, Consent) and asked.when == "after":
+    asked = consent(step.requires_approval)
+    if asked is not None and asked.when == "after":
         details = streamed_before_approval(step.name)
         problems.note("E506", tree.find(place).at, place, details)
 

@@ -108,7 +108,12 @@ def test_a_stand_in_lets_a_team_compile_with_a_skill_of_the_future(tmp_path: Pat
             27,
             "the data does not match its own output_schema: ",
         ),
-        ("A.b: { input_schema: { type: text_of_mine } }", "E505", 21, "`input_schema` cannot be used: "),
+        (
+            "A.b: { input_schema: { type: text_of_mine } }",
+            "E505",
+            21,
+            "`input_schema` cannot be used: ",
+        ),
         ("A.b: { effects: read }", "E101", 21, "unknown key 'effects'"),
     ],
 )

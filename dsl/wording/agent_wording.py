@@ -145,6 +145,15 @@ def streamed_before_approval(step: str) -> ProblemText:
     )
 
 
+@statement
+def streamed_before_check(step: str) -> ProblemText:
+    return ProblemText(
+        f"`stream` would show an answer of {called(step, 'the task')} that its `fail_when` may "
+        "still reject",
+        fix="remove `fail_when`, or set `stream: false` in the task's `config`",
+    )
+
+
 def chosen_for_all(what: str) -> str:
     return f"{what} given for every persona instead of its own:"
 

@@ -5,7 +5,11 @@ from dsl.model.steps import ORCHESTRATING, AgentStep
 from dsl.model.terms import consent
 from dsl.source.nodes import Node, Problems
 from dsl.values import Json, NodePath
-from dsl.wording.agent_wording import streamed_before_approval, streamed_before_reask
+from dsl.wording.agent_wording import (
+    streamed_before_approval,
+    streamed_before_check,
+    streamed_before_reask,
+)
 
 
 def check_streaming(
@@ -26,6 +30,9 @@ def check_streaming(
     asked = consent(step.requires_approval)
     if asked is not None and asked.when == "after":
         details = streamed_before_approval(step.name)
+        problems.note("E506", tree.find(place).at, place, details)
+    elif step.fail_when is not None:
+        details = streamed_before_check(step.name)
         problems.note("E506", tree.find(place).at, place, details)
 
 

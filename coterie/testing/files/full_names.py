@@ -3,7 +3,7 @@
 import re
 from typing import TypeVar
 
-from coterie.testing.files.step_names import StepNames
+from coterie.testing.files.short_names import StepNames
 from coterie.testing.files.test_document import (
     AmendmentDocument,
     CancelDocument,

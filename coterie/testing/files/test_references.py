@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from coterie.testing.files.expectations import problems_of
 from coterie.testing.files.full_names import PATTERN, names_within
-from coterie.testing.files.step_names import MAX_SHOWN, StepNames, base_of, nearest_names
+from coterie.testing.files.short_names import MAX_SHOWN, StepNames, base_of, nearest_names
 from dsl.errors import Code
 from dsl.model.plan import Plan
 from dsl.model.step_paths import agent_tasks, asking_places, step_paths

@@ -4,11 +4,12 @@ Deterministic by construction: it knows only the plan, the state and the Scope.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dsl.errors import InvalidPlan, LimitExceeded, TeamError
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.declared_values import reset
-from dsl.evaluate.limits import check, fingerprint, non_progressing
+from dsl.evaluate.limits import check, fingerprint, non_progressing, visits_reached
 from dsl.evaluate.routing import Route, choose, failed_task
 from dsl.evaluate.slices import snapshot
 from dsl.model.causes import SentOn
@@ -132,13 +133,15 @@ class TeamInterpreter:
             fork(place, track, route, scope)
 
     async def _entered(self, team: Team, name: StateKey, track: Track) -> bool:
-        """Start a visit within the limits; False where a person sent the run elsewhere."""
+        """Start a visit within the limits; False where another team runs instead."""
         scope = self.scope
         await scope.checkpoint()
         if self._sent_on(team, name, track):
             return False
         # A cancelled run has its own time limit, and no other.
         limited = scope.state.stop_by is None
+        if limited and self._turned_away(team, track):
+            return False
         if limited:
             check(scope.plan.limits, team, *counted_visits(scope.state))
         _reset(team, track, scope)
@@ -161,6 +164,17 @@ class TeamInterpreter:
         track.routed = Routed("redirected", sent, track.routed.from_team)
         track.gathered = None
         state.redirect = None
+        return True
+
+    def _turned_away(self, team: Team, track: Track) -> bool:
+        """Return whether another team runs instead, because of the team's `max_visits`."""
+        if team.max_visits is None:
+            return False
+        instead = visits_reached(self.scope.plan.teams, team, self.scope.state.bounded_visits)
+        if instead is None:
+            return False
+        track.team, cause = instead
+        track.routed = replace(track.routed, reason="max_visits", cause=cause)
         return True
 
     async def _worked(self, team: Team, place: Location, frame: Frame) -> Route | None:
@@ -248,7 +262,19 @@ def _enter(team: Team, name: StateKey, track: Track, scope: Scope) -> int:
     note_visit(scope, Location.of_visit(name, team.id, visit), track.routed.cause)
     state.teams_run += 1
     state.visits[team.id] = visit
+    _count_bounded(team, scope)
     return visit
+
+
+def _count_bounded(team: Team, scope: Scope) -> None:
+    """Count the start of a team with `max_visits`, and start the counts per this team anew."""
+    counted = scope.state.bounded_visits
+    if team.max_visits is not None:
+        counted[team.id] = counted.get(team.id, 0) + 1
+    for other in list(counted):
+        bound = scope.plan.teams[other].max_visits if other in scope.plan.teams else None
+        if bound is None or bound.per == team.id:
+            del counted[other]
 
 
 async def _progress(team: Team, name: StateKey, track: Track, scope: Scope) -> None:

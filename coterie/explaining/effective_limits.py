@@ -18,6 +18,8 @@ _BOUNDS = {
     "Orchestration.no_progress": "when a team is entered again with nothing new to look at",
     "Orchestration.cancel_timeout": "for what a cancelled run still does",
     "TeamDocument.max_recursion_depth": "visits of this team in one run",
+    "MaxVisits.limit": "visits of this team for each visit of another",
+    "MaxVisits.then": "the team that runs instead then",
     "Collect.count": "successful branches that are enough",
     "Collect.timeout": "for the branches of a fan-out",
     "StepBase.timeout": "for one attempt of the step",
@@ -69,7 +71,7 @@ _BUDGETS = {
 _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
 
 
-_OWNERS = ("Collect", "Consent", "Retry", "Persona", "SkillContract")
+_OWNERS = ("Collect", "MaxVisits", "Consent", "Retry", "Persona", "SkillContract")
 """Show their fields with the key above: `agent.timeout`."""
 
 

@@ -154,7 +154,7 @@ class _Explainer:
     def _beyond(self, model: BaseModel, here: _Here) -> Iterator[Effective]:
         """Yield effective values that are written elsewhere."""
         match model:
-            case TeamDocument(max_recursion_depth=None):
+            case TeamDocument(max_recursion_depth=None, max_visits=None):
                 yield self._common_depth(here)
             case LlmConfig(providers=providers):
                 for name, section in BUILT_IN_PROVIDERS.items():

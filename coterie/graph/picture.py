@@ -20,7 +20,7 @@ from dsl.model.plan import Collect, Plan, Routing, Rule, Team
 from dsl.model.steps import ApprovalStep, LoopStep
 
 TeamType = Literal["standard", "loop", "approval", "concentrator"]
-RouteKind = Literal["rule", "default", "end", "call", "timeout", "redirect"]
+RouteKind = Literal["rule", "default", "end", "call", "timeout", "bound", "redirect"]
 RouteKey = tuple[str, int | str | None] | tuple[str, Literal["redirect"], str]
 _MAX_PATHS = 6
 """Context paths that a box lists."""
@@ -65,7 +65,7 @@ class RouteArrow:
         """Identifies the route among all that a run can take."""
         if self.kind == "redirect":
             return self.team, "redirect", self.targets[0]
-        return self.team, self.targets[0] if self.kind == "timeout" else self.number
+        return self.team, self.targets[0] if self.kind in ("timeout", "bound") else self.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,11 @@ def picture(plan: Plan) -> Picture:
 def _box(team: Team, plan: Plan, users: Mapping[str, ContextUsers]) -> TeamBox:
     limits: list[str] = []
     depth = depth_allowed(plan.limits, team)
-    if depth != plan.limits.max_recursion_depth:
+    own = team.max_recursion_depth if team.max_visits is not None else depth
+    if own not in (None, plan.limits.max_recursion_depth):
         limits.append(f"at most {counted(depth, 'visit')}")
+    if team.max_visits is not None:
+        limits.append(f"at most {team.max_visits.limit} per visit of {team.max_visits.per}")
     if team.collects is not None:
         limits += _collecting(team.collects)
     if not team.stop_on_failure:
@@ -191,6 +194,10 @@ def _routes(team: Team, plan: Plan) -> Iterator[RouteArrow]:
             yield _rule(team, rule, number)
         yield from _otherwise(team, team.routing)
     yield from _timeouts(team, plan)
+    if team.max_visits is not None:
+        bound = team.max_visits
+        words = (f"instead, after {counted(bound.limit, 'visit')} per visit of {bound.per}",)
+        yield RouteArrow(team.id, None, "bound", (bound.then,), words)
     for called in called_teams(team.steps):
         yield RouteArrow(team.id, None, "call", (called,), ("runs as a step",))
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKey
 from dsl.evaluate.because import route_because
-from dsl.model.causes import DefaultTaken, NotDecided, RuleMatched
+from dsl.model.causes import DefaultTaken, NotDecided, RuleMatched, VisitsReached
 from workflows.core.state_keys import StepKey
 from workflows.core.views import RunStatus, TrailEntry
 
@@ -139,6 +139,8 @@ class _Walker:
                 if self._turned is not None:
                     (left, why), self._turned = self._turned, None
                     self._take((left, "redirect", entry.team), entry.team, why)
+                if isinstance(entry.cause, VisitsReached):
+                    self._take((entry.cause.team, entry.team), entry.team, entry.because)
             case "step" | "approval":
                 self._ended(entry)
             case "route" if entry.status in ("success", "failure"):

@@ -31,7 +31,11 @@ def plan_text(plan: Plan) -> str:
 def _team(team: Team, plan: Plan) -> Iterator[str]:
     name = "" if team.name in ("", team.id) else f"  {team.name}"
     depth = depth_allowed(plan.limits, team)
-    limit = "" if depth == plan.limits.max_recursion_depth else f"  (at most {depth} visits)"
+    common = plan.limits.max_recursion_depth if team.max_visits is None else depth
+    limit = "" if depth == common else f"  (at most {depth} visits)"
+    if team.max_visits is not None:
+        bound = team.max_visits
+        limit += f"  (at most {bound.limit} per visit of {bound.per}, then {bound.then})"
     yield ""
     yield f"{team.id}{name}{limit}"
     yield from step_lines(team.steps, plan, 1)

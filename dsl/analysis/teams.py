@@ -4,36 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from dsl.analysis.exits import Exit
 from dsl.analysis.timeout_routes import timeout_routes
+from dsl.analysis.visit_bounds import with_turns
 from dsl.compile.routes import targets
 from dsl.logic.formulas import Formula
 from dsl.logic.possible_statuses import after_all, after_success
 from dsl.logic.solver import Effort, Statuses, can_hold
 from dsl.logic.translation import formula
 from dsl.model.plan import Plan, Routing, Rule, Team
-
-
-class Exit(NamedTuple):
-    """One exit of a team."""
-
-    targets: tuple[str, ...]
-    """The next team, or the branches of a fan-out; none is the end."""
-    rule: int | None
-    """The number of the rule, from 0; None for the default and for the end without a rule."""
-    updates: tuple[str, ...] = ()
-    """The context paths that it sets."""
-    fans_out: bool = False
-    concentrator: str | None = None
-    """Where the branches meet; None: the run ends with them."""
-    usable: bool = True
-    """Whether it can be taken at all."""
-    after_success: bool = False
-    """Whether it can be taken when no task failed."""
-
-    @property
-    def visited(self) -> tuple[str, ...]:
-        """Return the teams that this exit certainly visits next."""
-        return self.targets if self.concentrator is None else (*self.targets, self.concentrator)
 
 
 class TeamNode(NamedTuple):
@@ -157,7 +136,7 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
         )
         for team in teams
     }
-    return Teams(plan, calls, exits, worlds)
+    return Teams(plan, calls, with_turns(plan, calls, exits), worlds)
 
 
 def _spent(team: Team, plan: Plan) -> Iterator[Exit]:

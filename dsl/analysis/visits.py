@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dsl.analysis.teams import TeamNode, Teams
+from dsl.analysis.visit_bounds import visits_allowed
 from dsl.evaluate.limits import depth_allowed
 from dsl.logic.components import components, is_cycle
 
@@ -109,13 +110,14 @@ class RoutesBound:
                 callers[team][other] = number
         for _ in range(_MAX_PASSES):
             known = dict(most)
+            bounds = visits_allowed(graph.plan, graph.calls, graph.exits, most)
             for team in most:
                 called = sum(_product(most[other], n) for other, n in callers[team].items())
                 first = team == graph.plan.entry_team
                 allowed = first + called + sum(most[other] for other in before[team])
                 if one_way:
                     allowed = min(allowed, 1 + sum(most[other] for other in after[team]))
-                most[team] = int(min(allowed, most[team]))
+                most[team] = int(min(allowed, most[team], bounds.get(team, math.inf)))
             if most == known:
                 break
         return most

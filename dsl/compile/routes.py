@@ -148,6 +148,8 @@ class RouteCompiler:
                 ahead += [t for one in team.routing.rules for t in targets(one.next_team)]
                 ahead += [one.concentrator for one in team.routing.rules if one.concentrator]
             ahead += sorted(_silent_targets(team) & self.teams.keys())
+            if team.max_visits is not None:
+                ahead.append(team.max_visits.then)
         return found
 
     def _updates(self, name: str) -> Iterator[str]:
@@ -200,6 +202,8 @@ class RouteCompiler:
             if team is None or ("into", name) in seen:
                 continue
             seen.add(("into", name))
+            if team.max_visits is not None:
+                yield from self._reachable((team.max_visits.then,), seen)
             if team.type == "concentrator":
                 yield name
             else:

@@ -9,6 +9,7 @@ from dsl.checks.steps.outputs import DeclaredOutputs
 from dsl.checks.steps.reference_checks import EARLIER, Checker
 from dsl.checks.steps.step_checks import check_signal
 from dsl.checks.team_checks import check_team_type
+from dsl.checks.visit_checks import check_max_visits
 from dsl.compile.concentrators import CONCENTRATOR_NAMES, aggregation, collect_of, task_names
 from dsl.compile.failure_policy import asking_about_failures
 from dsl.compile.personas import AgentResolver
@@ -35,6 +36,7 @@ class TeamCompiler:
         routes: RouteCompiler,
         outputs: DeclaredOutputs,
     ) -> None:
+        self.document = document
         self.tools = document.tools
         self.orchestration = orchestration
         self.tree = tree
@@ -70,6 +72,7 @@ class TeamCompiler:
         steps, agents_read = self.agents.team_steps(team_id, team.tasks, (*path, "tasks"), checker)
         if (team.on_failure or self.orchestration.on_failure) == "ask":
             steps = asking_about_failures(steps, team.type)
+        check_max_visits(team_id, self.document, self.tree, self.problems)
         self._check_output(team.output, (*path, "output"), team.tasks)
         first = aggregation(collect, self.capabilities, self.tree, self.problems, path)
         routing = self.routes.routing(team, (*path, "routing"), checker)
@@ -80,6 +83,7 @@ class TeamCompiler:
             steps=(*first, *steps),
             routing=routing,
             max_recursion_depth=team.max_recursion_depth,
+            max_visits=team.max_visits,
             stop_on_failure=team.stop_on_failure,
             collects=collect,
             on_cancel=team.on_cancel,

@@ -27,6 +27,7 @@ from dsl.model.causes import (
     StatusFound,
     TeamFound,
     UpdateLeftOut,
+    VisitsReached,
 )
 from dsl.templates.jsonable import beginning
 
@@ -99,7 +100,7 @@ def _route(cause: RouteCause) -> str:
             return f"the team has {what}: the run ends{_left_out(left_out)}"
         case Started():
             return "the run began"
-        case Called() | Joined():
+        case Called() | Joined() | VisitsReached():
             return _within(cause)
         case RunCancelled() | SentOn() | NotDecided():
             return _outside(cause)
@@ -109,9 +110,12 @@ def _route(cause: RouteCause) -> str:
             assert_never(cause)
 
 
-def _within(cause: Called | Joined) -> str:
+def _within(cause: Called | Joined | VisitsReached) -> str:
     if isinstance(cause, Called):
         return f"called by {cause.step}"
+    if isinstance(cause, VisitsReached):
+        ran = f"{cause.team} has run {cause.limit} of {cause.limit} times"
+        return f"{ran} since the latest visit of {cause.per}"
     return f"branches: {', '.join(f'{branch} {end}' for branch, end in cause.branches)}"
 
 

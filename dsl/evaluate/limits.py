@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 
-from dsl.errors import LimitExceeded
+from dsl.errors import InvalidPlan, LimitExceeded
+from dsl.model.causes import VisitsReached
 from dsl.model.facts import Facts, Outcomes
 from dsl.model.plan import Limits, Team
 from dsl.paths import MISSING, get, parse
@@ -40,8 +41,40 @@ def check(limits: Limits, team: Team, teams_run: int, visits: Mapping[str, int])
 
 
 def depth_allowed(limits: Limits, team: Team) -> int:
-    """Return how often the team may run: its own limit, or else the run's."""
-    return team.max_recursion_depth or limits.max_recursion_depth
+    """Return the visit limit of the team: its own, or else the run's.
+
+    `max_visits` of a team replaces the run's `max_recursion_depth`.
+    """
+    common = limits.max_recursion_depth if team.max_visits is None else limits.max_total_teams
+    return team.max_recursion_depth or common
+
+
+def visits_reached(
+    teams: Mapping[str, Team], team: Team, counted: Mapping[str, int]
+) -> tuple[str, VisitsReached] | None:
+    """Return the team that runs instead of one that has reached its `max_visits`, and why.
+
+    Args:
+        teams: The teams of the plan.
+        team: The team that would be next.
+        counted: `{team: visits since the latest visit of its "per"}`.
+
+    Returns:
+        None while the team may run.
+
+    Raises:
+        InvalidPlan: the teams send the run to each other, or to a team that does not exist.
+    """
+    instead: tuple[str, VisitsReached] | None = None
+    for _ in teams:
+        bound = team.max_visits
+        if bound is None or counted.get(team.id, 0) < bound.limit:
+            return instead
+        instead = bound.then, VisitsReached("max_visits", team.id, bound.limit, bound.per)
+        if bound.then not in teams:
+            break
+        team = teams[bound.then]
+    raise InvalidPlan(f"`max_visits` of {team.id!r} leads to no team that may run")
 
 
 def fingerprint(team: Team, context: Json, latest: Mapping[str, Outcomes]) -> str:

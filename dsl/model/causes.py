@@ -175,6 +175,17 @@ class NotDecided:
 
 
 @dataclass(frozen=True, slots=True)
+class VisitsReached:
+    """A team has reached its `max_visits`, and another one runs instead."""
+
+    code: Literal["max_visits"]
+    team: str
+    """The team that does not run."""
+    limit: int
+    per: str
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetReached:
     """A budget is nearly used up, used up, or cannot be checked."""
 
@@ -209,6 +220,7 @@ RouteCause = Annotated[
     | RunCancelled
     | SentOn
     | NotDecided
+    | VisitsReached
     | BudgetReached,
     Field(discriminator="code"),
 ]

@@ -14,6 +14,7 @@ from dsl.model.plan import (
     MAX_CONCURRENT_BRANCHES,
     MAX_MESSAGES,
     Collect,
+    MaxVisits,
 )
 from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.sections.worker_document import WorkerSection
@@ -77,6 +78,8 @@ class TeamDocument(Frozen):
     collect: Collect | None = None
     routing: RoutingDocument | None = None
     max_recursion_depth: int | None = Field(default=None, ge=1)
+    max_visits: MaxVisits | None = None
+    """A bound for each visit of another team, instead of the run's `max_recursion_depth`."""
     budgets: Budgets | None = None
     """Limits on what its agents use, over all its visits."""
     resets: tuple[str, ...] = ()

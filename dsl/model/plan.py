@@ -123,6 +123,17 @@ class Collect(Frozen):
     """
 
 
+class MaxVisits(Frozen):
+    """A bound of a team's visits between two visits of another team."""
+
+    per: str
+    """The team whose visits start the count anew."""
+    limit: int = Field(ge=1, le=1_000_000)
+    """The maximum number of visits for each visit of `per`, over all branches."""
+    then: str
+    """The team that runs instead once the limit is reached."""
+
+
 class Routing(Frozen):
     """Routing after a team: its rules in order, the first match decides, else the default."""
 
@@ -144,6 +155,8 @@ class Team(Frozen):
     steps: tuple[Step, ...]
     routing: Routing | None = None
     max_recursion_depth: int | None = Field(default=None, ge=1)
+    max_visits: MaxVisits | None = None
+    """Replaces the run's `max_recursion_depth` for this team."""
     stop_on_failure: bool = True
     """Skip the tasks after a failed one."""
     collects: Collect | None = None

@@ -116,7 +116,6 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "max_teams": ("max_total_teams",),
     "max_steps": ("max_total_teams", "max_iterations"),
     "max_depth": ("max_recursion_depth",),
-    "max_visits": ("max_recursion_depth",),
     # of personas and providers
     "system": ("prompts",),
     "system_prompt": ("prompts",),

@@ -91,3 +91,36 @@ def other_concentrators(others: Sequence[str], meeting: str) -> ProblemText:
         f"{meeting!r}: nobody waits for that branch",
         fix="lead every branch to one concentrator, or to the end",
     )
+
+
+@statement
+def bound_of_itself(key: str, team: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` of `max_visits` names the team {team!r} itself",
+        fix="name another team, or bound all visits in a run with `max_recursion_depth`",
+    )
+
+
+@statement
+def bound_of_concentrator(team: str) -> ProblemText:
+    return ProblemText(
+        f"{team!r} collects the branches of a fan-out, so no other team can run instead",
+        fix="remove `max_visits`, and bound a team before the fan-out",
+    )
+
+
+@statement
+def bound_of_called_team(team: str, step: str) -> ProblemText:
+    return ProblemText(
+        f"the step {step!r} runs the team {team!r} and needs its data, so no other team can run "
+        "instead",
+        fix="remove `max_visits`, or route to the team",
+    )
+
+
+@statement
+def bounds_in_circle(teams: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"`then` leads in a circle: {' -> '.join((*teams, teams[0]))}",
+        fix="let one `then` name a team without `max_visits`",
+    )

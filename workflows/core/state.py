@@ -41,6 +41,8 @@ class RunState:
     teams_run: int = 0
     visits: dict[str, int] = field(default_factory=dict[str, int])
     """`{team: starts in this run}`, over all tracks."""
+    bounded_visits: dict[str, int] = field(default_factory=dict[str, int])
+    """`{team with max_visits: starts since the latest start of the team that it counts per}`."""
     seen: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Context fingerprints by team, if no-progress detection is on."""
     frames: dict[str, Frame] = field(default_factory=dict[str, Frame])

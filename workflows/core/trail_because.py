@@ -45,6 +45,7 @@ from workflows.core.trail_causes import (
     TimeOver,
     TooLate,
     TrailCause,
+    VisitsReached,
     WhenAsked,
     WorkerBlocked,
 )
@@ -67,6 +68,7 @@ def _worded(cause: TrailCause) -> str:
             | RunCancelled()
             | SentOn()
             | NotDecided()
+            | VisitsReached()
             | BudgetReached()
         ):
             return route_because(cause)

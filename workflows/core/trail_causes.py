@@ -23,6 +23,7 @@ from dsl.model.causes import (
     RunCancelled,
     SentOn,
     Started,
+    VisitsReached,
 )
 from dsl.model.outcomes import Failure
 from dsl.task_graph.task_causes import (
@@ -267,6 +268,7 @@ TrailCause = Annotated[
     | RunCancelled
     | SentOn
     | NotDecided
+    | VisitsReached
     | BudgetReached
     | StepStated
     | WhenAsked

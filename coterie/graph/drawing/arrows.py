@@ -6,7 +6,7 @@ from coterie.graph.drawing.boxes import ChipFigure
 from coterie.graph.drawing.layout import Connector
 from coterie.graph.picture import START, Picture, RouteArrow
 
-_CHIPS = ("rule", "call", "timeout", "redirect")
+_CHIPS = ("rule", "call", "timeout", "bound", "redirect")
 """Kinds of routes with a label that shows when they are taken."""
 
 WayBack = tuple[str, str]

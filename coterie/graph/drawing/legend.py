@@ -6,7 +6,7 @@ from coterie.graph.drawing.layout import Point
 from coterie.graph.drawing.measure import width
 from coterie.graph.drawing.pen import Pen
 from coterie.graph.drawing.style import MARKS
-from coterie.graph.picture import Picture
+from coterie.graph.picture import Picture, RouteKind
 from coterie.graph.taken_path import Walk
 
 _SIZE = 11.5
@@ -40,19 +40,22 @@ class Legend:
             group.text(here.x + _SIGN, here.y + 4, label, _SIZE, "soft")
 
 
+_LINES: dict[RouteKind, str] = {
+    "default": "otherwise",
+    "timeout": "nobody decides in time",
+    "bound": "instead, after so many visits",
+    "redirect": "redirected: not in the plan",
+    "call": "runs as a step",
+}
+"""How each kind of dashed line reads."""
+
+
 def _entries(picture: Picture, walk: Walk | None) -> Iterator[tuple[Sign, str]]:
     kinds = {route.kind for route in picture.routes}
     endings = {route.ending for route in picture.routes}
     if "rule" in kinds:
         yield _rule, "rule: the first that holds"
-    if "default" in kinds:
-        yield _line("default"), "otherwise"
-    if "timeout" in kinds:
-        yield _line("timeout"), "nobody decides in time"
-    if "redirect" in kinds:
-        yield _line("redirect"), "redirected: not in the plan"
-    if "call" in kinds:
-        yield _line("call"), "runs as a step"
+    yield from ((_line(kind), words) for kind, words in _LINES.items() if kind in kinds)
     if any(task.kind == "approval" or task.approval for box in picture.boxes for task in box.tasks):
         yield _person, "a person decides"
     if "success" in endings:

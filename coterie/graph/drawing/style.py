@@ -66,8 +66,9 @@ text {{ font-family: {FONT}; }}
 .default {{ stroke-dasharray: 6 4; }}
 .call {{ stroke-dasharray: 1.5 4; }}
 .timeout {{ stroke-dasharray: 9 3 2 3; }}
+.bound {{ stroke-dasharray: 12 4; }}
 .redirect {{ stroke-dasharray: 2 3 8 3; }}
-.head.default, .head.call, .head.timeout, .head.redirect {{ stroke-dasharray: none; }}
+.head.default, .head.call, .head.timeout, .head.bound, .head.redirect {{ stroke-dasharray: none; }}
 .sign, .mark {{ fill: none; stroke-width: 1.4; stroke-linecap: round; stroke-linejoin: round; }}
 .mark {{ stroke-width: 2; }}
 .end, .failed-end {{ fill: none; stroke-width: 2; stroke-linecap: round; }}

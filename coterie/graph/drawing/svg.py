@@ -25,6 +25,7 @@ _DASHES: dict[RouteKind, str] = {
     "default": " default",
     "call": " call",
     "timeout": " timeout",
+    "bound": " bound",
     "redirect": " redirect",
 }
 

@@ -45,6 +45,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "Budgets": budgets.Budgets,
     "A budget": budgets.CountBudget,
     "Teams": TeamDocument,
+    "`max_visits`": plan.MaxVisits,
     "`loop`": document.LoopSection,
     "`approval`": document.ApprovalSection,
     "`concentrator`": plan.Collect,

@@ -1,4 +1,4 @@
-"""Random small documents: teams with random conditions, routes, fan-outs, loops and calls."""
+"""Random small documents: random conditions, routes, fan-outs, loops, calls, bounds of visits."""
 
 import json
 from typing import Any
@@ -63,7 +63,10 @@ def documents(draw: st.DrawFn, *, simple: bool) -> Json:
     """A document; a simple one has no fan-outs, no called teams and asks nothing of the context."""
     names = TEAMS[: draw(st.integers(1, len(TEAMS)))]
     there = [*names] if simple else [*names, MEET]
-    teams: dict[str, Any] = {name: draw(_team(name, there, simple=simple)) for name in names}
+    bounded = not simple and draw(st.booleans())  # in place of called teams, which have no bound
+    teams: dict[str, Any] = {
+        name: draw(_team(name, there, simple=simple, bounded=bounded)) for name in names
+    }
     if not simple:
         teams[MEET] = {"type": "concentrator", "routing": draw(_routing(MEET, there, simple=False))}
     return {
@@ -82,12 +85,16 @@ def documents(draw: st.DrawFn, *, simple: bool) -> Json:
 
 
 @st.composite
-def _team(draw: st.DrawFn, name: str, there: list[str], *, simple: bool) -> Json:
+def _team(draw: st.DrawFn, name: str, there: list[str], *, simple: bool, bounded: bool) -> Json:
     tasks: list[Any] = [_agent(f"{name}1"), _agent(f"{name}2")]
-    if not simple:
+    if not simple and not bounded:
         tasks += draw(st.lists(_block(name, there), max_size=1))
     routing = draw(st.none() | _routing(name, there, simple=simple))
     team: Json = {"tasks": tasks, "stop_on_failure": draw(st.booleans())}
+    others = [other for other in there if other != name]
+    if bounded and draw(st.booleans()):
+        per, then = (draw(st.sampled_from(others)) for _ in range(2))
+        team["max_visits"] = {"per": per, "limit": draw(st.integers(1, 2)), "then": then}
     return team if routing is None else {**team, "routing": routing}
 
 

@@ -186,7 +186,7 @@ def test_no_run_does_what_is_said_to_be_impossible(document: Json, seeds: list[i
                 assert _possible(entry.team, entry.because, graph)
         if loops and one_way and end == "completed":
             last = next(e for e in reversed(state.trail) if e.kind == "route")
-            assert not _within(last.team, loops[0].message)
+            assert last.status == "failure" or not _within(last.team, loops[0].message)
 
 
 def _possible(team: str, because: str, graph: Teams) -> bool:
@@ -206,7 +206,7 @@ def test_random_documents_are_not_all_alike() -> None:
     ends: set[str] = set()
     kinds: set[str] = set()
 
-    @settings(max_examples=100, deadline=None, database=None)
+    @settings(max_examples=200, deadline=None, database=None)
     @given(documents(simple=False), st.integers(0, 10**6))
     def look(document: Json, seed: int) -> None:
         done = compiled(document)
@@ -219,8 +219,10 @@ def test_random_documents_are_not_all_alike() -> None:
                 kinds.add("fan-out")
             if "called by" in entry.because:
                 kinds.add("call")
+            if "since the latest visit of" in entry.because:
+                kinds.add("bound")
         kinds.update({problem.code for problem in analysed(done).findings})
 
     look()
     assert {"completed", "failed", "max_total_teams", "max_recursion_depth"} <= ends
-    assert {"fan-out", "call", "W503", "W504", "W505", "W506"} <= kinds
+    assert {"fan-out", "call", "bound", "W503", "W504", "W505", "W506"} <= kinds

@@ -219,10 +219,8 @@ def test_random_documents_are_not_all_alike() -> None:
                 kinds.add("fan-out")
             if "called by" in entry.because:
                 kinds.add("call")
-            if "since the latest visit of" in entry.because:
-                kinds.add("bound")
         kinds.update({problem.code for problem in analysed(done).findings})
 
     look()
     assert {"completed", "failed", "max_total_teams", "max_recursion_depth"} <= ends
-    assert {"fan-out", "call", "bound", "W503", "W504", "W505", "W506"} <= kinds
+    assert {"fan-out", "call", "W503", "W504", "W505", "W506"} <= kinds

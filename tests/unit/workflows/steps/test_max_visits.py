@@ -126,7 +126,7 @@ async def test_a_plan_of_no_compiler_that_sends_the_run_in_a_circle_ends() -> No
     ("bound", "codes"),
     [
         ("{per: quest, limit: 2, then: answer}", ["E201"]),
-        ("{per: question, limit: 2, then: anser}", ["E201"]),
+        ("{per: question, limit: 2, then: nobody}", ["E201"]),
         ("{per: router, limit: 2, then: answer}", ["E107"]),
         ("{per: question, limit: 2, then: router}", ["E107"]),
         ("{per: question, limit: 0, then: answer}", ["E106"]),

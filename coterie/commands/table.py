@@ -22,6 +22,10 @@ VERBS: Mapping[str, Verb] = {
         "run a team here and watch it",
         "coterie.commands.runs.run",
     ),
+    "chat": Verb(
+        "talk to a session at the terminal",
+        "coterie.commands.runs.chat",
+    ),
     "start": Verb(
         "start a run for workers elsewhere and print its id",
         "coterie.commands.runs.start",

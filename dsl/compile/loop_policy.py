@@ -5,10 +5,12 @@ from typing import Literal, assert_never
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
+    BlockStep,
     BranchStep,
     FailStep,
     LoopStep,
     ParallelStep,
+    ReplyStep,
     ReturnStep,
     SetStep,
     SkillStep,
@@ -40,6 +42,8 @@ def _waits(step: Step) -> bool:
     match step:
         case WaitStep():
             return True
+        case BlockStep():
+            return any(map(_waits, step.steps))
         case (
             AgentStep()
             | SkillStep()
@@ -54,6 +58,7 @@ def _waits(step: Step) -> bool:
             | TryStep()
             | ReturnStep()
             | FailStep()
+            | ReplyStep()
         ):
             return False
         case _:

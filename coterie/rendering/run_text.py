@@ -77,7 +77,8 @@ def trail_event(entry: TrailEntry, *, because: bool = True) -> str:
         case "team":
             return f"{where} starts{why}"
         case "step":
-            return f"  {where}/{entry.step}: {entry.status}{_cost(entry)}{why}"
+            sets = f", sets {', '.join(entry.updated)}" if entry.updated else ""
+            return f"  {where}/{entry.step}: {entry.status}{_cost(entry)}{sets}{why}"
         case "approval":
             return f"  {entry.because}{_cost(entry)}"
         case "budget":

@@ -111,7 +111,7 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
         case TaskGraphStep():
             return tuple(_graph(step, words))
         case SetStep(values=values):
-            return (f"sets {', '.join(values)}",)
+            return (f"sets {', '.join(values)}",) if values else ()
         case ApprovalStep():
             return _asking(step)
         case WaitStep():
@@ -129,7 +129,7 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
 
 
 def bounds(step: Step, words: StepWording) -> Iterator[str]:
-    """Yield the limits of a step: its timeout, its retries, when and whether it may fail."""
+    """Yield the limits of a step, when and whether it may fail, and what it updates."""
     if step.timeout is not None:
         yield f"within {duration(step.timeout)}"
     if step.retry is not None and step.retry.retries:
@@ -138,6 +138,8 @@ def bounds(step: Step, words: StepWording) -> Iterator[str]:
         yield f"fails when {words.condition(step.fail_when)}"
     if step.on_failure == "continue":
         yield "may fail"
+    if step.context_updates:
+        yield f"updates context.{', context.'.join(step.context_updates)}"
 
 
 def approval(step: Step) -> str:

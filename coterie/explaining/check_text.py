@@ -40,6 +40,7 @@ def _declared_text(inputs: Sequence[Input]) -> str:
             one.path,
             "required" if one.needed else "optional",
             _form(one),
+            ", ".join(one.operations) or "-",
             f"{one.mark.file}:{one.mark.line}",
         )
         for one in sorted(inputs, key=lambda one: not one.needed)

@@ -138,7 +138,12 @@ def context_text(plan: Plan, paths: Collection[str] | None = None) -> str:
         if paths is not None and path not in paths:
             continue
         used = users[path]
-        lists = (("read", used.readers), ("written", used.writers), ("reset", used.resetters))
+        done = ", ".join(used.operations)
+        lists = (
+            ("read", used.readers),
+            (f"written ({done})", used.writers),
+            ("reset", used.resetters),
+        )
         shown = "; ".join(f"{verb} by {', '.join(teams)}" for verb, teams in lists if teams)
         begins = "required" if one.required else f"default {value_text(one.default)}"
         rows.append((path, form_of(one), begins, shown or "not used"))

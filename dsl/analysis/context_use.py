@@ -7,6 +7,7 @@ from dsl.analysis.bodies import TEAMS, Bodies, bodies
 from dsl.analysis.dataflow import Input, output_reads
 from dsl.analysis.reader import Reader, overlap
 from dsl.checks.context_declarations import PLACE
+from dsl.evaluate.context_writes import written_value
 from dsl.evaluate.declared_values import form_of
 from dsl.json_schema.keyword_check import brief
 from dsl.model.context.declarations import Declarations
@@ -15,7 +16,10 @@ from dsl.model.steps import AgentStep, TeamStep
 from dsl.paths import Path, parse
 from dsl.source.nodes import Mark, Node, Problems
 from dsl.templates.path_templates import fixed_part
+from dsl.values import Json
 from dsl.wording.finding_wording import declared_unused
+
+_REPLACE = "replace"
 
 
 @dataclass(slots=True)
@@ -25,6 +29,8 @@ class ContextUsers:
     readers: list[str] = field(default_factory=list[str])
     writers: list[str] = field(default_factory=list[str])
     resetters: list[str] = field(default_factory=list[str])
+    operations: list[str] = field(default_factory=list[str])
+    """What the writers do: `replace`, `append`, ..."""
 
 
 def users_of_plan(plan: Plan) -> dict[str, ContextUsers]:
@@ -47,8 +53,10 @@ def context_users(plan: Plan, parts: Bodies, reader: Reader) -> dict[str, Contex
             here = parse(path)
             if any(overlap(here, other) for other in reads):
                 used.readers.append(team.id)
-            if any(overlap(here, other) for other in writes):
+            done = [operation for other, operation in writes if overlap(here, other)]
+            if done:
                 used.writers.append(team.id)
+                used.operations = [*dict.fromkeys((*used.operations, *done))]
             if path in team.resets:
                 used.resetters.append(team.id)
     of_run = [*_within_context(path for owner, path in outputs if owner not in plan.teams)]
@@ -70,18 +78,23 @@ def _reads(team: Team, parts: Bodies, reader: Reader) -> Iterator[Path]:
                 yield ()  # an older agent class sees the whole context
 
 
-def _writes(team: Team, parts: Bodies) -> Iterator[Path]:
+def _writes(team: Team, parts: Bodies) -> Iterator[tuple[Path, str]]:
     for updates in route_updates(team):
-        yield from map(fixed_part, updates)
+        yield from _updated(updates)
     for body in parts.within(parts.teams[team.id]):
         for step, _ in body.walked():
-            yield from map(fixed_part, step.context_updates)
+            yield from _updated(step.context_updates)
             if isinstance(step, TeamStep):
-                yield from ((key,) for key in step.input or {})
+                yield from (((key,), _REPLACE) for key in step.input or {})
 
 
-def route_updates(team: Team) -> Iterator[Iterable[str]]:
-    """Yield the paths that each route of a team writes."""
+def _updated(updates: Json) -> Iterator[tuple[Path, str]]:
+    for key, value in updates.items():
+        yield fixed_part(key), written_value(value).operation or _REPLACE
+
+
+def route_updates(team: Team) -> Iterator[Json]:
+    """Yield the updates of each route of a team."""
     if team.routing is not None:
         yield team.routing.context_updates
         yield from (rule.context_updates for rule in team.routing.rules)
@@ -100,6 +113,7 @@ def declared_inputs(
             form_of(one),
             "" if one.required else brief(one.default),
             one.keep_last,
+            tuple(users[path].operations),
         )
         for path, one in declared.items()
     )

@@ -38,6 +38,8 @@ class Input(NamedTuple):
     """The default of a declared input, as JSON; empty without one."""
     keep_last: int | None = None
     """How many items the list of a declared input keeps."""
+    operations: tuple[str, ...] = ()
+    """What teams do to a declared input: `replace`, `append`, ..."""
 
 
 class Flow:

@@ -110,7 +110,15 @@ def _report(
                 "file": one.mark.file,
                 "line": one.mark.line,
                 "team": one.place,
-                **({"form": one.form, "default": one.default or None} if one.form else {}),
+                **(
+                    {
+                        "form": one.form,
+                        "default": one.default or None,
+                        "operations": [*one.operations],
+                    }
+                    if one.form
+                    else {}
+                ),
             }
             for one in inputs
         ],

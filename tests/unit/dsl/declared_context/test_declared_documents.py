@@ -139,6 +139,17 @@ def test_each_path_knows_who_reads_writes_and_resets_it() -> None:
     assert users_of_plan(plan_of(FREE)) == {}
 
 
+def test_check_lists_what_teams_do_to_each_path() -> None:
+    text = DECLARED.replace('notes: "{{ [it] }}"', 'notes: { append: "{{ it }}" }', 1)
+    inputs = {one.path: one.operations for one in analysed(compiled(text)).inputs}
+    assert inputs == {
+        "goal": (),
+        "notes": ("append",),
+        "progress": ("replace",),
+        "order": ("replace",),
+    }
+
+
 def test_an_output_reads_a_path() -> None:
     read = DECLARED.replace("  teams:\n", "  output: '{{ context.order }}'\n  teams:\n", 1)
     assert users_of_plan(plan_of(read))["order"].readers == ["two", "the output"]
@@ -148,7 +159,7 @@ def test_explain_and_the_graph_show_the_users_of_a_path() -> None:
     plan = plan_of(DECLARED)
     assert "notes" in (text := context_text(plan, ["notes"]))
     assert "a list" in text
-    assert "written by one; reset by one" in text
+    assert "written (replace) by one; reset by one" in text
     assert "goal" not in text
     boxes = {box.id: box.limits for box in picture(plan).boxes}
     assert boxes["one"] == ("reads goal, progress", "writes notes, progress, order", "resets notes")

@@ -63,7 +63,9 @@ def documents(draw: st.DrawFn, *, simple: bool) -> Json:
     """A document; a simple one has no fan-outs, no called teams and asks nothing of the context."""
     names = TEAMS[: draw(st.integers(1, len(TEAMS)))]
     there = [*names] if simple else [*names, MEET]
-    bounded = not simple and draw(st.integers(0, 3)) == 3  # in place of called teams, which have no bound
+    bounded = (
+        not simple and draw(st.integers(0, 3)) == 3
+    )  # in place of called teams, which have no bound
     teams: dict[str, Any] = {
         name: draw(_team(name, there, simple=simple, bounded=bounded)) for name in names
     }

@@ -1,8 +1,9 @@
-"""Warns of a schema with a `format`: no check of an answer or an edited value reads it."""
+"""Checks of the schemas of answers and edited values; none of these reads a `format`."""
 
-from dsl.json_schema.schema_problems import formats
-from dsl.source.nodes import Mark, Problems
+from dsl.json_schema.schema_problems import formats, schema_fault
+from dsl.source.nodes import Mark, Node, Problems
 from dsl.values import Json, NodePath
+from dsl.wording.agent_wording import unsound_schema
 from dsl.wording.document_wording import unchecked_formats
 
 
@@ -11,3 +12,16 @@ def warn_of_formats(schema: Json, problems: Problems, mark: Mark, path: NodePath
     named = formats(schema)
     if named:
         problems.note("W515", mark, path, unchecked_formats(named))
+
+
+def check_answer_schema(
+    schema: Json | None, where: NodePath, tree: Node, problems: Problems
+) -> None:
+    """Note a schema that answers cannot be checked against; warn of its formats otherwise."""
+    if schema is None:
+        return
+    mark, fault = tree.find(where).mark, schema_fault(schema)
+    if fault is not None:
+        problems.note("E505", mark, where, unsound_schema(fault))
+    else:
+        warn_of_formats(schema, problems, mark, where)

@@ -1,12 +1,11 @@
-"""Agents of a plan: personas merged with a task's config, prompts checked, plans resolved.
+"""Agents of a plan: their personas checked and their execution plans resolved.
 
-The task's `config` is deep-merged onto the persona; neither is changed. The result is a snapshot
-that needs nothing else.
+The result is a snapshot that needs nothing else of the document.
 """
 
 from collections.abc import Mapping, Sequence
 
-from dsl.checks.format_checks import warn_of_formats
+from dsl.checks.format_checks import check_answer_schema
 from dsl.checks.steps.agent_checks import check_agent_keys, check_legacy
 from dsl.checks.steps.consent_checks import checked_by, of_contract
 from dsl.checks.steps.outputs import DeclaredOutputs
@@ -16,13 +15,11 @@ from dsl.checks.steps.reference_checks import Checker
 from dsl.checks.steps.streaming_checks import check_reasks, check_streaming
 from dsl.checks.unused_personas import check_written_model
 from dsl.compile.loop_policy import repeated_calls_of
+from dsl.compile.merged_personas import PERSONAS, MergedPersona, PersonaMerger
 from dsl.compile.models import PersonaModels
-from dsl.compile.persona_fields import plain_persona, without_nulls
-from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.budgets import Budgets
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
-from dsl.model.merge import deep_merge
 from dsl.model.plan import Persona
 from dsl.model.step_base import SkillTerms
 from dsl.model.step_lists import rebuilt
@@ -35,15 +32,11 @@ from dsl.model.steps import (
     Step,
 )
 from dsl.model.terms import Approval, Consent
-from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import UNREADABLE, Json, NodePath
 from dsl.wording.agent_wording import (
     skill_as_task,
-    unsound_schema,
 )
-
-_PERSONAS: NodePath = ("llm_config", "personas")
 
 
 class AgentResolver:
@@ -73,8 +66,9 @@ class AgentResolver:
         self.budgets: dict[str, tuple[Budgets, NodePath]] = {}
         """`{plan key: the task's own budgets and their place}`."""
         self._models = PersonaModels(document.llm_config, tree, problems, capabilities, model)
-        self._open: list[str] = []
         self._used: set[str] = set()
+        self._merger = PersonaMerger(document.llm_config, tree, problems, self._models)
+        self._open: list[str] = []
 
     def team_steps(
         self, team: str, tasks: Sequence[Step], path: NodePath, checker: Checker
@@ -144,15 +138,13 @@ class AgentResolver:
         if step.agent_class is not None:
             return self._legacy(step, path, reads)
         complete = check_agent_keys(step, path, self.capabilities, self.tree, self.problems)
-        persona = self._persona(step, path)
-        if persona is None or not complete:
+        merged = self._merger.merged(step, path)
+        if merged is None or not complete:
             return step
-        key = str(step.persona_key)
-        self._used.add(key)
-        plan_key = f"{key}@{place}.{step.name}" if step.config is not None else key
-        origin = (*path, "config") if step.config is not None else (*_PERSONAS, key)
-        approval = self._consent(step, persona, path)
-        checked = self._checked(step, persona, path, origin, checker, plan_key, reads)
+        self._used.add(merged.key)
+        plan_key = merged.key if step.config is None else f"{merged.key}@{place}.{step.name}"
+        approval = self._consent(step, merged.persona, path)
+        checked = self._checked(step, merged, path, checker, plan_key, reads)
         if checked is None:
             return step
         self.personas[plan_key] = checked
@@ -177,93 +169,52 @@ class AgentResolver:
             reads[""] = None  # a legacy agent receives the whole context
         return step
 
-    def _persona(self, step: AgentStep, path: NodePath) -> Persona | None:
-        if step.persona_key is None:
-            return None
-        written = self.llm.personas.get(step.persona_key)
-        if written is None:
-            section = self.tree.find(_PERSONAS[:1]).child(_PERSONAS[1])
-            known = {} if section is None else section.entries()
-            if step.persona_key not in known:
-                place = (*path, "persona_key")
-                mark = self.tree.find(place).mark
-                unknown(self.problems, mark, place, "E202", "persona", step.persona_key, known)
-            return None
-        own = plain_persona(written)
-        merged = own if step.config is None else deep_merge(own, plain_persona(step.config))
-        origins = ((*path, "config"), (*_PERSONAS, step.persona_key))
-        return self._models.complete(without_nulls(merged), origins, step.persona_key)
-
     def _checked(
         self,
         step: AgentStep,
-        persona: Persona,
+        merged: MergedPersona,
         path: NodePath,
-        origin: NodePath,
         checker: Checker,
         plan_key: str,
         reads: dict[str, None],
     ) -> Persona | None:
         """Return the persona with its plan resolved; None if agent type and plan disagree."""
-        self._schema(persona.output_schema, self._origin(step, origin, "output_schema"))
+        persona, written_at = merged.persona, merged.written_at
+        check_answer_schema(
+            persona.output_schema, written_at("output_schema"), self.tree, self.problems
+        )
         if step.agent_type == ORCHESTRATING:
             check_syntax(
                 self.tree,
                 self.problems,
                 persona.prompts,
                 persona.prompt_syntax,
-                lambda key: self._origin(step, origin, "prompts", key),
+                lambda key: written_at("prompts", key),
             )
-        is_open = plan_key in self._open
-        if not plan_fits(step, persona, path, is_open, self.tree, self.problems):
+        if not plan_fits(step, persona, path, plan_key in self._open, self.tree, self.problems):
             return None
         if step.agent_type == ORCHESTRATING and persona.execution_plan is not None:
-            plan = persona.execution_plan
-            steps = self._plan(step, plan, origin, plan_key, reads)
+            steps = self._plan(step, persona.execution_plan, merged, plan_key, reads)
             return persona.model_copy(update={"execution_plan": steps})
-        check_streaming(
-            step, persona, self._origin(step, origin, "stream"), self.tree, self.problems
+        check_streaming(step, persona, written_at("stream"), self.tree, self.problems)
+        PromptChecks(self.tree, self.problems, checker, reads).check(
+            step, persona, path, written_at
         )
-        texts = PromptChecks(self.tree, self.problems, checker, reads)
-        texts.check(step, persona, path, lambda *keys: self._origin(step, origin, *keys))
         return persona
-
-    def _schema(self, schema: Json | None, where: NodePath) -> None:
-        wrong = None if schema is None else schema_fault(schema)
-        if wrong is not None:
-            self.problems.note("E505", self.tree.find(where).mark, where, unsound_schema(wrong))
-        elif schema is not None:
-            warn_of_formats(schema, self.problems, self.tree.find(where).mark, where)
-
-    def _origin(self, step: AgentStep, origin: NodePath, *keys: str) -> NodePath:
-        """Return where a field of the merged persona is written: in the config or the persona."""
-        node: Node | None = self.tree.find(origin)
-        for key in keys:
-            node = node.child(key) if node is not None else None
-        return (*origin, *keys) if node is not None else (*_PERSONAS, str(step.persona_key), *keys)
 
     def _plan(
         self,
         step: AgentStep,
         plan: Sequence[Step],
-        origin: NodePath,
+        merged: MergedPersona,
         plan_key: str,
         reads: dict[str, None],
     ) -> tuple[Step, ...]:
         """Check and resolve the steps of an execution plan."""
-        plan_path = self._origin(step, origin, "execution_plan")
+        plan_path = merged.written_at("execution_plan")
         inputs = tuple(step.input) if isinstance(step.input, dict) else None
-        checker = Checker(
-            self.tree,
-            self.problems,
-            self.capabilities,
-            self.teams,
-            plan,
-            plan_path,
-            inputs=inputs if step.input is not None else (),
-            tools=self.tools,
-            outputs=self.outputs.of(plan),
-            settings=self.settings,
+        checker = self._plan_checker(
+            plan, plan_path, inputs=inputs if step.input is not None else ()
         )
         checker.run()
         self._open.append(plan_key)
@@ -272,42 +223,47 @@ class AgentResolver:
         reads.update(checker.reads)
         return steps
 
+    def _plan_checker(
+        self, plan: Sequence[Step], path: NodePath, inputs: tuple[str, ...] | None = None
+    ) -> Checker:
+        """Return the checker of an execution plan; `inputs` are None if they are not known."""
+        return Checker(
+            self.tree,
+            self.problems,
+            self.capabilities,
+            self.teams,
+            plan,
+            path,
+            inputs=inputs,
+            tools=self.tools,
+            outputs=self.outputs.of(plan),
+            settings=self.settings,
+        )
+
     def check_unused(self) -> None:
         """Check the personas that no task uses, so that no mistake stays hidden."""
         for key, persona in self.llm.personas.items():
             if key not in self._used:
-                self._unused(persona, (*_PERSONAS, key))
+                self._unused(persona, (*PERSONAS, key))
 
     def _unused(self, persona: PersonaDocument, place: NodePath) -> None:
         """Report the problems of a persona that every task using it would have."""
+        tree, problems = self.tree, self.problems
         if self._models.model is None:  # else no persona's own is asked
             check_written_model(
-                persona, place, self.llm, self.capabilities.providers, self.tree, self.problems
+                persona, place, self.llm, self.capabilities.providers, tree, problems
             )
-        self._schema(persona.output_schema, (*place, "output_schema"))
+        check_answer_schema(persona.output_schema, (*place, "output_schema"), tree, problems)
         if persona.stream:
             reasks = Persona.model_fields["max_reasks"].default
             reasks = reasks if persona.max_reasks is None else persona.max_reasks
-            check_reasks(
-                persona.output_schema, reasks, (*place, "stream"), self.tree, self.problems
-            )
+            check_reasks(persona.output_schema, reasks, (*place, "stream"), tree, problems)
         check_syntax(
-            self.tree,
-            self.problems,
+            tree,
+            problems,
             persona.prompts or {},
             persona.prompt_syntax,
             lambda key: (*place, "prompts", key),
         )
-        plan = persona.execution_plan
-        if plan is not None:
-            Checker(
-                self.tree,
-                self.problems,
-                self.capabilities,
-                self.teams,
-                plan,
-                (*place, "execution_plan"),
-                tools=self.tools,
-                outputs=self.outputs.of(plan),
-                settings=self.settings,
-            ).run()
+        if persona.execution_plan is not None:
+            self._plan_checker(persona.execution_plan, (*place, "execution_plan")).run()

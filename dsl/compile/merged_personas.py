@@ -1,0 +1,76 @@
+"""Personas of agent steps: the persona with the task's `config` merged in, and where each key is.
+
+The `config` is deep-merged onto the persona; neither is changed.
+"""
+
+from dataclasses import dataclass
+
+from dsl.compile.models import PersonaModels
+from dsl.compile.persona_fields import plain_persona, without_nulls
+from dsl.model.merge import deep_merge
+from dsl.model.plan import Persona
+from dsl.model.sections.provider_document import LlmConfig
+from dsl.model.steps import AgentStep
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import NodePath
+
+PERSONAS: NodePath = ("llm_config", "personas")
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPersona:
+    """The persona of one agent step, and where it is written."""
+
+    persona: Persona
+    key: str
+    config: NodePath | None
+    """The path of the step's `config`, if it has one."""
+    tree: Node
+
+    def written_at(self, *keys: str) -> NodePath:
+        """Return where a field is written: in the step's `config`, or else in the persona."""
+        own = (*PERSONAS, self.key, *keys)
+        if self.config is None:
+            return own
+        node: Node | None = self.tree.find(self.config)
+        for key in keys:
+            node = node.child(key) if node is not None else None
+        return own if node is None else (*self.config, *keys)
+
+
+class PersonaMerger:
+    """Merges the personas of agent steps with their `config`."""
+
+    def __init__(
+        self, llm: LlmConfig, tree: Node, problems: Problems, models: PersonaModels
+    ) -> None:
+        self.llm = llm
+        self.tree = tree
+        self.problems = problems
+        self.models = models
+
+    def merged(self, step: AgentStep, path: NodePath) -> MergedPersona | None:
+        """Return the persona of a step with its model; None, and a problem, if it has none."""
+        key = step.persona_key
+        if key is None:
+            return None
+        written = self.llm.personas.get(key)
+        if written is None:
+            self._note_unknown(key, (*path, "persona_key"))
+            return None
+        merged = plain_persona(written)
+        if step.config is not None:
+            merged = deep_merge(merged, plain_persona(step.config))
+        origins = ((*path, "config"), (*PERSONAS, key))
+        persona = self.models.complete(without_nulls(merged), origins, key)
+        if persona is None:
+            return None
+        config = (*path, "config") if step.config is not None else None
+        return MergedPersona(persona, key, config, self.tree)
+
+    def _note_unknown(self, key: str, place: NodePath) -> None:
+        section = self.tree.find(PERSONAS[:1]).child(PERSONAS[1])
+        known = {} if section is None else section.entries()
+        if key not in known:  # a persona with problems of its own is known, too
+            unknown(self.problems, self.tree.find(place).mark, place, "E202", "persona", key, known)

@@ -13,7 +13,14 @@ from dsl.model.outcomes import Outcome
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.step_base import Retry
 from dsl.model.step_lists import step_lists
-from dsl.model.steps import ORCHESTRATING, AgentStep, SkillStep, Step, ToolStep
+from dsl.model.steps import (
+    ORCHESTRATING,
+    AgentStep,
+    ParallelStep,
+    SkillStep,
+    Step,
+    ToolStep,
+)
 from dsl.values import MAX_DURATION
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, with_writes
@@ -24,7 +31,7 @@ from workflows.core.trail import note_step
 from workflows.core.trail_causes import Failed
 from workflows.result_checks import check_result, may_repeat
 from workflows.skipped_steps import begin_round
-from workflows.steps import execute
+from workflows.steps import execute, parallel
 
 
 async def run_attempts(
@@ -174,5 +181,10 @@ async def _within(
     limits.pop(key, None)
     if ended:
         return ended[0]
+    if isinstance(step, ParallelStep):
+        best = parallel.at_timeout(step, place, scope)
+        if best is not None:
+            scope.state.forget(place.key)
+            return best
     scope.state.forget(place.key)
     return Outcome.failed("Timeout", f"{step.name!r} did not end within {seconds:g} s")

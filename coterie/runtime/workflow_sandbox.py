@@ -43,6 +43,7 @@ DATA = (
 DECIDING = (
     "workflows.agents",
     "workflows.approvals",
+    "workflows.branch_results",
     "workflows.budgets",
     "workflows.sessions",
     "workflows.control",

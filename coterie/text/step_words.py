@@ -77,8 +77,9 @@ def heading(role: ListRole, words: StepWording) -> str:
             return f"if {words.condition(condition)}"
         case Otherwise():
             return "otherwise"
-        case Concurrent(name):
-            return f"branch {name}"
+        case Concurrent(name, priority, score):
+            ranked = f", priority {priority}" if priority else ""
+            return f"branch {name}{ranked}{_scored(score, words)}"
         case OnError(errors):
             return f"after {'any failure' if '*' in errors else ', '.join(errors)}"
         case AtTheEnd():
@@ -105,9 +106,8 @@ def details(step: Step, plan: Plan, words: StepWording) -> tuple[str, ...]:  # n
             return tuple(_loop(step, words))
         case BranchStep() | TryStep() | BlockStep():
             return ()
-        case ParallelStep(branches=branches, join=join):
-            until = {"all": "all ended", "any": "any succeeded"}.get(str(join), f"{join} succeeded")
-            return (counted(len(branches), "branch", "branches"), f"until {until}")
+        case ParallelStep():
+            return tuple(_parallel(step, words))
         case TaskGraphStep():
             return tuple(_graph(step, words))
         case SetStep(values=values):
@@ -201,6 +201,28 @@ def _graph(step: TaskGraphStep, words: StepWording) -> Iterator[str]:
         yield f"{counted(step.task_retries, 'more attempt')} of each task"
     if isinstance(step.on_failed_task, str) and step.on_failed_task != "block":
         yield f"after a failed task: {step.on_failed_task}"
+
+
+_JOINED = {
+    "all": "until all ended",
+    "any": "until any succeeded",
+    "fallback": "one after another until one succeeded",
+    "best": "all run, the best wins",
+}
+
+
+def _parallel(step: ParallelStep, words: StepWording) -> Iterator[str]:
+    yield counted(len(step.branches), "branch", "branches")
+    if step.only is not None:
+        yield f"only {words.value(step.only)}"
+    if isinstance(step.join, str):
+        yield _JOINED.get(step.join) or f"joined as {words.value(step.join)}"
+    else:
+        yield f"until {step.join} succeeded"
+
+
+def _scored(score: object, words: StepWording) -> str:
+    return "" if score is None else f", scored {words.value(score)}"
 
 
 def _asking(terms: DecisionTerms) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body
+from dsl.checks.steps.parallel_checks import possible_branches
 from dsl.model.plan import Plan
 from dsl.model.price import Price
 from dsl.model.step_lists import step_lists
@@ -111,7 +112,12 @@ class Loads:
             case TryStep():
                 tried, *clauses, last = inside
                 return added((tried, most(clauses), last))
-            case ParallelStep() | BlockStep():
+            case ParallelStep():
+                may_run = possible_branches(step)
+                return added(
+                    one for name, one in zip(step.branches, inside, strict=True) if name in may_run
+                )
+            case BlockStep():
                 return added(inside)
             case _:
                 return {}

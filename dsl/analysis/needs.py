@@ -151,7 +151,7 @@ class Needs:
                 return self._steps(lists[0].steps, lists[0].path, depth)
             case BlockStep():
                 return self._steps(lists[0].steps, lists[0].path, depth)
-            case ParallelStep(join="all"):
+            case ParallelStep(join="all", only=None):
                 return sum_of(self._steps(one.steps, one.path, depth) for one in lists)
             case TryStep(catch=clauses):
                 tried, last = lists[0], self._steps(lists[-1].steps, lists[-1].path, depth)

@@ -17,7 +17,7 @@ from dsl.templates.brace_prompts import braces_to_template
 from dsl.values import NodePath
 
 _ROUNDS = ("while", "until", "break_when")
-_AFTER = ("fail_when",)
+_AFTER = ("fail_when", "score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,9 @@ class Reader:
         found = list(update_reads(step.context_updates, (*path, "context_updates")))
         if step.fail_when is not None:
             found += condition_reads(step.fail_when, (*path, "fail_when"))
+        for value in templated(step, path):
+            if value.path[-1] in _AFTER:
+                found += value_reads(value.value, value.path)
         return [read for read in found if read.path[0] not in OWN_RESULT]
 
     def between(self, step: Step, path: NodePath) -> list[Read]:

@@ -19,7 +19,7 @@ from dsl.model.document import (
 from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.step_base import StepBase
 from dsl.model.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
-from dsl.model.steps import STEP_MODELS, PersonaDocument
+from dsl.model.steps import STEP_MODELS, ParallelBranch, PersonaDocument
 from dsl.model.terms import ApprovalTerms, Consent
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
@@ -37,6 +37,7 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     Orchestration: ("output",),
     TeamDocument: ("output",),
     Consent: FILLED_OF_CONSENTS,
+    ParallelBranch: ("score",),
     **{model: (*FILLED_OF_STEPS[kind], "context_updates") for kind, model in STEP_MODELS.items()},
 }
 """The fields that are rendered when used; docs/language.md, "Templates"."""

@@ -8,7 +8,8 @@ from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
 from dsl.wording.agent_wording import scripted_key, unread_section
-from dsl.wording.step_wording import losers_without_effect, unread_output
+from dsl.wording.step_wording import unread_output
+from dsl.wording.strategy_wording import losers_without_effect
 
 SCRIPTED = "scripted"
 

@@ -131,6 +131,8 @@ def can_fail(step: Step) -> bool:
     if step.timeout is not None or step.fail_when is not None or _asks_expressions(step):
         return True
     match step:
+        case ParallelStep(join=join) if join != "all" and _may_not_run(step):
+            return True
         case SetStep() | ReturnStep() | BranchStep() | ParallelStep() | BlockStep():
             return _filled(step) or any(_fails(inner.steps) for inner in step_lists(step))
         case LoopStep(iterate_on=items, body=body):
@@ -151,6 +153,14 @@ def can_fail(step: Step) -> bool:
 
 def _fails(steps: Sequence[Step]) -> bool:
     return any(map(stops, steps))
+
+
+def _may_not_run(step: Step) -> bool:
+    """Return whether a branch may have none of its steps run, and so not succeed."""
+    return any(
+        all(one.when is not None or one.on_failure == "ask" for one in inner.steps)
+        for inner in step_lists(step)
+    )
 
 
 def _asks_expressions(step: Step) -> bool:

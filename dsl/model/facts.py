@@ -131,12 +131,12 @@ class Facts:
 
     def with_result(self, name: str, outcome: Outcome) -> "Facts":
         """Return these facts as a step reads them after it acted: `data` and `seconds` are its."""
+        return replace(self.of_result(outcome), tasks={**self.tasks, name: outcome})
+
+    def of_result(self, outcome: Outcome) -> "Facts":
+        """Return these facts with a result as `data` and `seconds`."""
         own: Mapping[str, JsonValue] = {"data": outcome.data, "seconds": outcome.seconds}
-        return replace(
-            self,
-            tasks={**self.tasks, name: outcome},
-            variables={**self.variables, **own},
-        )
+        return replace(self, variables={**self.variables, **own})
 
     def counting(self, own: Outcomes) -> "Facts":
         """Return these facts, with `all_success` and its like counting only `own`."""

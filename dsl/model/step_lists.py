@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from dsl.model.conditions import Condition
 from dsl.model.plan import Persona, Plan
 from dsl.model.steps import (
@@ -15,6 +17,8 @@ from dsl.model.steps import (
     BlockStep,
     BranchStep,
     LoopStep,
+    NamedBranch,
+    ParallelBranch,
     ParallelStep,
     Step,
     TaskGraphStep,
@@ -60,6 +64,8 @@ class Concurrent:
     """A named branch of a parallel step."""
 
     name: str
+    priority: int = 0
+    score: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,9 @@ class StepList(NamedTuple):
     role: ListRole
 
 
-def step_lists(step: Step, path: NodePath = ()) -> Iterator[StepList]:
+def step_lists(  # noqa: C901  # one case a kind: that is the point
+    step: Step, path: NodePath = ()
+) -> Iterator[StepList]:
     """Yield the lists of steps inside a step, empty ones too, in written order."""
     match step:
         case LoopStep(body=body):
@@ -119,8 +127,13 @@ def step_lists(step: Step, path: NodePath = ()) -> Iterator[StepList]:
                 yield StepList(one.steps, place, WhenHolds(one.condition))
             yield StepList(otherwise, (*path, "otherwise"), Otherwise())
         case ParallelStep(branches=named):
-            for name, steps in named.items():
-                yield StepList(steps, (*path, "branches", name), Concurrent(name))
+            for name, one in named.items():
+                place = (*path, "branches", name)
+                if isinstance(one, ParallelBranch):
+                    role = Concurrent(name, one.priority, one.score)
+                    yield StepList(one.steps, (*place, "steps"), role)
+                else:
+                    yield StepList(one, place, Concurrent(name))
         case TaskGraphStep(select=select, body=body, on_failed_task=failed):
             yield StepList(select, (*path, "select"), Choosing())
             yield StepList(body, (*path, "body"), EachTask())
@@ -152,7 +165,7 @@ def rebuilt(step: Step, path: NodePath, change: Change) -> Step:
             cases = tuple(one.model_copy(update={"steps": next(changed)}) for one in branches)
             update = {"branches": cases, "otherwise": next(changed)}
         case ParallelStep(branches=named):
-            update = {"branches": {name: next(changed) for name in named}}
+            update = {"branches": {n: _with_steps(one, next(changed)) for n, one in named.items()}}
         case TaskGraphStep(on_failed_task=failed):
             update = {"select": next(changed), "body": next(changed)}
             recovery = next(changed)
@@ -167,6 +180,12 @@ def rebuilt(step: Step, path: NodePath, change: Change) -> Step:
         case _:
             return step
     return step.model_copy(update=update)
+
+
+def _with_steps(branch: NamedBranch, steps: tuple[Step, ...]) -> NamedBranch:
+    if isinstance(branch, ParallelBranch):
+        return branch.model_copy(update={"steps": steps})
+    return steps
 
 
 def followed_plan(step: Step, personas: Mapping[str, Persona]) -> tuple[Step, ...]:

@@ -79,6 +79,9 @@ def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
     """Yield the values of a step that are rendered when it runs."""
     for key in FILLED_OF_STEPS[step.kind]:
         yield TemplateValue(getattr(step, key), (*path, key))
+    if isinstance(step, ParallelStep):
+        for name, branch in step.ranked_branches.items():
+            yield TemplateValue(branch.score, (*path, "branches", name, "score"))
     if isinstance(step, AgentStep | SkillStep) and isinstance(step.requires_approval, Consent):
         for key in FILLED_OF_CONSENTS:
             value = getattr(step.requires_approval, key)
@@ -91,7 +94,7 @@ FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
     "tool": ("tool", "arguments"),
     "loop": ("iterate_on",),
     "branch": (),
-    "parallel": (),
+    "parallel": ("only", "join"),
     "task_graph": ("tasks", "chosen", "add"),
     "set": ("values",),
     "approval": ("prompt", "show"),

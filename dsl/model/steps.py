@@ -127,19 +127,56 @@ CONTEXT = "context."
 """Begins a name of a parallel step's `merge` that is a path of the context, and no variable."""
 
 
+class ParallelBranch(Frozen):
+    """One branch of a parallel step: its steps, and what ranks it under `join: best`."""
+
+    steps: tuple["Step", ...]
+    priority: int = 0
+    """Under `join: best`: of the branches that succeeded, the higher wins."""
+    score: JsonValue = None
+    """Under `join: best`: a number, or a template for one; with equal priority, the higher wins."""
+
+
+def branch_tag(value: object) -> str:
+    """Return the union tag of a parallel step's branch: a list of steps, or a mapping."""
+    is_list = isinstance(value, list | tuple)
+    return "branch:steps" if is_list else "branch:ranked"
+
+
+NamedBranch = Annotated[
+    Annotated[ParallelBranch, Tag("branch:ranked")]
+    | Annotated[tuple["Step", ...], Tag("branch:steps")],
+    Discriminator(branch_tag),
+]
+JoinWord = Literal["all", "any", "fallback", "best"]
+
+
 class ParallelStep(StepBase):
     """Runs named branches concurrently, until enough of them have ended."""
 
     kind: Literal["parallel"]
-    branches: dict[str, tuple["Step", ...]] = Field(min_length=1)
-    join: Literal["all", "any"] | Annotated[int, Field(ge=1)] = "all"
+    branches: dict[str, NamedBranch] = Field(min_length=1)
+    only: JsonValue = None
+    """The branches to run: a list of names, or a template for one. Default: all."""
+    join: JoinWord | Annotated[int, Field(ge=1)] | Annotated[str, Field(pattern=r"\{\{")] = "all"
     """`all`: every branch ends, one failure fails the step; `any`: one success is enough;
-    a number: this many successes are enough."""
+    a number: this many successes are enough; `fallback`: one after another, until one succeeds;
+    `best`: all run, and the best result wins; or a template for one of these."""
     losers: Literal["cancel", "finish"] = "cancel"
     """What happens to branches that are no longer needed."""
     merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
     """`{variable: policy}`, or `{context.PATH: policy}`, for what two branches set; without a
     policy, an error."""
+
+    @property
+    def ranked_branches(self) -> dict[str, ParallelBranch]:
+        """The branches in one form, whichever is written."""
+        return {
+            name: one
+            if isinstance(one, ParallelBranch)
+            else ParallelBranch.model_construct(steps=one)
+            for name, one in self.branches.items()
+        }
 
 
 class TaskGraphStep(StepBase):

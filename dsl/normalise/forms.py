@@ -210,9 +210,15 @@ class _Normaliser:
     def _branches(self, node: Node) -> Node:
         """Normalise the branches of a `branch` (a list), or of a `parallel` (a mapping)."""
         if isinstance(node.value, dict):
-            return _each(_each(self.step))(node)
+            return _each(self._named_branch)(node)
         way = _each(lambda way: _in(way, condition=self.condition, steps=_each(self.step)))
         return way(node)
+
+    def _named_branch(self, node: Node) -> Node:
+        """Normalise a branch of a parallel step: a list of steps, or a mapping with one."""
+        if isinstance(node.value, dict):
+            return _in(node, steps=_each(self.step))
+        return _each(self.step)(node)
 
     def condition(self, node: Node) -> Node:
         """Normalise a condition: lists are AND, bare strings are outcomes or expressions."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from dsl.errors import listed, nearest
+from dsl.errors import listed
 from dsl.problem_details import ProblemText, statement
 from dsl.wording.step_names import called
 
@@ -152,35 +152,10 @@ def empty_clause() -> ProblemText:
 
 
 @statement
-def too_many_to_join(wanted: int, branches: int) -> ProblemText:
-    return ProblemText(
-        f"`join` needs {wanted} branches to succeed, and there are {branches}",
-        f"all, any, or a number up to {branches}",
-    )
-
-
-@statement
 def no_result(step: str, kind: str) -> ProblemText:
     return ProblemText(
         f"`fail_when` of {step!r} rejects nothing: a step of type {kind!r} has no result",
         fix="set `fail_when` on the step that brings the result",
-    )
-
-
-@statement
-def merge_of_unset(step: str, name: str, known: Collection[str]) -> ProblemText:
-    return ProblemText(
-        f"no branch of {called(step)} sets {name!r}",
-        f"the variables that a branch sets: {listed(known)}",
-        nearest(name, known) or f"set {name!r} in a branch, or remove it from `merge`",
-    )
-
-
-@statement
-def losers_without_effect(step: str) -> ProblemText:
-    return ProblemText(
-        f"`losers` has no effect: {called(step)} needs all its branches, so none is left over",
-        fix="write `join: any`, or how many are enough, or remove `losers`",
     )
 
 

@@ -104,7 +104,15 @@ class ParallelProgress:
     """A `parallel` step."""
 
     ended: dict[str, Outcome] = field(default_factory=_outcomes)
-    """`{branch: its outcome}`."""
+    """`{branch: its outcome}`, in the order of their ends."""
+    only: list[str] | None = None
+    """The branches that run, in written order; None for all."""
+    join: str | int | None = None
+    """How they join, where a template chose it."""
+    started: dict[str, float] = field(default_factory=dict[str, float])
+    """`{branch: Unix time of its start}`."""
+    scores: dict[str, float] = field(default_factory=dict[str, float])
+    """`{branch: its score}`, of those that succeeded and have one."""
 
 
 @dataclass(slots=True)

@@ -48,9 +48,17 @@ def _note_writes(scope: Scope, entry: TrailRecord, writes: Sequence[ContextWrite
     scope.state.note(entry, _SORTED.encode(shown_writes(writes)) if writes else "")
 
 
-def note_step(scope: Scope, place: Location, status: str, cause: TrailCause | None) -> None:
+def note_step(
+    scope: Scope,
+    place: Location,
+    status: str,
+    cause: TrailCause | None,
+    seconds: float | None = None,
+) -> None:
     """Note an event of a step or a branch."""
-    scope.state.note(_entry(scope, place, "step", cause, status))
+    entry = _entry(scope, place, "step", cause, status)
+    entry.seconds = seconds
+    scope.state.note(entry)
 
 
 def note_step_end(

@@ -27,6 +27,7 @@ from workflows.core.trail_causes import (
     Amended,
     AmendRefused,
     BranchChosen,
+    BranchRanked,
     CallRepeated,
     Failed,
     Forked,
@@ -72,7 +73,14 @@ def _worded(cause: TrailCause) -> str:
             | BudgetReached()
         ):
             return route_because(cause)
-        case StepStated() | WhenAsked() | BranchChosen() | CallRepeated() | TimeOver():
+        case (
+            StepStated()
+            | WhenAsked()
+            | BranchChosen()
+            | BranchRanked()
+            | CallRepeated()
+            | TimeOver()
+        ):
             return _step(cause)
         case Failed() | RunEnded() | MessageRefused() | SignalsDropped() | NoticeFailed():
             return _failed(cause)
@@ -103,10 +111,14 @@ _STATED = {
     "plan_returned": "the plan ends here",
     "otherwise_chosen": "otherwise: no condition holds",
     "not_needed": "enough other branches have ended",
+    "not_chosen": "`only` does not name this branch",
+    "first_success": "won: the first branch that succeeded",
 }
 
 
-def _step(cause: StepStated | WhenAsked | BranchChosen | CallRepeated | TimeOver) -> str:
+def _step(
+    cause: StepStated | WhenAsked | BranchChosen | BranchRanked | CallRepeated | TimeOver,
+) -> str:
     match cause:
         case StepStated(code=code):
             return _STATED[code]
@@ -114,6 +126,11 @@ def _step(cause: StepStated | WhenAsked | BranchChosen | CallRepeated | TimeOver
             return f"{'' if code == 'when_held' else 'when: '}{_condition(condition)}"
         case BranchChosen(number=number, condition=condition):
             return f"branch {number}: {_condition(condition)}"
+        case BranchRanked(code=code, winner=winner, priority=priority, score=score):
+            won = "won" if code == "branch_won" else f"branch {winner} is better"
+            return (
+                f"{won}: priority {priority}, {'no score' if score is None else f'score {score:g}'}"
+            )
         case CallRepeated(call=call, times=times):
             return (
                 f"{call} was called {times} times with the same arguments and gave the same "

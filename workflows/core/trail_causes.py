@@ -45,6 +45,8 @@ class StepStated:
         "plan_returned",
         "otherwise_chosen",
         "not_needed",
+        "not_chosen",
+        "first_success",
     ]
 
 
@@ -89,6 +91,16 @@ class BranchChosen:
     """From 1."""
     condition: ConditionFound | None = None
     """None if it is too long to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRanked:
+    """A branch of a parallel step with `join: best` succeeded, and was ranked."""
+
+    code: Literal["branch_won", "branch_lost"]
+    winner: str
+    priority: int
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +287,7 @@ TrailCause = Annotated[
     | Failed
     | RunEnded
     | BranchChosen
+    | BranchRanked
     | CallRepeated
     | TimeOver
     | RequestDecided

@@ -21,7 +21,7 @@ from dsl.model.document import ToolSection
 from dsl.model.facts import GRAPH_VARIABLE, OWN_RESULT, RESERVED, ROOTS
 from dsl.model.step_lists import step_lists
 from dsl.model.step_walk import conditions, leaves, sets_as_well, templated, variables, walk
-from dsl.model.steps import LoopStep, Step, TaskGraphStep
+from dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
 from dsl.regular_expressions import pattern
@@ -112,6 +112,7 @@ class Checker:
                 self.condition(condition, place)
             self._own = None
             for value in templated(step, path):
+                self._own = _scored(step, value.path)
                 self.value(value.value, value.path)
             self._own = step.name
             check_updates(self, step.context_updates, (*path, "context_updates"))
@@ -347,3 +348,11 @@ def _item_variable(step: Step) -> tuple[str | None, str]:
             return step.task_variable, "task_variable"
         case _:
             return None, ""
+
+
+def _scored(step: Step, path: NodePath) -> str | None:
+    """Return the step whose data the score of a branch reads: its last one."""
+    if not isinstance(step, ParallelStep) or path[-1] != "score":
+        return None
+    steps = step.ranked_branches[str(path[-2])].steps
+    return steps[-1].name if steps else None

@@ -9,6 +9,7 @@ from dsl.checks.steps.command_checks import check_command
 from dsl.checks.steps.context_paths import check_team_input
 from dsl.checks.steps.contract_checks import check_input
 from dsl.checks.steps.outputs import Outputs
+from dsl.checks.steps.parallel_checks import check_parallel
 from dsl.checks.steps.task_graph_checks import check_task_graph
 from dsl.errors import Code
 from dsl.evaluate.because import brief
@@ -17,9 +18,7 @@ from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import ToolSection
 from dsl.model.retryability import can_pass, holds_steps
-from dsl.model.step_walk import variables, walk
 from dsl.model.steps import (
-    CONTEXT,
     ORCHESTRATING,
     AgentStep,
     ApprovalStep,
@@ -36,11 +35,8 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.paths import Path
-from dsl.paths import parse as parse_path
 from dsl.problem_details import Details
 from dsl.source.nodes import Mark, Node, Problems
-from dsl.templates.path_templates import fixed_part
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
 from dsl.values import JsonValue, NodePath, seconds
@@ -56,7 +52,6 @@ from dsl.wording.step_wording import (
     fixed_argument,
     loop_variable_missing,
     loop_without_rounds,
-    merge_of_unset,
     no_conversation,
     no_result,
     not_a_duration,
@@ -66,7 +61,6 @@ from dsl.wording.step_wording import (
     reserved_signal,
     retry_in_vain,
     step_does_nothing,
-    too_many_to_join,
     unbounded_loop,
     waits_for,
 )
@@ -283,36 +277,6 @@ def _catches(here: Surroundings, step: TryStep, path: NodePath) -> None:
             here.problems.note("E106", here.at(place), place, empty_clause())
 
 
-def _ways(here: Surroundings, step: ParallelStep, path: NodePath) -> None:
-    wanted = step.join
-    if isinstance(wanted, int) and wanted > len(step.branches):
-        place = (*path, "join")
-        here.problems.note(
-            "E106", here.at(place), place, too_many_to_join(wanted, len(step.branches))
-        )
-    known = {name for ways in step.branches.values() for name in variables(ways)}
-    paths = {
-        fixed_part(key)
-        for ways in step.branches.values()
-        for inner, _ in walk(ways, ())
-        for key in inner.context_updates
-    }
-    for name in step.merge:
-        if name not in known and not _is_written(name, paths):
-            place = (*path, "merge", name)
-            here.problems.note(
-                "E105", here.tree.find(place).at, place, merge_of_unset(step.name, name, known)
-            )
-
-
-def _is_written(name: str, paths: Collection[Path]) -> bool:
-    """Return whether a name of `merge` is a path of the context that a branch can write."""
-    if not name.startswith(CONTEXT):
-        return False
-    path = parse_path(name.removeprefix(CONTEXT))
-    return any(one[: len(path)] == path[: len(one)] for one in paths)
-
-
 def _bounds(
     here: Surroundings, step: ApprovalStep | TryStep | ParallelStep, path: NodePath
 ) -> None:
@@ -322,6 +286,6 @@ def _bounds(
         case TryStep():
             _catches(here, step, path)
         case ParallelStep():
-            _ways(here, step, path)
+            check_parallel(here, step, path)
         case _:
             pass

@@ -319,10 +319,19 @@ class Pen(Asking):
 
     def _parallel(self, depth: int) -> Json:
         ways: Json = {f"w{number}": self.steps(depth) for number in range(self.count(1, 3))}
-        step: Json = {"type": "parallel", "branches": ways, "join": self.one(("all", "any", 1))}
-        if self.chance(30):
+        join = self.one(("all", "any", 1, "fallback", "best", "{{ context.text }}"))
+        step: Json = {"type": "parallel", "branches": ways, "join": join}
+        if self.chance(20):
+            step["only"] = self.one((["w0"], "{{ context.list }}"))
+        if join == "best" and self.chance(50):
+            step["branches"] = {
+                name: {"steps": steps, "score": self.one((1, "{{ seconds }}", "{{ data }}"))}
+                for name, steps in ways.items()
+            }
+        has_losers = join not in ("fallback", "best")
+        if has_losers and self.chance(30):
             step["losers"] = "finish"
-        if self.chance(60):
+        if has_losers and self.chance(60):
             names = sorted(set(_set_in(ways)))
             if self.chance(5):  # one that no way sets
                 names.append("nobody_sets_this")

@@ -1,0 +1,121 @@
+"""Checks of parallel steps: their strategy, and the keys that a strategy does not read."""
+
+from collections.abc import Collection, Iterator
+from typing import Protocol
+
+from dsl.errors import Code, closest
+from dsl.evaluate.strategies import RESULT_KEYS
+from dsl.model.step_walk import variables, walk
+from dsl.model.steps import CONTEXT, ParallelBranch, ParallelStep
+from dsl.paths import Path
+from dsl.paths import parse as parse_path
+from dsl.problem_details import Details, DidYouMean, UnlistedValue, WrongValue
+from dsl.source.nodes import Node, Problems
+from dsl.templates.path_templates import fixed_part
+from dsl.templates.template import is_template
+from dsl.values import JsonValue, NodePath
+from dsl.wording.strategy_wording import (
+    branches_wanted,
+    merge_of_unset,
+    reserved_branch,
+    too_many_to_join,
+    unread_by_join,
+)
+
+_ONE_WINNER = ("fallback", "best")
+
+
+class ParallelSurroundings(Protocol):
+    """What the checks need to know of where the step stands; see `reference_checks.Checker`."""
+
+    tree: Node
+    problems: Problems
+
+
+def check_parallel(here: ParallelSurroundings, step: ParallelStep, path: NodePath) -> None:
+    """Note a strategy that can never work, and keys without effect under it."""
+
+    def note(code: Code, place: NodePath, details: Details) -> None:
+        here.problems.note(code, here.tree.find(place).at, place, details)
+
+    _only(here, step, (*path, "only"))
+    most = len(possible_branches(step))
+    if isinstance(step.join, int) and step.join > most:
+        place = (*path, "join")
+        node = here.tree.find(place)
+        here.problems.note("E106", node.mark, place, too_many_to_join(step.join, most))
+    for name in RESULT_KEYS if step.join != "all" else ():
+        if name in step.branches:
+            note("E105", (*path, "branches", name), reserved_branch(step.name, name))
+    for place in _unread(here.tree, step, path):
+        note("E107", place, unread_by_join(step.name, str(place[-1]), str(step.join)))
+    known = {name for one in step.ranked_branches.values() for name in variables(one.steps)}
+    paths = {
+        fixed_part(key)
+        for one in step.ranked_branches.values()
+        for inner, _ in walk(one.steps, ())
+        for key in inner.context_updates
+    }
+    for name in step.merge:
+        if name not in known and not _is_written(name, paths):
+            note("E105", (*path, "merge", name), merge_of_unset(step.name, name, known))
+
+
+def possible_branches(step: ParallelStep) -> list[str]:
+    """Return the branches that may run: those that `only` lists, or all."""
+    if not isinstance(step.only, list) or any(_may_be_any(name) for name in step.only):
+        return list(step.branches)
+    return [name for name in step.branches if name in step.only]
+
+
+def _may_be_any(name: object) -> bool:
+    return isinstance(name, str) and is_template(name)
+
+
+def _only(here: ParallelSurroundings, step: ParallelStep, path: NodePath) -> None:
+    """Note names in a written list that no branch has, and what is not a list."""
+    match step.only:
+        case None:
+            return
+        case list() as names if names:
+            for index, name in enumerate(names):
+                _named(here, step, name, (*path, index))
+        case str() as text if is_template(text):
+            return
+        case _:
+            details = branches_wanted(step.name, step.branches)
+            here.problems.note("E103", here.tree.find(path).mark, path, details)
+
+
+def _named(here: ParallelSurroundings, step: ParallelStep, name: JsonValue, path: NodePath) -> None:
+    mark = here.tree.find(path).mark
+    if not isinstance(name, str):
+        here.problems.note("E103", mark, path, branches_wanted(step.name, step.branches))
+    elif not is_template(name) and name not in step.branches:
+        meant = closest(name, step.branches)
+        fix = None if meant is None else DidYouMean(meant)
+        details = UnlistedValue(WrongValue("only"), name, tuple(step.branches), fix)
+        here.problems.note("E105", mark, path, details)
+
+
+def _unread(tree: Node, step: ParallelStep, path: NodePath) -> Iterator[NodePath]:
+    """Yield the keys that the way of joining does not read."""
+    if step.join in _ONE_WINNER:
+        for key in ("losers", "merge"):
+            if key in tree.find(path).entries():
+                yield (*path, key)
+    if step.join == "best" or (isinstance(step.join, str) and is_template(step.join)):
+        return
+    for name, branch in step.branches.items():
+        if isinstance(branch, ParallelBranch):
+            for key in ("priority", "score"):
+                if key in branch.model_fields_set:
+                    yield (*path, "branches", name, key)
+
+
+def _is_written(name: str, paths: Collection[Path]) -> bool:
+    """Return whether a name of `merge` is a path of the context that a branch can write."""
+    if not name.startswith(CONTEXT):
+        return False
+    path = parse_path(name.removeprefix(CONTEXT))
+    return any(one[: len(path)] == path[: len(one)] for one in paths)

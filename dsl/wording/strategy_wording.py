@@ -1,0 +1,61 @@
+"""Problems of parallel steps: which branches run, how they join, what a strategy does not read."""
+
+from collections.abc import Collection
+
+from dsl.errors import listed, nearest
+from dsl.problem_details import ProblemText, statement
+from dsl.wording.step_names import called
+
+
+@statement
+def too_many_to_join(wanted: int, branches: int) -> ProblemText:
+    return ProblemText(
+        f"`join` needs {wanted} branches to succeed, and there are {branches}",
+        f"all, any, or a number up to {branches}",
+    )
+
+
+@statement
+def merge_of_unset(step: str, name: str, known: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"no branch of {called(step)} sets {name!r}",
+        f"the variables that a branch sets: {listed(known)}",
+        nearest(name, known) or f"set {name!r} in a branch, or remove it from `merge`",
+    )
+
+
+@statement
+def losers_without_effect(step: str) -> ProblemText:
+    return ProblemText(
+        f"`losers` has no effect: {called(step)} needs all its branches, so none is left over",
+        fix="write `join: any`, or how many are enough, or remove `losers`",
+    )
+
+
+@statement
+def branches_wanted(step: str, branches: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"`only` of {step!r} is not a list of its branches",
+        listed(branches),
+        "write a list of names, or a template for one",
+    )
+
+
+@statement
+def reserved_branch(step: str, name: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} cannot be a branch of {step!r}: its data has the key {name!r} already",
+        fix="give the branch another name",
+    )
+
+
+@statement
+def unread_by_join(step: str, key: str, join: str) -> ProblemText:
+    why = (
+        "only the winner leaves variables, and nothing else is cut"
+        if key in ("losers", "merge")
+        else "only `join: best` ranks its branches"
+    )
+    return ProblemText(
+        f"`{key}` of {step!r} has no effect with `join: {join}`: {why}", fix=f"remove `{key}`"
+    )

@@ -1,0 +1,220 @@
+"""Branch results: what the branches of a parallel step came to, which one won, what they leave."""
+
+from collections.abc import Container
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from dsl.errors import ContextConflict, TemplateFailed
+from dsl.evaluate.branch_writes import joined as joined_writes
+from dsl.evaluate.context_writes import ContextWrite
+from dsl.evaluate.strategies import RESULT_KEYS, BranchResult, Join, winner_of
+from dsl.json_values import json_equal
+from dsl.model.merge import merged_by
+from dsl.model.outcomes import Outcome
+from dsl.model.step_walk import walk
+from dsl.model.steps import CONTEXT, MergePolicy, ParallelStep
+from dsl.templates.template_filling import fill
+from dsl.values import Json
+from workflows.context_drafts import take_draft, write
+from workflows.core.location import Location
+from workflows.core.scope import Scope
+from workflows.core.step_progress import ParallelProgress
+from workflows.core.trail import note_step
+from workflows.core.trail_causes import BranchRanked, Failed, StepStated, TrailCause
+
+
+class JoinedBranches(NamedTuple):
+    """The branches that run, in written order, and how they join."""
+
+    names: list[str]
+    join: Join
+
+
+def branch_outcome(
+    step: ParallelStep,
+    name: str,
+    ended: Outcome,
+    join: Join,
+    seconds: float,
+    place: Location,
+    scope: Scope,
+    progress: ParallelProgress,
+) -> Outcome:
+    """Return what a branch came to: skipped only if none of its steps ran; scored if that counts.
+
+    A score must be a number, else the branch fails.
+    """
+    tasks = place.frame(scope).tasks
+    steps = step.ranked_branches[name].steps
+    if ended.status != "failure":
+        ran = any(tasks[one.name].status != "skipped" for one in steps)
+        ended = Outcome("success" if ran else "skipped", ended.data)
+    ended = ended.timed(seconds)
+    score = step.ranked_branches[name].score
+    if score is None or join != "best" or not ended.success:
+        return ended
+    try:
+        value = fill(score, place.facts(scope).of_result(ended).names())
+    except TemplateFailed as error:
+        return Outcome.failed(type(error).__name__, str(error), ended.data).timed(seconds)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        message = f"the score of the branch {name!r} is {value!r}"
+        return Outcome.failed("NotANumber", message, ended.data).timed(seconds)
+    progress.scores[name] = value
+    return ended
+
+
+def joined(
+    step: ParallelStep,
+    branches: JoinedBranches,
+    progress: ParallelProgress,
+    place: Location,
+    scope: Scope,
+) -> Outcome:
+    """Merge what the branches leave, note each in the trail, and return the step's outcome."""
+    results = [_result(step, name, progress) for name in branches.names]
+    winner = winner_of(branches.join, results, list(progress.ended))
+    kept = {winner} if branches.join in ("fallback", "best") else set(progress.ended)
+    failed = {name for name, one in progress.ended.items() if one.status == "failure"}
+    _leave(step, kept, failed, place, scope)
+    data: Json = {}
+    for name in step.branches:
+        outcome = progress.ended.get(name)
+        chosen = name in branches.names
+        status = _status(outcome, branches.join if chosen else None)
+        cause = _cause(name, outcome, results, winner, branches) if chosen else _NOT_CHOSEN
+        seconds = None if outcome is None else outcome.seconds
+        note_step(scope, place.at(name), status, cause, seconds)
+        data[name] = _described(status, outcome, progress.scores.get(name))
+    scope.state.forget_steps(place.key, set(step.branches))
+    if branches.join != "all":
+        won = None if winner is None else progress.ended[winner].data
+        data |= dict(zip(RESULT_KEYS, (winner, won), strict=True))
+    return _verdict(branches, progress.ended, data)
+
+
+_NOT_CHOSEN = StepStated("not_chosen")
+
+
+def _result(step: ParallelStep, name: str, progress: ParallelProgress) -> BranchResult:
+    outcome = progress.ended.get(name, Outcome.skipped())
+    priority, score = step.ranked_branches[name].priority, progress.scores.get(name)
+    return BranchResult(name, outcome.success, priority, score, outcome.seconds)
+
+
+def _status(outcome: Outcome | None, join: Join | None) -> str:
+    if outcome is not None:
+        return outcome.status
+    return "skipped" if join in (None, "fallback") else "cancelled"
+
+
+def _described(status: str, outcome: Outcome | None, score: float | None) -> Json:
+    error = None if outcome is None or outcome.error is None else outcome.error
+    return {
+        "status": status,
+        "success": status == "success",
+        "data": None if outcome is None else outcome.data,
+        "error": None if error is None else {"type": error.type, "message": error.message},
+        "score": score,
+        "seconds": 0.0 if outcome is None else outcome.seconds,
+    }
+
+
+def _cause(
+    name: str,
+    outcome: Outcome | None,
+    results: list[BranchResult],
+    winner: str | None,
+    branches: JoinedBranches,
+) -> TrailCause | None:
+    """Return why a branch ended as it did; under `best`, also what ranked it."""
+    if outcome is None:
+        return StepStated("not_needed")
+    if outcome.error is not None:
+        return Failed("branch_failed", outcome.error)
+    if winner is None or not outcome.success:
+        return None
+    if branches.join == "best":
+        [own] = [one for one in results if one.name == name]
+        code = "branch_won" if name == winner else "branch_lost"
+        return BranchRanked(code, winner, own.priority, own.score)
+    is_first = branches.join == "fallback" and name == winner
+    return StepStated("first_success") if is_first else None
+
+
+def _leave(
+    step: ParallelStep,
+    kept: Container[str | None],
+    failed: Container[str],
+    place: Location,
+    scope: Scope,
+) -> None:
+    """Take over the outcomes of all steps that ran, and the variables of `kept` branches."""
+    frame = place.frame(scope)
+    before = dict(frame.variables)
+    written: dict[str, list[tuple[str, JsonValue]]] = {}
+    context_writes: dict[str, list[ContextWrite]] = {}
+    for name, branch in step.ranked_branches.items():
+        inner = place.at(name).branched(name, scope)
+        ended = inner.frame(scope)
+        draft = take_draft(inner.frame_key, scope)
+        if name in kept and name not in failed:
+            context_writes[name] = draft
+        for one, _ in walk(branch.steps, ()):
+            if one.name in ended.tasks and one.name not in ended.earlier:
+                frame.end(one.name, ended.tasks[one.name])
+        for variable, value in ended.variables.items() if name in kept else ():
+            if variable not in before or _differs(before[variable], value):
+                written.setdefault(variable, []).append((name, value))
+        del scope.state.frames[inner.frame_key]
+    for variable, values in written.items():
+        frame.variables[variable] = _merged(step, variable, values)
+    write(place, _context_writes(step, context_writes), scope, repr(step.name))
+
+
+def _context_writes(
+    step: ParallelStep, branches: dict[str, list[ContextWrite]]
+) -> tuple[ContextWrite, ...]:
+    """Join the context writes of the branches that succeeded, in written order."""
+    policies: dict[str, MergePolicy] = {
+        name.removeprefix(CONTEXT): policy
+        for name, policy in step.merge.items()
+        if name.startswith(CONTEXT)
+    }
+    return joined_writes(
+        branches,
+        policies,
+        lambda path: (
+            f"use `append`, `extend` or `increment`, or say in {step.name!r}: "
+            f"`merge: {{{CONTEXT}{path}: replace | extend | merge}}`"
+        ),
+    )
+
+
+def _differs(before: JsonValue, value: JsonValue) -> bool:
+    return before is not value and not json_equal(before, value)
+
+
+def _merged(step: ParallelStep, variable: str, values: list[tuple[str, JsonValue]]) -> JsonValue:
+    policy = step.merge.get(variable)
+    if len(values) > 1 and policy is None:
+        writers = " and ".join(repr(name) for name, _ in values)
+        raise ContextConflict(
+            f"the branches {writers} of {step.name!r} both set the variable {variable!r}; say "
+            f"which with `merge: {{{variable}: replace | extend | merge}}`"
+        )
+    return merged_by(policy or "replace", [value for _, value in values])
+
+
+def _verdict(branches: JoinedBranches, outcomes: dict[str, Outcome], data: Json) -> Outcome:
+    failures = {n: o for n, o in outcomes.items() if o.status == "failure"}
+    good = sum(outcome.success for outcome in outcomes.values())
+    join = branches.join
+    wanted = join if isinstance(join, int) else 1
+    if (join == "all" and not failures) or (join != "all" and good >= wanted):
+        return Outcome.succeeded(data)
+    messages = "; ".join(f"{n}: {o.error.message}" for n, o in failures.items() if o.error)
+    first = next((o.error.type for o in failures.values() if o.error), "Failed")
+    need = "" if join == "all" else f"{good} of {wanted} needed branches succeeded; "
+    return Outcome.failed(first, f"{need}{messages}".removesuffix("; "), data)

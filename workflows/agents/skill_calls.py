@@ -1,16 +1,20 @@
 """One call of a skill, by a skill step, a tool step or an aggregation."""
 
+from functools import partial
+
 from pydantic import JsonValue
 
-from activities.contracts import CallOptions, SkillRequest, SkillResult, Spent
-from dsl.model.outcomes import Outcome
+from activities.contracts import CallOptions, FailureType, SkillRequest, SkillResult, Spent
+from dsl.model.outcomes import Failure, Outcome
 from dsl.model.step_base import SkillTerms
 from workflows.agents.repeated_calls import record_call, refused
 from workflows.budgets.balances import paid
 from workflows.budgets.call_admission import admit_call, in_flight
 from workflows.core.location import Location
-from workflows.core.scope import Call, CallFailed, Scope
+from workflows.core.scope import Call, CallFailed, Scope, on_abort
 from workflows.core.state_keys import SkillCallKey
+from workflows.core.trail import note_step
+from workflows.core.trail_causes import Failed
 from workflows.core.usage import began
 
 _UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)
@@ -50,7 +54,8 @@ async def call_skill(
     spent: SkillResult | Spent | None = None
     try:
         calling = scope.call_skill(request, call)
-        result = spent = await (in_flight(scope, calling) if budgeted else calling)
+        async with on_abort(partial(_note_cut_off, terms, call, place, scope), failures=False):
+            result = spent = await (in_flight(scope, calling) if budgeted else calling)
         outcome = Outcome.succeeded(result.data)
     except CallFailed as error:
         spent = error.spent
@@ -62,3 +67,13 @@ async def call_skill(
     if place.loop is not None:
         record_call(skill, given, outcome, place, scope)
     return outcome
+
+
+def _note_cut_off(terms: SkillTerms, call: Call, place: Location, scope: Scope) -> None:
+    """Keep that a call which must not happen twice was cut off, by other branches or a timeout."""
+    if terms.effect != "once" or scope.cancelled() is not None:
+        return
+    message = f"{call.summary} was cut off: whether it happened is not known"
+    failure = Failure(FailureType.OUTCOME_UNKNOWN, message)
+    place.frame(scope).end(place.name, Outcome("failure", error=failure))
+    note_step(scope, place, "failure", Failed("failed", failure))

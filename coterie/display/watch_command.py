@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 
+from coterie.display.events_view import EventsView, event_lines
 from coterie.display.follower import Watch
 from coterie.display.live import LiveView
 from coterie.display.plain_view import PlainView, ProgressView
@@ -59,6 +60,34 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     finally:
         view.close()
     return await _tell(settings, run, end, printed=_last(watch.trail) if verbose else None)
+
+
+async def watch_events(settings: Settings, id: str) -> ExitCode:
+    """Print the named events of a run until its end, and nothing else.
+
+    Args:
+        settings: Environment of the command.
+        id: Id of the run.
+    """
+    quietly(settings)
+    connection = await open_connection(settings)
+    run = Run(connection.client, id)
+    description = await run.describe()
+    if description.workflow_type != WORKFLOW:
+        raise CommandError(
+            f"{id!r} is not a run of a team, but a workflow {description.workflow_type!r}"
+        )
+    watched: list[TrailEntry] = []
+    if description.status == WorkflowExecutionStatus.RUNNING:
+        view = EventsView()
+        watch = Watch(run, view, _DecisionHints(run, view, live=True))
+        await watch.until_end()
+        watched = watch.trail
+    end = await run.end()
+    trace = await traced(settings, id)
+    for line in event_lines([one for one in trace.trail if one.number > _last(watched)]):
+        say(line)
+    return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
 
 
 def _last(trail: Sequence[TrailEntry]) -> int:

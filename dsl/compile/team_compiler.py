@@ -83,6 +83,7 @@ class TeamCompiler:
             steps=(*first, *steps),
             routing=routing,
             max_recursion_depth=team.max_recursion_depth,
+            event=team.event,
             max_visits=team.max_visits,
             stop_on_failure=team.stop_on_failure,
             collects=collect,

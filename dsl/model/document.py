@@ -78,6 +78,8 @@ class TeamDocument(Frozen):
     collect: Collect | None = None
     routing: RoutingDocument | None = None
     max_recursion_depth: int | None = Field(default=None, ge=1)
+    event: str | None = Field(default=None, min_length=1, max_length=100)
+    """The name of the event of each visit's start, for programs that follow a run."""
     max_visits: MaxVisits | None = None
     """A bound for each visit of another team, instead of the run's `max_recursion_depth`."""
     budgets: Budgets | None = None

@@ -155,6 +155,8 @@ class Team(Frozen):
     steps: tuple[Step, ...]
     routing: Routing | None = None
     max_recursion_depth: int | None = Field(default=None, ge=1)
+    event: str | None = None
+    """The name of the event of each visit's start."""
     max_visits: MaxVisits | None = None
     """Replaces the run's `max_recursion_depth` for this team."""
     stop_on_failure: bool = True

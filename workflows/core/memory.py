@@ -56,6 +56,7 @@ class TrailRecord:
     seconds: float | None = None
     tokens: int | None = None
     found: CollectedFiles | None = None
+    event: str | None = None
 
     @property
     def because(self) -> str:
@@ -79,6 +80,7 @@ class TrailRecord:
             seconds=self.seconds,
             tokens=self.tokens,
             found=self.found,
+            event=self.event,
             cause=without_wording(self.cause),
         )
 

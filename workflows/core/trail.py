@@ -25,7 +25,9 @@ NextTeam = str | tuple[str, ...] | None
 
 def note_visit(scope: Scope, place: Location, cause: RouteCause) -> None:
     """Note the start of a visit."""
-    scope.state.note(_entry(scope, place, "team", cause, None))
+    entry = _entry(scope, place, "team", cause, None)
+    entry.event = scope.plan.teams[place.team].event
+    scope.state.note(entry)
 
 
 def note_route(

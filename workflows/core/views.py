@@ -59,6 +59,8 @@ class TrailEntry(Frozen):
     tokens: int | None = None
     found: CollectedFiles | None = None
     """With a skill that collects files."""
+    event: str | None = None
+    """Of the start of a visit: the name that its team gives it."""
     cause: TrailCause | None = None
     """The facts behind `because`, for programs; a failure's message is in `because` alone."""
 

@@ -45,7 +45,14 @@ def events(state: RunState, since: int) -> TrailPage:
 
 
 def _texts(entry: TrailEntry) -> Sequence[str]:
-    return (entry.team, entry.step or "", entry.because, entry.next_team or "", *entry.updated)
+    return (
+        entry.team,
+        entry.step or "",
+        entry.because,
+        entry.next_team or "",
+        entry.event or "",
+        *entry.updated,
+    )
 
 
 def _shortened(entry: TrailEntry) -> TrailEntry:

@@ -18,6 +18,7 @@ import workflows.steps.wait
 from coterie.replay.observer import ReplayObserver, observed
 from coterie.replay.replay import Replayed, replay
 from coterie.storage.histories import read_history
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.routing import Route, choose
 from dsl.evaluate.slices import slice_for
 from dsl.model.facts import Facts
@@ -73,7 +74,7 @@ async def test_a_changed_context_update_is_told_where_its_value_is_first_used(
 ) -> None:
     def altered(team: Team, facts: Facts) -> Route:
         route = choose(team, facts)
-        return replace(route, updates={"sum": 7})
+        return replace(route, writes=(ContextWrite("sum", 7),))
 
     monkeypatch.setattr(workflows.interpreter, "choose", altered)
     done = await replayed("long.0.1.0.link2", goes_on=True)
@@ -110,12 +111,12 @@ async def test_field_of_a_later_version_is_not_a_difference(
 
 
 async def test_a_changed_length_of_a_timer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    until: Any = workflows.steps.wait._until  # pyright: ignore
+    length: Any = workflows.steps.wait._length  # pyright: ignore
 
     def later(*given: object) -> float:
-        return until(*given) + 1
+        return length(*given) + 1
 
-    monkeypatch.setattr(workflows.steps.wait, "_until", later)
+    monkeypatch.setattr(workflows.steps.wait, "_length", later)
     done = await replayed("every_kind.0.1.0")
     assert done.differences[0] == ("timer 1 (start/t/nap): seconds: recorded 7200.0, now 7201.0")
 

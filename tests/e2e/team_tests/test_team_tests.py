@@ -18,7 +18,16 @@ from tests.support.team_tests import read, results, told
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "language"
 SHIPPED = ROOT / "tests" / "teams"
-FILES = [file for folder in (EXAMPLES, SHIPPED) for file in sorted(folder.glob("*.test.yml"))]
+SKETCHES = ROOT / "tests" / "data" / "sketches"
+FILES = [
+    file
+    for folder, name in (
+        (EXAMPLES, "*.test.yml"),
+        (SHIPPED, "*.test.yml"),
+        (SKETCHES, "*/*.test.yml"),
+    )
+    for file in sorted(folder.glob(name))
+]
 TYPES = get_args(TeamDocument.model_fields["type"].annotation)
 NAMES = {
     "concentrator": "concentrator.yml",

@@ -146,7 +146,7 @@ class LiveView:
             return head.append("starting")
         head.append(status.state, "cyan" if status.state == "running" else "yellow")
         head.append(f"  {duration(time.monotonic() - self._began)}")
-        head.append(f"  visit {status.visits_counted} of {status.max_total_teams}", "dim")
+        head.append(f"  visit {status.visits_toward_limit} of {status.max_total_teams}", "dim")
         tokens = status.usage.input_tokens + status.usage.output_tokens
         head.append(
             f"  {counted(status.model_calls, 'model call')}, {counted(tokens, 'token')}", "dim"

@@ -102,7 +102,7 @@ def _seen(
 
 
 def _headline(last: HistoryEvent, ended: str | None, status: RunStatus) -> str:
-    visits = f"{status.visits_counted} of {status.max_total_teams} team visits"
+    visits = f"{status.visits_toward_limit} of {status.max_total_teams} team visits"
     if ended is not None:
         return f"{ended} after {visits}{_why(last)}"
     if status.waiting_for:

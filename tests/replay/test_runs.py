@@ -25,6 +25,7 @@ from coterie.replay.server_replay import Comparison, RunReplayed
 from coterie.runs import run_client as runs
 from coterie.runs.open_runs import open_executions
 from coterie.runs.run_client import Run
+from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.routing import Route, choose
 from dsl.model.causes import RuleMatched
 from dsl.model.facts import Facts
@@ -49,7 +50,7 @@ ANSWERS: list[Json] = [{"task": "ask", "answer": "noted"}]
 @pytest.fixture(scope="module")
 async def here() -> AsyncGenerator[WorkflowEnvironment]:
     """The real server; a run continues as new after a few events."""
-    [case] = [case for case in cases() if case.continue_after is not None]
+    [case] = [case for case in cases() if case.name == "long"]
     async with server(case) as env:
         yield env
 
@@ -120,7 +121,7 @@ async def test_another_value_in_the_context_is_told_by_its_digest_alone(
     here: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def altered(team: Team, facts: Facts) -> Route:
-        return replace(choose(team, facts), updates={"word": "meant"})
+        return replace(choose(team, facts), writes=(ContextWrite("word", "meant"),))
 
     monkeypatch.setattr(workflows.interpreter, "choose", altered)
     async with waiting(here, tmp_path) as (_, handle):

@@ -140,9 +140,8 @@ class RunStatus(Frozen):
     teams_run: int
     """Team visits so far, of `max_total_teams`."""
     max_total_teams: int
-    visits_counted: int = 0
-    """Team visits that count toward `max_total_teams`: in a session those since the latest message.
-    """
+    visits_counted: int | None = None
+    """In a session: the team visits since the latest message. None: all count."""
     messages: int = 0
     """Messages of the session so far."""
     visits: dict[str, int]
@@ -159,6 +158,11 @@ class RunStatus(Frozen):
     """Trail entries so far."""
     trail_digest: str = ""
     """Chained over every decision so far; equal in all workers that decide alike."""
+
+    @property
+    def visits_toward_limit(self) -> int:
+        """Team visits that count toward `max_total_teams`."""
+        return self.teams_run if self.visits_counted is None else self.visits_counted
 
 
 class CostRow(Frozen):

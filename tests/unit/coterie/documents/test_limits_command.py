@@ -129,7 +129,7 @@ gather/over_all
   concurrency     1                    rounds at once  default
 
 gather/signalled
-  deadline  1 h  for the signal to come  config/teams/report.yml:32
+  deadline  1 h  for the signal or message to come  config/teams/report.yml:32
 
 command test
   timeout  1 min 30 s  for one run of the command  config/system_config.yml:9

@@ -70,13 +70,9 @@ def test_a_key_of_a_task_is_told_by_its_meaning_before_its_spelling(task: str, p
     assert part in fix
 
 
-def test_arguments_that_are_one_template_are_told_as_a_mapping_of_templates() -> None:
-    text = "tools: {look: {skill: Discovery.collect}}\n" + TEAM % (
-        "{name: p, agent_type: generic_orchestrating, persona_key: p}"
-    )
-    plan = '{name: t, tool: look, arguments: "{{ context.all }}"}'
-    text += f"llm_config: {{personas: {{p: {{execution_plan: [{plan}]}}}}}}\n"
-    assert 'write each key with its own template: `arguments: {key: "{{ ... }}"}`' in (
+def test_values_that_are_one_template_are_told_as_a_mapping_of_templates() -> None:
+    text = TEAM % '{name: p, type: set, values: "{{ context.all }}"}'
+    assert 'write each key with its own template: `values: {key: "{{ ... }}"}`' in (
         fixes(text).values()
     )
 

@@ -46,7 +46,8 @@ def status_text(run: str, status: RunStatus) -> str:
         lines += [f"           {line}" for line in task_lines(graph)]
     lines += [f"  waits    for a person: {request}" for request in status.waiting_for]
     lines.append(
-        f"  visits   {status.visits_toward_limit} of {status.max_total_teams}: {_visits(status.visits)}"
+        f"  visits   {status.visits_toward_limit} of {status.max_total_teams}: "
+        f"{_visits(status.visits)}"
     )
     lines.append(f"  spent    {work_text(status)}")
     lines += budget_lines(status.budgets)

@@ -15,11 +15,27 @@ CAPABILITIES = Capabilities(
     once_commands=("deploy",),
 )
 
+_INCLUDING = """
+include: [1.yml]
+orchestration:
+  entry_team: main
+  teams: { main: { tasks: [{ name: note, type: set, values: { a: 1 } }] } }
+"""
+
 
 def compiled(*texts: str, trusted: bool = True) -> Compiled:
     """The texts, each a file laid over those before it, compiled."""
     sources = [SourceText(f"{n}.yml", text, trusted=trusted) for n, text in enumerate(texts, 1)]
     return compile_sources(sources, CAPABILITIES, name="test")
+
+
+def problems_of_included(text: str) -> tuple[Problem, ...]:
+    """Everything that is wrong with a text that a document includes."""
+    sources = [SourceText("1.yml", text, included=True), SourceText("main.yml", _INCLUDING)]
+    try:
+        return compile_sources(sources, CAPABILITIES, name="test").warnings
+    except InvalidDocument as error:
+        return error.problems
 
 
 def plan_of(*texts: str) -> Plan:

@@ -1,6 +1,7 @@
 """Every broken file gives exactly the problems that its header lists, each at its place.
 
-The header: a sentence, perhaps `untrusted`, and one line per problem, in reading order:
+The header: a sentence, perhaps `untrusted` or `included` (by another file), and one line per
+problem, in reading order:
 `# E101 12:9 part of the message, of what is allowed, or of the fix`.
 """
 
@@ -12,7 +13,7 @@ import pytest
 
 from dsl.errors import Problem
 from tests.law.sources import ROOT
-from tests.support.compiling import problems_of
+from tests.support.compiling import problems_of, problems_of_included
 from tests.support.places import DATA
 
 FOLDER = DATA / "broken"
@@ -37,6 +38,8 @@ def expected(text: str) -> list[Expected]:
 
 def problems(file: Path) -> tuple[Problem, ...]:
     text = file.read_text()
+    if "# included" in text.splitlines()[:3]:
+        return problems_of_included(text)
     return problems_of(text, trusted="# untrusted" not in text.splitlines()[:3])
 
 

@@ -26,6 +26,8 @@ _BOUNDS = {
     "Retry.retries": "more attempts of the step after a failure",
     "Retry.interval": "before the next attempt",
     "LoopStep.max_iterations": "rounds",
+    "TemplateBound.value": "rounds, as the run decides",
+    "TemplateBound.maximum": "the most that its template may allow",
     "LoopStep.concurrency": "rounds at once",
     **{
         f"{model}.{key}": bounds
@@ -71,7 +73,7 @@ _BUDGETS = {
 _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
 
 
-_OWNERS = ("Collect", "MaxVisits", "Consent", "Retry", "Persona", "SkillContract")
+_OWNERS = ("TemplateBound", "Collect", "MaxVisits", "Consent", "Retry", "Persona", "SkillContract")
 """Show their fields with the key above: `agent.timeout`."""
 
 

@@ -11,6 +11,7 @@ from coterie.text.durations import duration
 from coterie.text.problems import counted
 from dsl.model.conditions import Condition
 from dsl.model.plan import Plan
+from dsl.model.sections.template_bound import TemplateBound
 from dsl.model.step_lists import (
     AtTheEnd,
     Choosing,
@@ -182,9 +183,19 @@ def _loop(step: LoopStep, words: StepWording) -> Iterator[str]:
         if condition is not None:
             yield f"{word} {words.condition(condition)}"
     if step.max_iterations is not None:
-        yield f"at most {counted(step.max_iterations, 'round')}"
+        yield _rounds(step.max_iterations, words)
     if step.concurrency > 1:
         yield f"{step.concurrency} at once"
+
+
+def _rounds(bound: int | TemplateBound | str, words: StepWording) -> str:
+    match bound:
+        case int():
+            return f"at most {counted(bound, 'round')}"
+        case TemplateBound(value=text, maximum=maximum):
+            return f"at most {words.value(text)} rounds, never more than {maximum:,}"
+        case str():
+            return f"at most {words.value(bound)} rounds"
 
 
 def _graph(step: TaskGraphStep, words: StepWording) -> Iterator[str]:

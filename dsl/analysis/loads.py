@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from dsl.analysis.bodies import Bodies, Body
 from dsl.checks.steps.parallel_checks import possible_branches
+from dsl.model.context.declarations import declared_at
 from dsl.model.plan import Plan
 from dsl.model.price import Price
+from dsl.model.sections.template_bound import most_of
 from dsl.model.step_lists import step_lists
 from dsl.model.steps import (
     AgentStep,
@@ -24,8 +26,8 @@ from dsl.model.steps import (
     TryStep,
 )
 from dsl.source.nodes import Mark, Node
-from dsl.templates.template import is_template
-from dsl.values import NodePath
+from dsl.templates.template import is_template, plain_path
+from dsl.values import JsonValue, NodePath
 
 Key = tuple[str, ...]
 Load = Mapping[Key, float]
@@ -165,7 +167,8 @@ class Loads:
         return {SKILL_CALLS: 1, APPROVALS: 1} if asks else {SKILL_CALLS: 1}
 
     def _rounds(self, step: LoopStep, path: NodePath, body: Load) -> float:
-        most_rounds = math.inf if step.max_iterations is None else step.max_iterations
+        most_rounds = math.inf if step.max_iterations is None else most_of(step.max_iterations)
+        most_rounds = min(most_rounds, self._declared_length(step.iterate_on))
         if isinstance(step.iterate_on, list):
             return min(most_rounds, len(step.iterate_on))
         if most_rounds == math.inf and any(key[0] != "team" for key in body):
@@ -173,6 +176,19 @@ class Loads:
             mark = self.tree.find((*path, "iterate_on")).mark
             self.unbounded[path] = Unbounded(step.name, shown, mark)
         return most_rounds
+
+    def _declared_length(self, over: JsonValue) -> float:
+        """Return the most items that a list of the declared context has."""
+        path = plain_path(over) if isinstance(over, str) else None
+        if path is None or path[0] != "context":
+            return math.inf
+        name = declared_at(path[1:], self.plan.context)
+        if name is None:
+            return math.inf
+        one = self.plan.context[name]
+        most_items = one.schema_.get("maxItems")
+        declared = (one.keep_last, most_items)
+        return min((length for length in declared if isinstance(length, int)), default=math.inf)
 
 
 def added(loads: Iterable[Load]) -> Load:

@@ -7,6 +7,7 @@ from dsl.analysis.bodies import TEAMS, Bodies, Body
 from dsl.analysis.reader import Reader, guarded
 from dsl.analysis.reads import Read
 from dsl.model.facts import GRAPH_VARIABLE, ROOTS
+from dsl.model.sections.template_bound import most_of
 from dsl.model.step_lists import step_lists
 from dsl.model.step_walk import walk
 from dsl.model.steps import (
@@ -211,6 +212,7 @@ def _setters(body: Body) -> dict[Path, tuple[str, int]]:
 
 
 def _once(step: LoopStep) -> bool:
-    return step.max_iterations == 1 or (
+    bound = step.max_iterations
+    return (bound is not None and most_of(bound) == 1) or (
         isinstance(step.iterate_on, list) and len(step.iterate_on) < 2
     )

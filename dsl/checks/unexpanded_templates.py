@@ -17,6 +17,7 @@ from dsl.model.document import (
     ToolSection,
 )
 from dsl.model.sections.provider_document import LlmConfig
+from dsl.model.sections.template_bound import TemplateBound
 from dsl.model.step_base import StepBase
 from dsl.model.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
 from dsl.model.steps import STEP_MODELS, ParallelBranch, PersonaDocument
@@ -38,6 +39,7 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     TeamDocument: ("output",),
     Consent: FILLED_OF_CONSENTS,
     ParallelBranch: ("score",),
+    TemplateBound: ("value",),
     **{model: (*FILLED_OF_STEPS[kind], "context_updates") for kind, model in STEP_MODELS.items()},
 }
 """The fields that are rendered when used; docs/language.md, "Templates"."""

@@ -1,7 +1,9 @@
-"""What a loop does about calls that repeat without progress."""
+"""What the compiler decides of a loop: its bound, and what it does about repeated calls."""
 
 from typing import Literal, assert_never
 
+from dsl.checks.steps.bound_checks import with_maximum
+from dsl.model.context.declarations import Declarations
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -21,6 +23,14 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
+
+
+def compiled_loop(step: LoopStep, declared: Declarations) -> LoopStep:
+    """Return a loop with its policy for repeated calls and the maximum of its bound."""
+    bound = step.max_iterations
+    resolved = None if bound is None else with_maximum(bound, declared)
+    update = {"repeated_calls": repeated_calls_of(step), "max_iterations": resolved}
+    return step.model_copy(update=update)
 
 
 def repeated_calls_of(step: LoopStep) -> Literal["stop", "allow"] | None:

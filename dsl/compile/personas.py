@@ -14,7 +14,7 @@ from dsl.checks.steps.prompt_checks import PromptChecks, check_syntax
 from dsl.checks.steps.reference_checks import Checker
 from dsl.checks.steps.streaming_checks import check_reasks, check_streaming
 from dsl.checks.unused_personas import check_written_model
-from dsl.compile.loop_policy import repeated_calls_of
+from dsl.compile.loop_policy import compiled_loop
 from dsl.compile.merged_personas import PERSONAS, MergedPersona, PersonaMerger
 from dsl.compile.models import PersonaModels
 from dsl.model.budgets import Budgets
@@ -100,7 +100,7 @@ class AgentResolver:
                 case SkillStep():
                     resolved.append(self._skill(step, here, in_plan))
                 case LoopStep():
-                    loop = step.model_copy(update={"repeated_calls": repeated_calls_of(step)})
+                    loop = compiled_loop(step, self.outputs.context)
                     resolved.append(rebuilt(loop, here, inner))
                 case _:
                     resolved.append(rebuilt(step, here, inner))

@@ -17,6 +17,7 @@ from dsl.model.plan import (
     MaxVisits,
 )
 from dsl.model.sections.provider_document import LlmConfig
+from dsl.model.sections.template_bound import Bound
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.steps import MergePolicy, Step
 from dsl.model.terms import Approval, ApprovalTerms, Channels, NoProgress
@@ -53,7 +54,7 @@ class LoopSection(Frozen):
     while_: Condition | None = Field(default=None, alias="while")
     until: Condition | None = None
     loop_variable: str | None = None
-    max_iterations: int | None = Field(default=None, ge=1, le=1_000_000)
+    max_iterations: Bound | None = None
     break_when: Condition | None = None
     concurrency: int = Field(default=1, ge=1, le=1000)
     repeated_calls: Literal["stop", "allow"] | None = None

@@ -47,6 +47,7 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "NotANumber": "with_other_input",
     "RepeatedCall": "with_other_input",
     "NotAName": "with_other_input",
+    "InvalidBound": "with_other_input",
     "NotAList": "with_other_input",
     "NotADuration": "with_other_input",
     "NotATime": "with_other_input",

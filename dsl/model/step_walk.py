@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from dsl.model.conditions import AllOf, AnyOf, Condition, Not
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.plan import Plan
+from dsl.model.sections.template_bound import TemplateBound
 from dsl.model.step_lists import lists_of_plan, step_lists
 from dsl.model.steps import (
     AgentStep,
@@ -78,7 +79,11 @@ class TemplateValue:
 def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
     """Yield the values of a step that are rendered when it runs."""
     for key in FILLED_OF_STEPS[step.kind]:
-        yield TemplateValue(getattr(step, key), (*path, key))
+        value: object = getattr(step, key)
+        if isinstance(value, TemplateBound):
+            yield TemplateValue(value.value, (*path, key, "value"))
+        else:
+            yield TemplateValue(value, (*path, key))
     if isinstance(step, ParallelStep):
         for name, branch in step.ranked_branches.items():
             yield TemplateValue(branch.score, (*path, "branches", name, "score"))
@@ -92,7 +97,7 @@ FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
     "agent": ("input", "conversation"),
     "skill": ("input",),
     "tool": ("tool", "arguments"),
-    "loop": ("iterate_on",),
+    "loop": ("iterate_on", "max_iterations"),
     "branch": (),
     "parallel": ("only", "join"),
     "task_graph": ("tasks", "chosen", "add"),

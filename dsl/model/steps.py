@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Discriminator, Field, JsonValue, Tag
 
 from dsl.model.budgets import Budgets
 from dsl.model.conditions import Condition
+from dsl.model.sections.template_bound import Bound
 from dsl.model.step_base import STEP_KINDS, SkillTerms, StepBase
 from dsl.model.terms import Approval, ApprovalTerms
 from dsl.values import Frozen, Json, Seconds, Timeout
@@ -86,8 +87,9 @@ class LoopStep(StepBase):
     """A condition, evaluated after each round."""
     loop_variable: str | None = None
     """The name of the current item in the body."""
-    max_iterations: int | None = Field(default=None, ge=1, le=1_000_000)
-    """Maximum rounds; required with `while` and `until`."""
+    max_iterations: Bound | None = None
+    """Maximum rounds; required with `while` and `until`. A number, `{value: template, maximum}`,
+    or a context path with a maximum."""
     break_when: Condition | None = None
     """Ends the loop after the round in which this holds."""
     concurrency: int = Field(default=1, ge=1, le=1000)

@@ -44,6 +44,17 @@ def is_template(text: str) -> bool:
     return "{" in text and any(mark in text for mark in _MARKS)
 
 
+def plain_path(text: str) -> Path | None:
+    """Return the path that a template names and adds nothing to; None for any other text."""
+    try:
+        template = parse(text) if is_template(text) else None
+    except BadTemplate:
+        return None
+    if template is None or not template.shares or len(template.paths) != 1:
+        return None
+    return next(iter(template.paths))
+
+
 @lru_cache(maxsize=8192)
 def parse(text: str, *, statements: bool = False) -> Template:
     """Parse a template, once for all; `statements` allows `{% ... %}` (prompts only).

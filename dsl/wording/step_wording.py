@@ -66,6 +66,25 @@ def loop_variable_missing(step: str) -> ProblemText:
 
 
 @statement
+def not_a_bound(found: str) -> ProblemText:
+    return ProblemText(
+        f"a bound is a whole number or one template for it, not {found}",
+        fix='write `5`, or `{value: "{{ ... }}", maximum: 10}`',
+    )
+
+
+@statement
+def bound_without_maximum(
+    step: str, key: str, template: str, path: tuple[str, ...] | None
+) -> ProblemText:
+    declared = "" if path is None else f", or declare {'.'.join(path)!r} with `maximum: 10`"
+    return ProblemText(
+        f"`{key}` of {called(step)} is a template without a maximum, so nothing bounds a run",
+        fix=f'write `{key}: {{value: "{template}", maximum: 10}}`{declared}',
+    )
+
+
+@statement
 def unbounded_loop(step: str) -> ProblemText:
     return ProblemText(f"{called(step, 'the loop')} has no bound", fix="add `max_iterations: 10`")
 

@@ -75,6 +75,8 @@ class LoopProgress:
     """The result of each finished round, except for those dropped."""
     dropped: int = 0
     """Number of the earliest results, dropped because there was no room."""
+    most: int | None = None
+    """The maximum rounds, where a template gave it."""
 
 
 @dataclass(slots=True)
@@ -86,6 +88,8 @@ class ConcurrentLoopProgress:
     """`{index of the round: its outcome}`."""
     writes: dict[str, list[ContextWrite]] = field(default_factory=dict[str, list[ContextWrite]])
     """`{index of a round that succeeded: what it wrote to the context}`."""
+    most: int | None = None
+    """The maximum rounds, where a template gave it."""
 
 
 @dataclass(slots=True)

@@ -63,6 +63,8 @@ def _check(step: Step, plan: Plan) -> None:
             raise InvalidPlan(f"step {step.name!r} names a team that the plan has not")
         case LoopStep(iterate_on=None, max_iterations=None):
             raise InvalidPlan(f"the loop {step.name!r} has no bound: it needs `max_iterations`")
+        case LoopStep(max_iterations=str()):
+            raise InvalidPlan(f"`max_iterations` of the loop {step.name!r} has no maximum")
         case TaskGraphStep(max_iterations=None, max_tasks=None) if (
             step.add is not None or not isinstance(step.tasks, list)
         ):

@@ -6,9 +6,11 @@ from functools import partial
 from pydantic import JsonValue
 
 from dsl.errors import TemplateFailed
+from dsl.evaluate.bounds import rendered_bound
 from dsl.evaluate.branch_writes import joined
 from dsl.evaluate.condition_evaluation import holds
 from dsl.model.outcomes import Outcome
+from dsl.model.sections.template_bound import TemplateBound
 from dsl.model.steps import LoopStep
 from dsl.sizes import check_size, json_size
 from dsl.templates.template_filling import fill
@@ -74,13 +76,27 @@ def _open(step: LoopStep, place: Location, scope: Scope) -> LoopProgress | Outco
     loops, key = scope.state.progress.loops, place.key
     progress = loops.get(key)
     if progress is None:
-        items = None
+        items, most = None, _rendered(step, place, scope)
+        if isinstance(most, Outcome):
+            return most
         if step.iterate_on is not None:
             items = _items(step, step.iterate_on, place, scope)
             if isinstance(items, Outcome):
                 return items
-        progress = loops[key] = LoopProgress(items)
+        progress = loops[key] = LoopProgress(items, most=most)
     return progress
+
+
+def _rendered(step: LoopStep, place: Location, scope: Scope) -> int | Outcome | None:
+    """Return the maximum rounds that a template gives; None if it is written, or there is none."""
+    bound = step.max_iterations
+    if not isinstance(bound, TemplateBound):
+        return None
+    return rendered_bound(bound, place.facts(scope).names(), f"max_iterations of {step.name!r}")
+
+
+def _most(step: LoopStep, progress: LoopProgress | ConcurrentLoopProgress) -> int | None:
+    return step.max_iterations if isinstance(step.max_iterations, int) else progress.most
 
 
 def _ended(data: Json, failure: Outcome | None) -> Outcome:
@@ -135,9 +151,12 @@ async def _concurrent(
         found = _items(step, iterate_on, place, scope)
         if isinstance(found, Outcome):
             return found
-        progress = loops[key] = ConcurrentLoopProgress(found)
+        most = _rendered(step, place, scope)
+        if isinstance(most, Outcome):
+            return most
+        progress = loops[key] = ConcurrentLoopProgress(found, most=most)
     inside = _watching_calls(step, place)
-    items = progress.items[: step.max_iterations]
+    items = progress.items[: _most(step, progress)]
     outcomes = progress.ended
     failed = any(outcome.status == "failure" for outcome in outcomes.values())
 
@@ -219,7 +238,8 @@ def _watching_calls(step: LoopStep, place: Location) -> Location:
 
 
 def _goes_on(step: LoopStep, progress: LoopProgress, place: Location, scope: Scope) -> bool:
-    if step.max_iterations is not None and progress.round >= step.max_iterations:
+    most = _most(step, progress)
+    if most is not None and progress.round >= most:
         return False
     if progress.items is not None and progress.round >= len(progress.items):
         return False

@@ -40,8 +40,7 @@ from dsl.model.steps import (
 from dsl.model.terms import Consent
 from dsl.paths import Path
 from dsl.paths import parse as split
-from dsl.templates.template import is_template, parse
-from dsl.templates.template_rules import BadTemplate
+from dsl.templates.template import plain_path
 from dsl.values import Json, JsonValue
 from dsl.wording.condition_wording import data_of_task, data_of_variable
 from dsl.wording.context_wording import context_path
@@ -255,15 +254,8 @@ def _sets(step: Step, item: Callable[[JsonValue], Json]) -> list[tuple[str, Json
 
 def _item(over: JsonValue, outputs: Outputs) -> Json:
     """Return the schema of an item of a loop's list; empty if unknown."""
-    if not isinstance(over, str) or not is_template(over):
-        return {}
-    try:
-        template = parse(over)
-    except BadTemplate:
-        return {}
-    if not template.shares or len(template.paths) != 1:
-        return {}  # more than a plain path
-    declared = outputs.declared(next(iter(template.paths)))
+    path = plain_path(over) if isinstance(over, str) else None
+    declared = None if path is None else outputs.declared(path)
     if declared is None:
         return {}
     here = schema_at(declared.schema, declared.path)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from dsl.checks.format_checks import warn_of_formats
+from dsl.checks.steps.bound_checks import check_bound
 from dsl.checks.steps.command_checks import check_command
 from dsl.checks.steps.context_paths import check_team_input
 from dsl.checks.steps.contract_checks import check_input
@@ -209,6 +210,7 @@ def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:
     if step.iterate_on is None and any(ways) and step.max_iterations is None:
         mark = here.tree.find(path).at
         here.problems.note("E102", mark, (*path, "max_iterations"), unbounded_loop(name))
+    check_bound(here, name, step.max_iterations, (*path, "max_iterations"))
     if step.concurrency > 1 and step.iterate_on is None:
         _note(here, "E107", (*path, "concurrency"), dependent_rounds(name))
 

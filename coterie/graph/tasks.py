@@ -56,7 +56,7 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
         path = f"{above}/{step.name}" if above else step.name
         when = (f"if {_WORDS.condition(step.when)}",) if step.when is not None else ()
         detail = (*details(step, plan, _WORDS), *when, *bounds(step, _WORDS))
-        yield TaskLine(path, depth, step.kind, step.name, detail, approval(step))
+        yield TaskLine(path, depth, step.kind, step.name, detail, approval(step, _WORDS))
         yield from _planned(step, plan, path, depth + 1)
         for title, inner, below in _inside(step, path):
             if title:
@@ -67,9 +67,9 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
 def _planned(step: Step, plan: Plan, above: str, depth: int) -> Iterator[TaskLine]:
     """Yield the steps of an agent's own plan that call a model or ask a person."""
     for inner, path in _plan_steps(followed_plan(step, plan.personas), above):
-        if isinstance(inner, AgentStep | ApprovalStep) or approval(inner):
+        if isinstance(inner, AgentStep | ApprovalStep) or approval(inner, _WORDS):
             detail = details(inner, plan, _WORDS)
-            yield TaskLine(path, depth, inner.kind, inner.name, detail, approval(inner))
+            yield TaskLine(path, depth, inner.kind, inner.name, detail, approval(inner, _WORDS))
         yield from _planned(inner, plan, path, depth + 1)
 
 

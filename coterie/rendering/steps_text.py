@@ -33,6 +33,10 @@ def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
 
 
 def _described(step: Step, plan: Plan) -> str:
-    parts = [*details(step, plan, _WORDS), *filter(None, [approval(step)]), *bounds(step, _WORDS)]
+    parts = [
+        *details(step, plan, _WORDS),
+        *filter(None, [approval(step, _WORDS)]),
+        *bounds(step, _WORDS),
+    ]
     begin = _BEGINNINGS.get(step.kind, f"{step.kind} ")
     return f"{begin}{', '.join(parts)}".strip()

@@ -143,7 +143,7 @@ def bounds(step: Step, words: StepWording) -> Iterator[str]:
         yield f"updates context.{', context.'.join(step.context_updates)}"
 
 
-def approval(step: Step) -> str:
+def approval(step: Step, words: StepWording) -> str:
     """Return the approval before or after a step, and its terms if it has any."""
     if not isinstance(step, AgentStep | SkillStep):
         return ""
@@ -151,7 +151,9 @@ def approval(step: Step) -> str:
     if terms is None:
         return ""
     what = "answer" if isinstance(step, AgentStep) else "result"
-    timing = f"a person accepts its {what}" if terms.when == "after" else "a person allows it first"
+    timing = f"a person accepts its {what}" if terms.at == "after" else "a person allows it first"
+    if terms.when is not None:
+        timing += f" if {words.condition(terms.when)}"
     said = isinstance(step.requires_approval, Consent)
     return ", ".join((timing, *_asking(terms))) if said else timing
 

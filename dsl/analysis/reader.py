@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from dsl.analysis.bodies import Bodies, Body, is_there, written_at
 from dsl.analysis.reads import Read, condition_reads, update_reads, value_reads
 from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
+from dsl.model.conditions import Condition
 from dsl.model.facts import OWN_RESULT
 from dsl.model.plan import Plan, Team
 from dsl.model.step_lists import step_lists
-from dsl.model.step_walk import FILLED_BETWEEN, conditions, templated
+from dsl.model.step_walk import CONSENT_CONDITION, FILLED_BETWEEN, asks_after, conditions, templated
 from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep
 from dsl.paths import Path
 from dsl.source.nodes import Node
@@ -45,8 +46,8 @@ class Reader:
         found = [
             read
             for condition, place in asked[1 if step.when is not None else 0 :]
-            if place[-1] not in (*_ROUNDS, *_AFTER)
-            for read in condition_reads(condition, place)
+            if place[-1] not in (*_ROUNDS, *_AFTER) and not asks_after(step, place)
+            for read in _condition(condition, place)
         ]
         for value in templated(step, path):
             if value.path[-1] not in FILLED_BETWEEN:
@@ -60,6 +61,9 @@ class Reader:
         found = list(update_reads(step.context_updates, (*path, "context_updates")))
         if step.fail_when is not None:
             found += condition_reads(step.fail_when, (*path, "fail_when"))
+        for condition, place in conditions(step, path):
+            if asks_after(step, place):
+                found += _condition(condition, place)
         for value in templated(step, path):
             if value.path[-1] in _AFTER:
                 found += value_reads(value.value, value.path)
@@ -158,3 +162,10 @@ def overlap(one: Path, other: Path) -> bool:
     """Return whether one path contains the other."""
     shorter = min(len(one), len(other))
     return one[:shorter] == other[:shorter]
+
+
+def _condition(condition: Condition, place: NodePath) -> Iterator[Read]:
+    """Yield the reads of a condition; that of an approval needs none: without one, it asks."""
+    cares = place[-2:] == CONSENT_CONDITION
+    for read in condition_reads(condition, place):
+        yield read._replace(needed=False) if cares else read

@@ -211,7 +211,7 @@ class _Checks:
             return
         if terms.show is not None:
             self._note("E107", asked, "show", shown_and_editable(asked.name))
-        if terms.when == "before" and asked.nothing_sent:
+        if terms.at == "before" and asked.nothing_sent:
             self._note("E107", asked, "editable", nothing_to_edit(asked.name))
 
     def _schema(self, asked: _Asked, schema: Json) -> None:

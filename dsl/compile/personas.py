@@ -157,7 +157,7 @@ class AgentResolver:
     def _consent(self, step: AgentStep, persona: Persona, path: NodePath) -> Approval:
         """Return the approval, which checks an edited answer against the schema of answers."""
         asked = step.requires_approval
-        after = isinstance(asked, Consent) and asked.when == "after"
+        after = isinstance(asked, Consent) and asked.at == "after"
         declared = persona.output_schema if after and step.agent_type != ORCHESTRATING else None
         place = (*path, "requires_approval")
         return checked_by(asked, declared, place, self.tree, self.problems)

@@ -3,6 +3,7 @@
 from dsl.checks.steps.command_checks import check_command
 from dsl.checks.steps.consent_checks import checked_by, of_contract
 from dsl.checks.steps.contract_checks import check_input
+from dsl.checks.tool_conditions import check_tool_condition
 from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.document import ToolSection
 from dsl.model.plan import Tool
@@ -37,6 +38,7 @@ class ToolCompiler:
         consent: NodePath = ("tools", name, "requires_approval")
         shown = of_contract(section.requires_approval, contract, section.fixed)
         approval = checked_by(section.requires_approval, shown, consent, tree, problems)
+        check_tool_condition(name, section, contract, self.capabilities, tree, problems)
         check_command(self.capabilities, problems, tree, section.skill, section.fixed, fixed)
         check_input(tree, problems, contract, section.fixed, fixed, whole=False)
         return Tool(

@@ -57,6 +57,9 @@ ROUTING_ERROR = ("task", "type", "message")
 OWN_RESULT = ("data", "seconds")
 """The names that only a step's own `fail_when` and `context_updates` read: its result."""
 
+OWN_DATA = ("data",)
+"""What an approval after a step reads of that result."""
+
 OUTCOME = ("status", "success", "data", "error")
 """The fields of `tasks.<name>` as one mapping."""
 

@@ -51,6 +51,27 @@ def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath
             pass
     if step.fail_when is not None:
         yield step.fail_when, (*path, "fail_when")
+    asked = conditional_consent(step)
+    if asked is not None and asked.when is not None:
+        yield asked.when, (*path, *CONSENT_CONDITION)
+
+
+CONSENT_CONDITION = ("requires_approval", "when")
+"""The path of the condition of a step's approval, from the step."""
+
+
+def asks_after(step: Step, path: NodePath) -> bool:
+    """Return whether the condition at the path is that of an approval after the step."""
+    asked = conditional_consent(step)
+    return asked is not None and asked.at == "after" and path[-2:] == CONSENT_CONDITION
+
+
+def conditional_consent(step: Step) -> Consent | None:
+    """Return the terms of a step's approval if they have a condition."""
+    if not isinstance(step, AgentStep | SkillStep):
+        return None
+    asked = step.requires_approval
+    return asked if isinstance(asked, Consent) and asked.when is not None else None
 
 
 def leaves(condition: Condition, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:

@@ -5,10 +5,12 @@ step or a tool, and the limits of a run that ask before they end it.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar, cast
 
 from pydantic import Discriminator, Field, JsonValue, Tag
+from pydantic.json_schema import SkipJsonSchema
 
+from dsl.model.conditions import Condition
 from dsl.values import Frozen, Json, Seconds, Timeout
 
 
@@ -84,12 +86,34 @@ class AskTerms(DecisionTerms):
 class Consent(ApprovalTerms):
     """The terms of `requires_approval`."""
 
-    when: Literal["before", "after"] = "before"
+    at: Literal["before", "after"] = "before"
     """`before`: a person approves the input; `after`: a person accepts the output."""
+    when: Condition | None = None
+    """Ask only if it holds, or if it cannot be evaluated. Default: always."""
     prompt: str | None = None
     """The question, instead of the default one; a template."""
     show: JsonValue = None
     """What the person sees, instead of the input or output."""
+
+
+class OlderConsent(ApprovalTerms):
+    """The terms in plans of earlier versions, which said `when` for `at`; documents cannot."""
+
+    when: Literal["before", "after"]
+    """See `Consent.at`."""
+    prompt: str | None = None
+    """See `Consent.prompt`."""
+    show: JsonValue = None
+    """See `Consent.show`."""
+
+
+def _approval_form(value: object) -> str:
+    if isinstance(value, OlderConsent):
+        return "literal[older]"
+    if isinstance(value, Mapping):
+        said = cast("Mapping[str, object]", value)
+        return "literal[older]" if said.get("when") in ("before", "after") else "literal[mapping]"
+    return _form(value)
 
 
 def _form(value: object) -> str:
@@ -98,8 +122,9 @@ def _form(value: object) -> str:
 
 Approval = Annotated[
     Annotated[Consent, Tag("literal[mapping]")]
+    | Annotated[SkipJsonSchema[OlderConsent], Tag("literal[older]")]
     | Annotated[bool | Literal["before", "after"], Tag("literal[word]")],
-    Discriminator(_form),
+    Discriminator(_approval_form),
 ]
 """Accept the forms of `requires_approval`: `true`, `before`, `after`, or terms."""
 
@@ -111,14 +136,21 @@ def channels(said: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return (said,) if isinstance(said, str) else tuple(dict.fromkeys(said))
 
 
-_WORDS = {when: Consent(when=when) for when in ("before", "after")}
+_WORDS = {at: Consent(at=at) for at in ("before", "after")}
 
 
-def consent(approval: Consent | bool | Literal["before", "after"]) -> Consent | None:
+def consent(
+    approval: Consent | OlderConsent | bool | Literal["before", "after"],
+) -> Consent | None:
     """Return the terms of `requires_approval`; None if nobody is asked."""
     match approval:
         case Consent():
             return approval
+        case OlderConsent(when=at):
+            terms = {name: getattr(approval, name) for name in ApprovalTerms.model_fields}
+            return Consent.model_construct(
+                **terms, at=at, when=None, prompt=approval.prompt, show=approval.show
+            )
         case False:
             return None
         case True:

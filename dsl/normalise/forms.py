@@ -14,6 +14,7 @@ from dsl.evaluate.operators import SHORT_NAMES
 from dsl.model.document import ApprovalSection, LoopSection
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, MergePolicyName
 from dsl.normalise import dialect_conditions, dialect_steps, dialects
+from dsl.normalise.approval_forms import approval_form
 from dsl.normalise.dialects import Here
 from dsl.problem_details import Advice, UnlistedValue, WrongValue
 from dsl.source.nodes import Node, Problems, placed
@@ -60,6 +61,10 @@ def normalised(document: Node, problems: Problems) -> Node:
         tasks = tuple(str(name.value) for name in named if name is not None)
         return _Normaliser(Here(document, problems, tasks=tasks), teams).team(node)
 
+    def tool(node: Node) -> Node:
+        return _in(node, requires_approval=_Normaliser(Here(document, problems), teams).approval)
+
+    document = _below(document, ("tools",), _each(tool))
     document = _below(document, ("llm_config", "personas"), _keyed(persona))
     document = _below(document, ("orchestration", "budgets"), _amounts)
     return _below(document, ("orchestration", "teams"), _keyed(team))
@@ -177,6 +182,7 @@ class _Normaliser:
             node,
             when=self.condition,
             fail_when=self.condition,
+            requires_approval=self.approval,
             while_=self.condition,
             until=self.condition,
             break_when=self.condition,
@@ -191,6 +197,9 @@ class _Normaliser:
             catch=_each(lambda clause: _in(clause, steps=_each(self.step))),
             finally_=_each(self.step),
         )
+
+    def approval(self, node: Node) -> Node:
+        return approval_form(node, self.here, self.condition)
 
     def _with_agent_type(self, node: Node) -> Node:
         """Add the default `agent_type`: what the persona has decides it."""

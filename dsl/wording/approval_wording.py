@@ -127,7 +127,25 @@ def shown_and_editable(question: str) -> ProblemText:
 @statement
 def nothing_to_edit(question: str) -> ProblemText:
     return ProblemText(
-        f"{question}: the step has no input to edit", fix="give it `input:`, or write `when: after`"
+        f"{question}: the step has no input to edit", fix="give it `input:`, or write `at: after`"
+    )
+
+
+@statement
+def moment_is_not_a_condition(moment: str) -> ProblemText:
+    return ProblemText(
+        "`when` of `requires_approval` is a condition now; `at` says whether it asks before or "
+        "after",
+        fix=f"write `at: {moment}`",
+    )
+
+
+@statement
+def not_of_a_call(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: every caller has its own tasks and context, so its `when` cannot ask about "
+        "them",
+        "templates over `arguments`, and over `data` with `at: after`",
     )
 
 

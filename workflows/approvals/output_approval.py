@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from dsl.errors import TemplateFailed
+from dsl.evaluate.condition_evaluation import holds
+from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent
 from dsl.templates.template_filling import fill
@@ -26,7 +29,9 @@ class ApprovalSubject(NamedTuple):
     shown: JsonValue = None
     """Shown instead if there is no input; nobody can change it."""
     literal: bool = False
-    """Whether `prompt` and `show` of the terms are plain text, not templates."""
+    """Whether it is a tool: `prompt` and `show` of the terms are plain text, not templates, and
+    the condition sees only the call.
+    """
 
 
 async def with_consent(
@@ -41,11 +46,11 @@ async def with_consent(
     On resume, neither the question nor finished work repeats.
     """
     progress, key = scope.state.progress, place.key
-    if terms.when == "after":
+    if terms.at == "after":
         outcome = progress.outputs_to_approve.get(key)
         if outcome is None:
             outcome = progress.outputs_to_approve[key] = await work(subject.given)
-        if outcome.success:
+        if outcome.success and _must_ask(terms, subject, place, scope, outcome):
             decision = await _ask(terms, subject, place, scope, subject.accept, outcome.data)
             if decision is None or decision.verdict == "rejected":
                 outcome = rejected(decision)
@@ -53,6 +58,8 @@ async def with_consent(
                 outcome = Outcome.succeeded(decision.payload)
         progress.outputs_to_approve.pop(key, None)
         return outcome
+    if key not in progress.approved_inputs and not _must_ask(terms, subject, place, scope):
+        progress.approved_inputs[key] = subject.given
     if key not in progress.approved_inputs:
         shown = subject.given if subject.given is not None else subject.shown
         decision = await _ask(terms, subject, place, scope, subject.allow, shown)
@@ -62,6 +69,28 @@ async def with_consent(
     outcome = await work(progress.approved_inputs[key])
     progress.approved_inputs.pop(key, None)
     return outcome
+
+
+def _must_ask(
+    terms: Consent,
+    subject: ApprovalSubject,
+    place: Location,
+    scope: Scope,
+    outcome: Outcome | None = None,
+) -> bool:
+    """Return whether a person is asked: also if nobody can tell, or the question is open."""
+    if terms.when is None or place.key in scope.state.progress.requests:
+        return True
+    facts = place.facts(scope)
+    if subject.literal:
+        call: dict[str, JsonValue] = {"arguments": subject.given}
+        facts = Facts({}, variables=call, budget=facts.budget, work=facts.work)
+    if outcome is not None:
+        facts = facts.with_result(place.name, outcome)
+    try:
+        return holds(terms.when, facts)
+    except TemplateFailed:
+        return True
 
 
 async def _ask(

@@ -42,7 +42,7 @@ def of_contract(
     """Return what a contract declares of the value shown; a tool's fixed values stay fixed."""
     if not isinstance(approval, Consent):
         return None
-    if approval.when == "after":
+    if approval.at == "after":
         return contract.output_schema
     if not fixed:
         return contract.input_schema

@@ -211,7 +211,7 @@ def _alone(schema: Json) -> Json:
 def _edited(step: AgentStep | SkillStep) -> bool:
     """Return whether a person may replace its output."""
     asked = step.requires_approval
-    return isinstance(asked, Consent) and asked.when == "after" and asked.editable
+    return isinstance(asked, Consent) and asked.at == "after" and asked.editable
 
 
 def _output_schema(step: AgentStep, persona: PersonaDocument) -> Json | None:

@@ -18,9 +18,17 @@ from dsl.evaluate.operators import WITHOUT_VALUE, wrong_value
 from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
 from dsl.model.document import ToolSection
-from dsl.model.facts import GRAPH_VARIABLE, OWN_RESULT, RESERVED, ROOTS
+from dsl.model.facts import GRAPH_VARIABLE, OWN_DATA, OWN_RESULT, RESERVED, ROOTS
 from dsl.model.step_lists import step_lists
-from dsl.model.step_walk import conditions, leaves, sets_as_well, templated, variables, walk
+from dsl.model.step_walk import (
+    asks_after,
+    conditions,
+    leaves,
+    sets_as_well,
+    templated,
+    variables,
+    walk,
+)
 from dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
@@ -97,6 +105,8 @@ class Checker:
     """Context paths that are read, in order; paths of earlier teams' outcomes are marked."""
     _own: str | None = None
     """The step whose result `data` and `seconds` are, where they are."""
+    _own_names: Collection[str] = OWN_RESULT
+    """What of that result has a name there."""
     _walked: list[tuple[Step, NodePath]] | None = None
     _names: dict[str, None] | None = None
     _variables: dict[str, NodePath] | None = None
@@ -108,9 +118,10 @@ class Checker:
         self._loop_variables(self.steps, self.path, {})
         for step, path in self.walked:
             for condition, place in conditions(step, path):
-                self._own = step.name if place[-1] == "fail_when" else None
+                self._own_names = _of_own_result(step, place)
+                self._own = step.name if self._own_names else None
                 self.condition(condition, place)
-            self._own = None
+            self._own, self._own_names = None, OWN_RESULT
             for value in templated(step, path):
                 self._own = _scored(step, value.path)
                 self.value(value.value, value.path)
@@ -315,7 +326,7 @@ class Checker:
             self._name(named, node.line(line, named[0]), path)
 
     def _name(self, named: Path, mark: Mark, path: NodePath) -> None:
-        if self._own is not None and named[0] in OWN_RESULT:
+        if self._own is not None and named[0] in self._own_names:
             named = ("tasks", self._own, *named)
         declared = self.outputs.declared(named)
         if declared is not None:
@@ -348,6 +359,13 @@ def _item_variable(step: Step) -> tuple[str | None, str]:
             return step.task_variable, "task_variable"
         case _:
             return None, ""
+
+
+def _of_own_result(step: Step, path: NodePath) -> Collection[str]:
+    """Return what a condition of the step reads of the step's own result."""
+    if path[-1] == "fail_when":
+        return OWN_RESULT
+    return OWN_DATA if asks_after(step, path) else ()
 
 
 def _scored(step: Step, path: NodePath) -> str | None:

@@ -28,7 +28,7 @@ def check_streaming(
         return
     check_reasks(persona.output_schema, persona.max_reasks, place, tree, problems)
     asked = consent(step.requires_approval)
-    if asked is not None and asked.when == "after":
+    if asked is not None and asked.at == "after":
         details = streamed_before_approval(step.name)
         problems.note("E506", tree.find(place).at, place, details)
     elif step.fail_when is not None:

@@ -51,7 +51,7 @@ orchestration:
           body: [{name: allow, type: approval, prompt: "Well?", approvers: [eve]}]
         - {name: agent, agent_type: generic_orchestrating, persona_key: builder}
         - {name: write, agent_type: generic_single_shot, persona_key: writer,
-           requires_approval: {when: after, approvers: [fay]}}
+           requires_approval: {at: after, approvers: [fay]}}
         - {name: call, type: team, team: other}
       routing: {default: other}
     other:

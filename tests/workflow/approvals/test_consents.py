@@ -102,7 +102,7 @@ async def test_an_approver_may_change_what_is_sent_and_nothing_in_it_is_a_templa
     async with engine(env, tmp_path, ANSWERS) as running:
         context: Json = {**CONTEXT, "topic": "a letter"}
         handle: Handle = await running.start(
-            document(WRITE, "{when: before, editable: true}"), context
+            document(WRITE, "{at: before, editable: true}"), context
         )
         request = await asked(handle)
         assert request["show"] == {"what": "a letter"}
@@ -125,9 +125,7 @@ async def test_a_changed_answer_meets_the_schema_that_the_agent_declares(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     async with engine(env, tmp_path, ANSWERS) as running:
-        handle: Handle = await running.start(
-            document(RATE, "{when: after, editable: true}"), CONTEXT
-        )
+        handle: Handle = await running.start(document(RATE, "{at: after, editable: true}"), CONTEXT)
         request = await asked(handle)
         assert request["show"] == {"score": 3, "why": "fair"}
         for payload, told in (
@@ -307,3 +305,45 @@ async def test_a_limit_that_remembers_asks_once(
         [detail] = error.details
         how = ["update", "remembered"] if remember == "true" else ["update", "deadline"]
         assert [one["how"] for one in detail["decisions"]] == [*how, how[-1]]
+
+
+LARGE = "{at: AT, approvers: [ann], deadline: 2d, when: WHEN}"
+
+
+@pytest.mark.parametrize(
+    ("at", "when", "asks"),
+    [
+        ("after", '"{{ data.text | length > 90 }}"', False),
+        ("after", '"{{ data.text | length > 3 }}"', True),
+        ("after", '"{{ data.missing > 3 }}"', True),
+        ("before", "\"{{ context.who == 'bob' }}\"", False),
+        ("before", "{context_field: who, operator: eq, value: ann}", True),
+    ],
+)
+async def test_a_person_is_asked_only_if_the_condition_holds_or_cannot_be_evaluated(
+    env: WorkflowEnvironment, tmp_path: Path, at: str, when: str, *, asks: bool
+) -> None:
+    terms = LARGE.replace("AT", at).replace("WHEN", when)
+    async with engine(env, tmp_path, ANSWERS) as running:
+        context: Json = {**CONTEXT, "topic": "a letter"}
+        handle: Handle = await running.start(document(WRITE, terms), context)
+        if asks:
+            await approve(handle, (await asked(handle))["id"])
+        result = await handle.result()
+        assert result["output"]["write"] == {"text": "Dear all"}
+        assert len(result.get("decisions", ())) == int(asks)
+
+
+@pytest.mark.parametrize(("limit", "asks"), [(2, True), (30, False)])
+async def test_the_condition_of_a_tool_sees_its_arguments(
+    env: WorkflowEnvironment, tmp_path: Path, limit: int, *, asks: bool
+) -> None:
+    when = f'{{when: "{{{{ arguments.content | length > {limit} }}}}", approvers'
+    async with engine(env, tmp_path, []) as running:
+        handle: Handle = await running.start(TOOLS.replace("{approvers", when))
+        if asks:
+            given = {"id": (await asked(handle))["id"], "decision": "approve", "by": "ann"}
+            await handle.execute_update("decide", given)
+        result = await handle.result()
+        assert len(result.get("decisions", ())) == int(asks)
+        assert (tmp_path / "a.txt").read_text() == "one"

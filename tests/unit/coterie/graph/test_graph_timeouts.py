@@ -29,7 +29,7 @@ orchestration:
         - name: write
           agent_type: generic_single_shot
           persona_key: writer
-          requires_approval: {when: after, approvers: [ann], deadline: 3d, on_timeout: other}
+          requires_approval: {at: after, approvers: [ann], deadline: 3d, on_timeout: other}
         - {name: never, type: approval, prompt: "Ok?", deadline: 2d}
       routing: {default: null}
     late: {tasks: [{name: a, type: set, values: {x: 1}}]}

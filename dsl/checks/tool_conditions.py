@@ -1,0 +1,55 @@
+"""Checks of the condition of a tool's approval: it sees the call, and nothing of the caller."""
+
+from dsl.checks.steps.outputs import NO_OUTPUTS
+from dsl.checks.steps.reference_checks import Checker
+from dsl.model.capabilities import Capabilities, SkillContract
+from dsl.model.conditions import Expression
+from dsl.model.document import ToolSection
+from dsl.model.step_walk import CONSENT_CONDITION, leaves
+from dsl.model.terms import Consent
+from dsl.source.nodes import Node, Problems
+from dsl.templates.template import is_template, parse
+from dsl.values import NodePath
+from dsl.wording.approval_wording import approval_of_tool, not_of_a_call
+
+_CALL = ("arguments",)
+_CALL_AND_RESULT = (*_CALL, "data")
+
+
+def check_tool_condition(
+    name: str,
+    section: ToolSection,
+    contract: SkillContract,
+    capabilities: Capabilities,
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Note what the condition of a tool's approval names besides the call.
+
+    Args:
+        name: Of the tool.
+        section: The tool as written.
+        contract: Of its skill.
+        capabilities: Of the worker.
+        tree: The document.
+        problems: Receives what is wrong.
+    """
+    asked = section.requires_approval
+    if not isinstance(asked, Consent) or asked.when is None:
+        return
+    known = _CALL_AND_RESULT if asked.at == "after" else _CALL
+    schemas = {"arguments": contract.input_schema, "data": contract.output_schema}
+    outputs = NO_OUTPUTS._replace(variables={one: schemas[one] for one in known})
+    checker = Checker(tree, problems, capabilities, {}, (), (), given=known, outputs=outputs)
+    place: NodePath = ("tools", name, *CONSENT_CONDITION)
+    for leaf, path in leaves(asked.when, place):
+        if isinstance(leaf, Expression):
+            checker.condition(leaf, path)
+            if any(problems.below(path)) or _names(leaf) <= set(known):
+                continue
+        problems.note("E107", tree.find(path).mark, path, not_of_a_call(approval_of_tool(name)))
+
+
+def _names(leaf: Expression) -> set[str]:
+    text = leaf.expression
+    return {path[0] for path in parse(text).paths} if is_template(text) else set()

@@ -97,7 +97,7 @@ Code = Literal[
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 
-UNREADABLE: frozenset[Code] = frozenset({"E001", "E002", "E004", "E005", "E006", "E007"})
+UNREADABLE: frozenset[Code] = frozenset({"E001", "E002", "E004", "E005", "E006"})
 """Codes of files that cannot be read, so that other problems may only follow from these."""
 
 Severity = Literal["error", "warning"]

@@ -84,6 +84,10 @@ RULES: dict[str, list[Json]] = {
             "if": {"not": _has("iterate_on")},
             "then": {"properties": {"concurrency": {"maximum": 1}}},
         },
+        {
+            "if": {"not": _none_of("while", "until", "break_when")},
+            "then": {"properties": {"concurrency": {"maximum": 1}}},
+        },
     ],
     "TaskGraphStep": [
         {

@@ -97,6 +97,16 @@ def dependent_rounds(step: str) -> ProblemText:
     )
 
 
+@statement
+def condition_between_rounds(step: str, keys: Sequence[str]) -> ProblemText:
+    named = " and ".join(f"`{key}`" for key in keys)
+    return ProblemText(
+        f"concurrent rounds of {called(step)} cannot stop by {named}, which a round decides for "
+        "the next one",
+        fix=f"remove `concurrency`, or {named}",
+    )
+
+
 _LISTS = "a list, or one template expression that gives one"
 
 

@@ -1,7 +1,9 @@
 """Problems of `context_updates`."""
 
-from dsl.errors import listed
+from dsl.errors import listed, nearest
 from dsl.problem_details import ProblemText, statement
+
+_OPERATIONS = ("append", "extend", "merge", "increment", "remove")
 
 _TAKES = {
     "extend": ("a list", "write `append` to add one value"),
@@ -40,8 +42,18 @@ def empty_segment(path: str) -> ProblemText:
 
 
 @statement
-def operation_misfit(operation: str, path: str, form: str) -> ProblemText:
+def operation_misfit(operation: str, path: str, form: str, fitting: tuple[str, ...]) -> ProblemText:
+    written = f"{', '.join(f'`{one}`' for one in fitting)} or " if fitting else ""
     return ProblemText(
         f"`{operation}` cannot update {path!r}, which is {form}",
-        fix="write a value that replaces it, or correct the schema",
+        fix=f"write {written}a value that replaces it, or correct the schema",
+    )
+
+
+@statement
+def unknown_operation(name: str, path: str, form: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} is no operation, and {path!r} is {form}, which a mapping cannot replace",
+        listed(_OPERATIONS),
+        nearest(name, _OPERATIONS) or "write an operation, or a value that replaces it",
     )

@@ -29,7 +29,7 @@ from dsl.wording.context_wording import (
     undeclared_path,
     update_refused,
 )
-from dsl.wording.update_wording import operation_misfit
+from dsl.wording.update_wording import operation_misfit, unknown_operation
 
 
 class ContextUser(Protocol):
@@ -77,7 +77,8 @@ def check_declared(here: ContextUser, key: str, value: JsonValue, place: NodePat
             _owner(here, path, place)
         return
     if operation is None:
-        _check_write(here, path, value, place)
+        if not _misspelt(here, path, value, place):
+            _check_write(here, path, value, place)
         return
     owner = _owner(here, path, place)
     if owner is None or parse(owner) != path:
@@ -86,7 +87,8 @@ def check_declared(here: ContextUser, key: str, value: JsonValue, place: NodePat
     types = declared[owner].schema_.get("type")
     known = types if isinstance(types, list) else [types] if types is not None else wanted
     if not any(kind in wanted for kind in known):
-        details = operation_misfit(operation, owner, form_of(declared[owner]))
+        fitting = tuple(one for one, held in _HELD.items() if not {*known}.isdisjoint(held))
+        details = operation_misfit(operation, owner, form_of(declared[owner]), fitting)
         here.problems.note("E405", here.tree.find(place).mark, place, details)
 
 
@@ -98,6 +100,20 @@ _HELD: dict[Operation, tuple[str, ...]] = {
     "remove": ("array", "object"),
 }
 """`{operation: the types of JSON Schema that it updates}`."""
+
+
+def _misspelt(here: ContextUser, path: Path, value: JsonValue, place: NodePath) -> bool:
+    """Note a mapping of one unknown operation where no mapping can be; return whether it is one."""
+    one = here.outputs.context.get(".".join(path))
+    types = None if one is None else one.schema_.get("type")
+    if one is None or types is None or not isinstance(value, dict) or len(value) != 1:
+        return False
+    if types == "object" or (isinstance(types, list) and "object" in types):
+        return False
+    (name,) = value
+    details = unknown_operation(name, ".".join(path), form_of(one))
+    here.problems.note("E405", here.tree.find((*place, name)).at, place, details)
+    return True
 
 
 def check_team_input(here: ContextUser, given: Json, place: NodePath) -> None:

@@ -46,6 +46,7 @@ from dsl.wording.session_wording import schema_without_message, unusable_message
 from dsl.wording.step_names import called
 from dsl.wording.step_wording import (
     catches_nothing,
+    condition_between_rounds,
     conversation_without_model,
     deadline_without_signal,
     dependent_rounds,
@@ -211,8 +212,18 @@ def _loop(here: Surroundings, step: LoopStep, path: NodePath) -> None:
         mark = here.tree.find(path).at
         here.problems.note("E102", mark, (*path, "max_iterations"), unbounded_loop(name))
     check_bound(here, name, step.max_iterations, (*path, "max_iterations"))
-    if step.concurrency > 1 and step.iterate_on is None:
-        _note(here, "E107", (*path, "concurrency"), dependent_rounds(name))
+    if step.concurrency > 1:
+        _concurrent(here, step, (*path, "concurrency"))
+
+
+def _concurrent(here: Surroundings, step: LoopStep, path: NodePath) -> None:
+    """Note concurrent rounds that would have to wait for each other."""
+    conditions = {"while": step.while_, "until": step.until, "break_when": step.break_when}
+    between = [key for key, condition in conditions.items() if condition is not None]
+    if step.iterate_on is None:
+        _note(here, "E107", path, dependent_rounds(step.name))
+    elif between:
+        _note(here, "E107", path, condition_between_rounds(step.name, between))
 
 
 def _over(here: Surroundings, over: JsonValue, path: NodePath) -> None:

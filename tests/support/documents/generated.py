@@ -300,7 +300,7 @@ class Pen(Asking):
                     loop["concurrency"] = 2
                 if self.chance(25):
                     loop["max_iterations"] = self.count(1, 3)
-        if self.chance(20):
+        if "concurrency" not in loop and self.chance(20):
             loop["break_when"] = self.condition(1)
         return loop
 

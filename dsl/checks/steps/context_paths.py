@@ -87,7 +87,7 @@ def check_declared(here: ContextUser, key: str, value: JsonValue, place: NodePat
     types = declared[owner].schema_.get("type")
     known = types if isinstance(types, list) else [types] if types is not None else wanted
     if not any(kind in wanted for kind in known):
-        fitting = tuple(one for one, held in _HELD.items() if not {*known}.isdisjoint(held))
+        fitting = tuple(one for one, held in _HELD.items() if any(kind in held for kind in known))
         details = operation_misfit(operation, owner, form_of(declared[owner]), fitting)
         here.problems.note("E405", here.tree.find(place).mark, place, details)
 

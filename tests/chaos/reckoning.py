@@ -68,6 +68,8 @@ async def reckon(siege: Siege) -> Report:
         lost = unknowns(id, calls)
         report.unknown += lost
         report.wrong += await _told(run, lost)
+        if siege.replies.get(id) != f"{id} heard {id}":
+            report.wrong.append(f"{id}: its message got the reply {siege.replies.get(id)!r}")
     for (id, request), times in siege.people.taken.items():
         if times > 1:
             report.wrong.append(f"{id}: {request} was decided {times} times")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from pydantic import JsonValue
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -13,9 +14,10 @@ from coterie.failures import CommandError
 from coterie.runs.new_runs import start_run
 from coterie.runs.open_runs import open_executions
 from coterie.runs.run_client import Run
+from coterie.runs.sessions import MessageRefusedError, send_message
 from tests.chaos.ground import Ground
 from tests.chaos.people import People
-from workflows.core.messages import TeamInput
+from workflows.core.messages import SessionInput, TeamInput
 
 TEAM = "book"
 UNDISTURBED = "r0000"
@@ -58,7 +60,10 @@ class Siege:
     terms: Terms
     tell: Callable[[str], None]
     started: dict[str, Run] = field(default_factory=dict[str, Run])
+    replies: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """What each run replied to its message; of a refused one, the refusal."""
     _open: dict[str, Run] = field(default_factory=dict[str, Run])
+    _talks: list["asyncio.Task[None]"] = field(default_factory=list["asyncio.Task[None]"])
     wedged: dict[str, str] = field(default_factory=dict[str, str])
     """What does not move any more, and since when."""
     seconds: float = 0.0
@@ -75,10 +80,11 @@ class Siege:
         starting = asyncio.create_task(self._start_all(ids))
         try:
             await self._until_all_ended(began, starting)
+            await asyncio.wait(self._talks, timeout=self.terms.patience)
         finally:
-            for task in (killing, starting):
+            for task in (killing, starting, *self._talks):
                 task.cancel()
-            await asyncio.gather(killing, starting, return_exceptions=True)
+            await asyncio.gather(killing, starting, *self._talks, return_exceptions=True)
         self.seconds = time.monotonic() - began
 
     async def _start(self, id: str) -> None:
@@ -97,7 +103,22 @@ class Siege:
                     continue
             self.started[id] = self._open[id] = Run(self.client, id)
             await self._say_word(id)
+            self._talks.append(asyncio.create_task(self._talk(id)))
             return
+
+    async def _talk(self, id: str) -> None:
+        """One message of a session: sent again with its id until its reply has come."""
+        asked = SessionInput(message=id, by="ann")
+        while True:
+            try:
+                sent = send_message(self.started[id], asked, f"{id}-question")
+                self.replies[id] = await asyncio.wait_for(sent, 20)
+                return
+            except MessageRefusedError as refused:
+                self.replies[id] = f"refused: {refused.code}"
+                return
+            except (CommandError, TimeoutError):
+                await asyncio.sleep(_LOOK)  # the server is away, or the run is not there yet
 
     async def _say_word(self, id: str) -> None:
         """What its last team waits for, said before the run has a plan."""

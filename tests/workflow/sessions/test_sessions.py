@@ -186,7 +186,7 @@ orchestration:
 
 async def arrived(handle: Handle, messages: int) -> None:
     for _ in range(1000):
-        if (await handle.query("status"))["messages"] == messages:
+        if (await handle.query("status")).get("messages", 0) == messages:
             return
         await asyncio.sleep(0.02)  # between two looks
     raise AssertionError("the messages did not arrive")

@@ -46,12 +46,12 @@ def branch_outcome(
     A score must be a number, else the branch fails.
     """
     tasks = place.frame(scope).tasks
-    steps = step.ranked_branches[name].steps
+    steps = step.branch(name).steps
     if ended.status != "failure":
         ran = any(tasks[one.name].status != "skipped" for one in steps)
         ended = Outcome("success" if ran else "skipped", ended.data)
     ended = ended.timed(seconds)
-    score = step.ranked_branches[name].score
+    score = step.branch(name).score
     if score is None or join != "best" or not ended.success:
         return ended
     try:
@@ -99,7 +99,7 @@ _NOT_CHOSEN = StepStated("not_chosen")
 
 def _result(step: ParallelStep, name: str, progress: ParallelProgress) -> BranchResult:
     outcome = progress.ended.get(name, Outcome.skipped())
-    priority, score = step.ranked_branches[name].priority, progress.scores.get(name)
+    priority, score = step.branch(name).priority, progress.scores.get(name)
     return BranchResult(name, outcome.success, priority, score, outcome.seconds)
 
 

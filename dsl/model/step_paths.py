@@ -69,7 +69,7 @@ def names_a_way(plan: Plan, path: str) -> bool:
     for name in names:
         way = isinstance(step, ParallelStep) and name in step.branches
         if isinstance(step, ParallelStep) and way:
-            step, steps = None, step.ranked_branches[name].steps
+            step, steps = None, step.branch(name).steps
             continue
         step = next((one for one in steps if one.name == name), None)
         steps = [one for _, inner in inside(step, plan) for one in inner] if step else ()

@@ -170,15 +170,17 @@ class ParallelStep(StepBase):
     """`{variable: policy}`, or `{context.PATH: policy}`, for what two branches set; without a
     policy, an error."""
 
+    def branch(self, name: str) -> ParallelBranch:
+        """Return a branch in one form, whichever is written."""
+        one = self.branches[name]
+        if isinstance(one, ParallelBranch):
+            return one
+        return ParallelBranch.model_construct(steps=one)
+
     @property
     def ranked_branches(self) -> dict[str, ParallelBranch]:
-        """The branches in one form, whichever is written."""
-        return {
-            name: one
-            if isinstance(one, ParallelBranch)
-            else ParallelBranch.model_construct(steps=one)
-            for name, one in self.branches.items()
-        }
+        """All branches in one form."""
+        return {name: self.branch(name) for name in self.branches}
 
 
 class TaskGraphStep(StepBase):

@@ -110,7 +110,7 @@ class _Running:
         progress, scope = self._progress, self._scope
         inner = self._place.at(name).branched(name, scope)
         began = progress.started.setdefault(name, scope.time())
-        steps = self._step.ranked_branches[name].steps
+        steps = self._step.branch(name).steps
         ended = await self._interpreter.run_steps(steps, inner, part="branch")
         taken = scope.time() - began
         outcome = branch_outcome(self._step, name, ended, self._join, taken, inner, scope, progress)

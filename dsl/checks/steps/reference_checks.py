@@ -372,5 +372,5 @@ def _scored(step: Step, path: NodePath) -> str | None:
     """Return the step whose data the score of a branch reads: its last one."""
     if not isinstance(step, ParallelStep) or path[-1] != "score":
         return None
-    steps = step.ranked_branches[str(path[-2])].steps
+    steps = step.branch(str(path[-2])).steps
     return steps[-1].name if steps else None

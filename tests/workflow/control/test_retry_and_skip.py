@@ -120,7 +120,9 @@ async def test_a_skipped_task_leaves_the_value_that_the_person_gave(here: Engine
 
 async def test_a_person_lets_it_fail_and_nobody_approves_a_failure(here: Engine) -> None:
     handle = await failed(here)
-    assert "say `retry` or `skip`" in await refused(handle, {"id": FAILED, "decision": "approve"})
+    assert "decide `retry` or `skip`" in await refused(
+        handle, {"id": FAILED, "decision": "approve"}
+    )
     assert "no failed task 'first' waits" in await refused(handle, {"task": "first"}, "retry")
     await handle.signal("retry", {"task": "last"})
     await decide(handle, FAILED, "reject")

@@ -84,6 +84,18 @@ async def ended(steps: str, signals: dict[str, Any] | None = None) -> Ended:
     return Ended(task_data(result).get("code"), error, state, world)
 
 
+def ended_branch(data: Json) -> Json:
+    """What the data of a parallel step says of a branch that succeeded."""
+    return {
+        "status": "success",
+        "success": True,
+        "data": data,
+        "error": None,
+        "score": None,
+        "seconds": 0.0,
+    }
+
+
 Row = tuple[str, Json]
 ROWS: dict[str, Row] = {
     "set fills in written order and each value sees those before it": (
@@ -192,8 +204,8 @@ ROWS: dict[str, Row] = {
             "v": [1, 2],
             "a": 1,
             "p": {
-                "l": {"status": "success", "data": {"v": 1, "a": 1}},
-                "r": {"status": "success", "data": {"v": 2}},
+                "l": ended_branch({"v": 1, "a": 1}),
+                "r": ended_branch({"v": 2}),
             },
         },
     ),

@@ -55,7 +55,7 @@ async def test_decided_output_approval_leaves_no_state(
         return Outcome.succeeded(given)
 
     subject = ApprovalSubject(given="text", allow="May it?", accept="Is it right?")
-    outcome = await with_consent(Consent(when=when), subject, HERE, desk, work)
+    outcome = await with_consent(Consent(at=when), subject, HERE, desk, work)
     assert outcome.success is (verdict == "approve")
     assert worked == ([] if (when, verdict) == ("before", "reject") else ["text"])
     assert desk.state.progress == StepProgress()

@@ -93,7 +93,7 @@ async def test_a_worker_serves_what_an_ended_run_left(desk: Project) -> None:
     before = len(asked(desk))
     worker = desk.begin("worker")
     until(lambda: "serving the task queue" in desk.log("worker"), "the worker")
-    assert "serves it now" not in desk.log("worker"), "it is served still"
+    assert "of 'left' has ended" not in desk.log("worker"), "it is served still"
     process.kill()
     process.wait()
     until(lambda: "`coterie run` of 'left' has ended" in desk.log("worker"), "the worker's word")

@@ -76,6 +76,8 @@ class SessionMessages(MessageJudge):
     def _send_message_validator(self, *given: RawValue) -> None:
         """Refuse what the run cannot take; a run that starts with a message judges it itself."""
         if not self.listens:
+            if not self.input.first_message or self.input.plan is None:
+                self.refuse_too_early()  # else a replay would take it before the plan is compiled
             if self.early_messages >= MAX_OPEN_MESSAGES:
                 raise refusal_error(TooManyMessages("QueueFull", MAX_OPEN_MESSAGES))
             return

@@ -73,8 +73,8 @@ def joined(
     scope: Scope,
 ) -> Outcome:
     """Merge what the branches leave, note each in the trail, and return the step's outcome."""
-    results = [_result(step, name, progress) for name in branches.names]
-    winner = winner_of(branches.join, results, list(progress.ended))
+    results = {name: _result(step, name, progress) for name in branches.names}
+    winner = winner_of(branches.join, list(results.values()), list(progress.ended))
     kept = {winner} if branches.join in ("fallback", "best") else set(progress.ended)
     failed = {name for name, one in progress.ended.items() if one.status == "failure"}
     _leave(step, kept, failed, place, scope)
@@ -83,7 +83,7 @@ def joined(
         outcome = progress.ended.get(name)
         chosen = name in branches.names
         status = _status(outcome, branches.join if chosen else None)
-        cause = _cause(name, outcome, results, winner, branches) if chosen else _NOT_CHOSEN
+        cause = _cause(outcome, results[name], winner, branches.join) if chosen else _NOT_CHOSEN
         seconds = None if outcome is None else outcome.seconds
         note_step(scope, place.at(name), status, cause, seconds)
         data[name] = _described(status, outcome, progress.scores.get(name))
@@ -122,11 +122,7 @@ def _described(status: str, outcome: Outcome | None, score: float | None) -> Jso
 
 
 def _cause(
-    name: str,
-    outcome: Outcome | None,
-    results: list[BranchResult],
-    winner: str | None,
-    branches: JoinedBranches,
+    outcome: Outcome | None, result: BranchResult, winner: str | None, join: Join
 ) -> TrailCause | None:
     """Return why a branch ended as it did; under `best`, also what ranked it."""
     if outcome is None:
@@ -135,12 +131,11 @@ def _cause(
         return Failed("branch_failed", outcome.error)
     if winner is None or not outcome.success:
         return None
-    if branches.join == "best":
-        [own] = [one for one in results if one.name == name]
-        code = "branch_won" if name == winner else "branch_lost"
-        return BranchRanked(code, winner, own.priority, own.score)
-    is_first = branches.join == "fallback" and name == winner
-    return StepStated("first_success") if is_first else None
+    won = result.name == winner
+    if join == "best":
+        code = "branch_won" if won else "branch_lost"
+        return BranchRanked(code, winner, result.priority, result.score)
+    return StepStated("first_success") if join == "fallback" and won else None
 
 
 def _leave(

@@ -4,8 +4,8 @@ Part of TeamWorkflow.
 
 The handler waits for the reply. The run ends, or continues as new, only after all handlers have
 answered: so a run that has to continue as new answers its open messages first, and takes no new
-one meanwhile (design 4.11). An idle run takes one more: a workflow task that a refused update alone
-has brought cannot continue it as new.
+one meanwhile. An idle run takes one more: a workflow task that only a refused update has caused
+cannot continue the run as new.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,10 +74,15 @@ class SessionMessages(MessageJudge):
     @send_message.validator
     @takes_any_arguments
     def _send_message_validator(self, *given: RawValue) -> None:
-        """Refuse what the run cannot take; a run that starts with a message judges it itself."""
+        """Refuse what the run cannot take.
+
+        Only a run that starts with its plan and its first message accepts an early one. In all
+        other runs a replay would deliver it before the activity that gave the run its plan.
+        """
         if not self.listens:
             if not self.input.first_message or self.input.plan is None:
-                self.refuse_too_early()  # else a replay would take it before the plan is compiled
+                _shaped(given)
+                self.refuse_too_early()
             if self.early_messages >= MAX_OPEN_MESSAGES:
                 raise refusal_error(TooManyMessages("QueueFull", MAX_OPEN_MESSAGES))
             return
@@ -107,10 +112,7 @@ class SessionMessages(MessageJudge):
 
     def _judged(self, given: Sequence[RawValue]) -> SessionInput:
         """Return the message, where the run takes it."""
-        try:
-            asked = message(given, SessionInput)
-        except RunRefused as error:
-            raise refusal_error(MessageUnusable(MALFORMED, str(error))) from None
+        asked = _shaped(given)
         if self.plan is None:
             raise refusal_error(RunUnable("RunHasEnded"))
         refusal = message_refusal(self.plan, self.state, asked, done=self.done)
@@ -135,3 +137,11 @@ class SessionMessages(MessageJudge):
         else:
             error = refusal_error(Refusal(code=NOT_YET, message=_CONTINUES))
         raise error
+
+
+def _shaped(given: Sequence[RawValue]) -> SessionInput:
+    """Decode a message; refuse any other shape."""
+    try:
+        return message(given, SessionInput)
+    except RunRefused as error:
+        raise refusal_error(MessageUnusable(MALFORMED, str(error))) from None

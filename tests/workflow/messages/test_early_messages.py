@@ -25,13 +25,20 @@ from activities.contracts import (
     ForkResult,
 )
 from coterie.runs.run_client import Run, updated
+from coterie.runs.sessions import open_session, send_message
 from coterie.runtime.workflow_sandbox import sandbox
 from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
 from tests.chaos import early
 from tests.support.engine import plan_of, trail
 from tests.support.runs import asked
-from workflows.core.messages import DecideInput, ForkInput, TeamInput
+from workflows.core.messages import (
+    SEND_MESSAGE,
+    DecideInput,
+    ForkInput,
+    SessionInput,
+    TeamInput,
+)
 from workflows.core.requests import Decision
 from workflows.core.trail_because import trail_because
 from workflows.handlers.early_messages import MAX_EARLY_BYTES, MAX_EARLY_SIGNALS, EarlySignals
@@ -55,6 +62,15 @@ orchestration:
             next_team: null
             context_updates:
               said: "{{ [tasks.one.data, tasks.two.data, tasks.three.data] }}"
+"""
+SESSION = """
+orchestration:
+  entry_team: talk
+  teams:
+    talk:
+      tasks:
+        - {name: next, type: wait, message: true}
+        - {name: say, type: reply, value: "{{ tasks.next.data }}"}
 """
 DECISION = DecideInput(id="first/sign#1", decision="approve", by="ann")
 DECIDED = DECISION.model_dump(exclude_unset=True)
@@ -170,6 +186,40 @@ async def test_messages_wait_while_a_worker_compiles_the_document(slow: SlowWork
         decided = await updated(Run(slow.client, handle.id), "decide", DECISION, Decision)
         assert decided.verdict == "approved"
         assert (await ended(handle))["context"]["said"] == ["a", "b", "c"]
+
+
+async def test_a_message_of_a_session_waits_while_a_worker_compiles_the_document(
+    slow: SlowWorker,
+) -> None:
+    async with slow.up():
+        handle = await slow.start(TeamInput(document=SESSION))
+        await slow.asked.wait()
+        early = await refused(handle, SEND_MESSAGE, {"message": "hello"})
+        malformed = await refused(handle, SEND_MESSAGE, {"strange": 1})
+        assert (early.type, malformed.type) == ("NotYet", "Malformed")
+        sending = send_message(Run(slow.client, handle.id), SessionInput(message="hello"), "one")
+        sent = asyncio.create_task(sending)
+        slow.may.set()
+        assert await asyncio.wait_for(sent, 120) == "hello"
+        await ended(handle)
+
+
+async def test_a_session_of_a_document_starts_with_its_first_message(slow: SlowWorker) -> None:
+    async with slow.up():
+        opening = open_session(
+            slow.client,
+            "early-first-message",
+            TeamInput(document=SESSION),
+            SessionInput(message="hello"),
+            "one",
+            task_queue=slow.queue,
+            summary="test",
+        )
+        opened = asyncio.create_task(opening)
+        await slow.asked.wait()
+        slow.may.set()
+        assert await asyncio.wait_for(opened, 120) == "hello"
+        await ended(slow.client.get_workflow_handle("early-first-message"))
 
 
 async def test_no_signal_is_lost_of_many_to_runs_without_a_worker(slow: SlowWorker) -> None:

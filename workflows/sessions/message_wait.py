@@ -56,5 +56,6 @@ async def _came(step: WaitStep, place: Location, scope: Scope) -> bool:
         raise Skipped(skips.pop(own).value)
     if session.refused:
         raise RunRefused(f"its first message was refused: {session.refused}")
-    await scope.messages_delivered()
+    if not session.queue:
+        await scope.messages_delivered()
     return bool(session.queue)

@@ -205,9 +205,11 @@ class DurableScope:
                 left -= (halted if stands_still else workflow.time()) - began
 
     async def messages_delivered(self) -> None:
-        """Let a message come first that is in one activation with a timer."""
-        if MESSAGES_FOLLOW.get():
-            await workflow.wait_condition(lambda: not MESSAGES_FOLLOW.get())
+        """Let a message come first that is in one activation with a timer.
+
+        A condition reads the flag: a task keeps the value of the activation that created it.
+        """
+        await workflow.wait_condition(lambda: not MESSAGES_FOLLOW.get())
 
     async def together(
         self,

@@ -248,6 +248,24 @@ async def test_a_decision_counts_when_it_comes_with_its_deadline(
         assert [entry.status for entry in decided] == ["approved"]
 
 
+@pytest.mark.parametrize("flags", [(), tuple(Flag)], ids=["as it is", "every flag of the SDK"])
+async def test_a_message_of_a_session_wins_when_it_comes_with_the_deadline_of_its_wait(
+    server: Client, flags: tuple[Flag, ...]
+) -> None:
+    queue = f"test-{uuid.uuid4()}"
+    talk = (
+        "        - {name: next, type: wait, message: true, deadline: 1s}\n"
+        '        - {name: say, type: reply, value: "{{ tasks.next.data }}"}\n'
+    )
+    handle = await begun(server, queue, TEAM + talk, "work/next")
+    await timer_fired(handle)
+    reply = await sent(server, handle, "send_message", {"message": "hello"})
+    async with served(server, queue, flags):
+        assert await reply == "hello"
+        assert (await handle.result())["end"] == "completed"
+    await replayed(handle)
+
+
 @pytest.mark.parametrize(
     "last", ["team: other", "type: return, value: 1"], ids=["meets a limit", "returns"]
 )

@@ -113,10 +113,13 @@ async def test_a_session_goes_on_over_many_histories_and_loses_no_message(
 
         async def sent(text: str) -> Any:
             async with waiting:
-                return await send(handle, text)
+                return await send(handle, text, id=text)
 
         replies = await asyncio.gather(*map(sent, texts))
         assert replies == [f"{text}!" for text in texts]
+        received = (await handle.query("status"))["messages"]
+        assert await send(handle, texts[20], id=texts[20]) == replies[20], "of an earlier history"
+        assert (await handle.query("status"))["messages"] == received
         await send(handle, "bye")
         await handle.result()
         described, histories = await handle.describe(), 1

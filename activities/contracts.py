@@ -13,6 +13,7 @@ from temporalio.common import RetryPolicy
 
 from dsl.model.capabilities import Effect
 from dsl.model.plan import Persona, Plan
+from dsl.tool_loop.exchange import ToolCallRequest, ToolTurn
 from dsl.values import Frozen, Json
 
 RUN_AGENT = "run_agent"
@@ -116,6 +117,16 @@ class AgentRequest(Frozen):
     conversation: Conversation | None = None
     notices: tuple[str, ...] = ()
     """Notes for the model at the end of its prompt, such as a nearly exhausted budget."""
+    tool_turn: ToolTurn | None = None
+    """Set for an agent that uses tools. Its turns after the first one have no persona and no
+    inputs: the conversation holds what they need."""
+    provider: str | None = None
+    """The provider of such a later turn, which selects its task queue."""
+
+    @property
+    def provider_name(self) -> str:
+        """The provider that the turn calls; empty for a legacy agent."""
+        return self.persona.provider if self.persona is not None else self.provider or ""
 
 
 class AgentError(Frozen):
@@ -138,6 +149,8 @@ class AgentResponse(Frozen):
     """The raw answer, only when it was unusable and a re-ask needs it."""
     conversation: str | None = None
     """The name of this turn, from which the conversation continues."""
+    tool_calls: tuple[ToolCallRequest, ...] = ()
+    """The calls that the model asks for, in its order."""
     cost: float | None = None
     """US dollars, over all attempts; None when no part has a price."""
     unpriced: bool = False
@@ -173,12 +186,27 @@ class SkillRequest(Frozen):
     key: str
     """Identifies this call permanently by run, visit and step, so a skill can recognise a repeat.
     """
+    keep: bool = False
+    """Store the result, if it is not small, and return its name instead: a model reads it."""
+
+
+class KeptResult(Frozen):
+    """A result that the worker stored."""
+
+    name: str
+    """Of the stored value."""
+    size: int
+    """Bytes of JSON."""
+    preview: str
+    """Its beginning, for people."""
 
 
 class SkillResult(Frozen):
     """What a skill returned, checked against its output schema."""
 
     data: JsonValue = None
+    kept: KeptResult | None = None
+    """Where the result is, if the request says `keep`; then there is no `data`."""
     seconds: float = 0.0
     """Working time of its attempts."""
 

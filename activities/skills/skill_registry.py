@@ -5,6 +5,7 @@ from typing import Any
 
 from activities.skills.asset_manager import APPLY_CHANGES, PROCESS_ACTION
 from activities.skills.command_runner import RUN, RUN_ONCE
+from activities.skills.compute.calculator import EVALUATE
 from activities.skills.discovery import COLLECT
 from activities.skills.semantic_iterator import INITIALIZE
 from activities.workspace.skill_base import Skill, SkillRefusal
@@ -17,6 +18,7 @@ AnySkill = Skill[Any, Any]
 SKILLS: dict[str, AnySkill] = {
     "AssetManager.apply_changes": APPLY_CHANGES,
     "AssetManager.process_action": PROCESS_ACTION,
+    "Calculator.evaluate": EVALUATE,
     "CommandRunner.run": RUN,
     "CommandRunner.run_once": RUN_ONCE,
     "Discovery.collect": COLLECT,

@@ -87,6 +87,7 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
     assert effects == {
         "AssetManager.apply_changes": "idempotent",
         "AssetManager.process_action": "idempotent",
+        "Calculator.evaluate": "read",
         "CommandRunner.run": "idempotent",
         "CommandRunner.run_once": "once",
         "Discovery.collect": "read",

@@ -1,0 +1,114 @@
+"""`Calculator.evaluate`: compute an arithmetic expression exactly, without running code."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+from pydantic import Field, TypeAdapter
+
+from activities.contracts import FailureType
+from activities.skills.compute.arithmetic import (
+    ArithmeticProblem,
+    NotArithmetic,
+    Number,
+    evaluate,
+)
+from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
+from dsl.values import Documented
+
+DIGITS = 30
+"""Digits of a result that has no finite decimal form."""
+
+
+class Calculation(Documented):
+    """What to compute."""
+
+    expression: str = Field(min_length=1, max_length=1000)
+    """Numbers, `+ - * / // % ^ ( )`, `pi`, `e`, `tau`, and functions such as `sqrt`, `round`,
+    `log`, `sin`, `min`, `factorial`. `^` and `**` are powers."""
+
+
+class CalculatedValue(Documented):
+    """The value."""
+
+    value: int | float | None
+    """The value as a number; the nearest one if it has no exact form; null if it is too large for
+    JSON readers (beyond 1e308)."""
+    text: str
+    """The value in decimal notation: all digits of a whole number or a finite decimal, else 30
+    digits (17 if a function such as `sqrt` gave a float)."""
+    exact: bool
+    """Whether `text` is the exact value."""
+
+
+async def compute(value: Calculation, context: SkillContext) -> CalculatedValue:
+    """Compute an expression.
+
+    Raises:
+        SkillRefusal: It is not arithmetic.
+        SkillFailure: It has no value.
+    """
+    try:
+        number = evaluate(value.expression)
+    except NotArithmetic as problem:
+        raise SkillRefusal(f"the expression is invalid: {problem}") from None
+    except ArithmeticProblem as problem:
+        raise SkillFailure(f"the expression has no value: {problem}") from None
+    text, exact = _decimal_text(number)
+    return CalculatedValue(value=_json_number(number), text=text, exact=exact)
+
+
+_SAFE = 1 << 53
+"""The largest whole number that every reader of JSON keeps."""
+
+
+def _json_number(number: Number) -> int | float | None:
+    if isinstance(number, int) and abs(number) <= _SAFE:
+        return number
+    try:
+        return float(number)
+    except OverflowError:
+        return None
+
+
+def _decimal_text(number: Number) -> tuple[str, bool]:
+    match number:
+        case int():
+            return str(number), True
+        case float():
+            return repr(number), False
+        case Fraction():
+            return _fraction_text(number)
+
+
+def _fraction_text(number: Fraction) -> tuple[str, bool]:
+    """Return the decimal form; it is finite if the denominator has no factors but 2 and 5."""
+    rest, places = number.denominator, 0
+    for factor in (2, 5):
+        count = 0
+        while rest % factor == 0:
+            rest //= factor
+            count += 1
+        places = max(places, count)
+    finite = rest == 1
+    with localcontext() as context:
+        whole = len(str(abs(number.numerator) // number.denominator))
+        context.prec = whole + places if finite else DIGITS
+        return f"{Decimal(number.numerator) / Decimal(number.denominator):f}", finite
+
+
+EVALUATE = Skill[Calculation, CalculatedValue](
+    name="Calculator.evaluate",
+    description="Computes an arithmetic expression exactly, such as 2*(3+4) or 0.1+0.2.",
+    effect="read",
+    input=TypeAdapter(Calculation),
+    output=TypeAdapter(CalculatedValue),
+    run=compute,
+    timeout=5.0,
+    retries=0,
+    errors={
+        FailureType.SKILL_REFUSED: "the text is not an arithmetic expression; the message names "
+        "what is allowed",
+        FailureType.SKILL_FAILED: "the expression has no value: it divides by zero, leaves a "
+        "function's range, or exceeds 4096 bits",
+    },
+)

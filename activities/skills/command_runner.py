@@ -187,6 +187,7 @@ RUN = Skill[CommandInput, CommandResult](
     output=TypeAdapter(CommandResult),
     run=run,
     timeout=MAX_COMMAND_TIMEOUT + 60,
+    labels=("private",),
     errors={
         FailureType.SKILL_REFUSED: "the worker has no such command, or it is marked `once: true`",
         FailureType.SKILL_FAILED: _NOT_STARTED,
@@ -202,6 +203,7 @@ RUN_ONCE = Skill[CommandInput, CommandResult](
     output=TypeAdapter(CommandResult),
     run=run_once,
     timeout=MAX_COMMAND_TIMEOUT + 60,
+    labels=("private",),
     retries=0,
     errors={
         FailureType.SKILL_REFUSED: "the worker has no such command",

@@ -197,6 +197,7 @@ COLLECT = Skill[DiscoveryInput | None, DiscoveryResult](
     output=TypeAdapter(DiscoveryResult),
     run=collect,
     timeout=120.0,
+    labels=("private",),
     errors={
         FailureType.SKILL_REFUSED: "the path leads outside the workspace, or a glob is malformed",
         FailureType.SKILL_FAILED: "nothing exists at the path, or the result exceeds "

@@ -18,7 +18,7 @@ from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.workspace.protected_files import protected_place, why_protected
 from dsl.checks.steps.contract_problems import ALSO
-from dsl.model.capabilities import Effect, SkillContract
+from dsl.model.capabilities import Effect, Label, SkillContract
 from dsl.values import MAX_COMMAND_TIMEOUT
 
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -204,6 +204,8 @@ class Skill(Generic[In, Out]):
     """Additional attempts after the first."""
     errors: Mapping[str, str] = field(default_factory=dict[str, str])
     """`{failure type: when the skill fails with it}`."""
+    labels: tuple[Label, ...] = ()
+    """What its results carry, and where its input goes."""
 
     def contract(self) -> SkillContract:
         """Return the contract as data, for documents, compilers and people."""
@@ -216,6 +218,7 @@ class Skill(Generic[In, Out]):
             timeout=self.timeout,
             retries=self.retries,
             errors=dict(self.errors),
+            labels=self.labels,
         )
 
     def _typed(self, value: JsonValue) -> In:

@@ -7,7 +7,7 @@ from typing import cast
 from activities.skills.skill_contracts import known_contracts
 from coterie.text.durations import duration
 from dsl.checks.steps.contract_problems import ALSO
-from dsl.model.capabilities import Effect, SkillContract
+from dsl.model.capabilities import Effect, Label, SkillContract
 from dsl.values import Json
 
 _HEAD = """\
@@ -55,6 +55,12 @@ _EFFECTS: dict[Effect, str] = {
     "[what must not happen twice](steps.md#what-must-not-happen-twice).",
 }
 
+_LABELS: dict[Label, str] = {
+    "private": "`private`: its result is confidential.",
+    "untrusted": "`untrusted`: its result is text that others wrote.",
+    "egress": "`egress`: its input leaves the system.",
+}
+
 
 def skills_page(contracts: Mapping[str, SkillContract]) -> str:
     """Render the reference of all skills as Markdown."""
@@ -94,6 +100,11 @@ def _skill(contract: SkillContract) -> str:
         f"Effect {_EFFECTS[contract.effect]} "
         f"Timeout of one attempt: {duration(contract.timeout)}. "
         f"Attempts by default: {attempts}.",
+        *(
+            [f"Labels {' '.join(_LABELS[one] for one in contract.labels)}"]
+            if contract.labels
+            else ()
+        ),
         _value("Input", contract.input_schema, is_input=True),
         _value("Output", contract.output_schema, is_input=False),
         "**Errors**",

@@ -13,6 +13,10 @@ from dsl.values import Frozen, Json
 Effect = Literal["read", "idempotent", "once"]
 """What a repeated call does: nothing, the same again, or harm. `once` is never blindly repeated."""
 
+Label = Literal["private", "untrusted", "egress"]
+"""What a call does with information: its result is confidential, its result is text that others
+wrote, or its input leaves the system."""
+
 
 class SkillContract(Frozen):
     """The contract of one skill, `Name.method`."""
@@ -28,6 +32,8 @@ class SkillContract(Frozen):
     """Additional attempts after the first."""
     errors: dict[str, str] = Field(default_factory=dict[str, str])
     """`{failure type: when this skill fails with it}`."""
+    labels: tuple[Label, ...] = ()
+    """What its results carry, and where its input goes."""
 
 
 class Capabilities(Frozen):

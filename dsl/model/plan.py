@@ -15,9 +15,16 @@ from dsl.model.budgets import Budget
 from dsl.model.conditions import Condition
 from dsl.model.context.declarations import DeclaredPath
 from dsl.model.evaluation_budget import EvaluationBudget
-from dsl.model.step_base import SkillTerms
 from dsl.model.steps import MergePolicy, Step
-from dsl.model.terms import Approval, AskTerms
+from dsl.model.terms import AskTerms
+from dsl.model.tools.tool_contract import Tool
+from dsl.model.tools.tool_use import (
+    DEFAULT_MAX_TURNS,
+    MAX_TURNS,
+    ToolCalls,
+    ToolChoice,
+    ToolPolicy,
+)
 from dsl.values import Frozen, Json, Timeout
 
 
@@ -54,6 +61,18 @@ class Persona(Frozen):
     """Flags that the agent's own code or prompts read."""
     execution_plan: tuple[Step, ...] | None = None
     """The steps of an orchestrating agent."""
+    tools: tuple[str, ...] = ()
+    """The tools that the model may call, in the order in which it sees them."""
+    max_turns: int = Field(default=DEFAULT_MAX_TURNS, ge=1, le=MAX_TURNS)
+    """Model turns with tools, before one without them gives the answer."""
+    tool_choice: ToolChoice = "auto"
+    tool_calls: ToolCalls = "execute"
+    tool_policy: tuple[ToolPolicy, ...] = ()
+    """At most one entry for each tool."""
+    parallel_tool_calls: bool = True
+    """Whether a turn may have several calls, which then run concurrently."""
+    handoffs: tuple[str, ...] = ()
+    """The teams to which the model may hand the work over."""
 
 
 DEFAULT_CONCURRENT_BRANCHES = 200
@@ -176,18 +195,6 @@ class Team(Frozen):
     """
     reads_teams: tuple[str, ...] = ()
     """The paths below `teams` that it reads: outcomes of earlier teams."""
-
-
-class Tool(Frozen):
-    """A tool: a skill by another name, with some of its input fixed."""
-
-    skill: str
-    description: str = ""
-    fixed: Json = Field(default_factory=dict[str, JsonValue])
-    """Merged over the arguments; a caller cannot change it."""
-    requires_approval: Approval = False
-    terms: SkillTerms | None = None
-    """Set by the compiler."""
 
 
 class Plan(Frozen):

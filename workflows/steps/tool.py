@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from dsl.errors import listed, nearest
+from dsl.errors import InvalidPlan, listed, nearest
 from dsl.json_values import describe_kind
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import ToolStep
@@ -32,12 +32,15 @@ async def execute(step: ToolStep, place: Location, scope: Scope) -> Outcome:
             f"the arguments of the tool {name!r} are {describe_kind(arguments)}, not a mapping",
         )
     given = {**arguments, **tool.fixed}
+    skill = tool.skill
+    if skill is None:
+        raise InvalidPlan(f"the step {step.name!r} calls the tool {name!r}, which is no skill")
     terms = consent(tool.requires_approval)
     if terms is None:
-        return await call_skill(tool.skill, given, tool.terms, place, scope, step.timeout)
+        return await call_skill(skill, given, tool.terms, place, scope, step.timeout)
 
     async def work(allowed: JsonValue) -> Outcome:
-        return await call_skill(tool.skill, allowed, tool.terms, place, scope, step.timeout)
+        return await call_skill(skill, allowed, tool.terms, place, scope, step.timeout)
 
     subject = ApprovalSubject(
         given=given,

@@ -1,0 +1,40 @@
+"""How a model may use tools: which one it must choose, and what its policy demands."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from dsl.values import Frozen
+
+DEFAULT_MAX_TURNS = 10
+"""Model turns with tools; one more without them gives the answer."""
+
+MAX_TURNS = 1_000
+
+
+class NamedTool(Frozen):
+    """The one tool that the model must call."""
+
+    tool: str
+
+
+ToolChoice = Literal["auto", "required", "none"] | NamedTool
+"""Which call the model makes in a turn: as it likes, at least one, none, or one of this tool."""
+
+ToolCalls = Literal["execute", "return"]
+"""What happens to the calls of a turn: the run executes them, or they are the agent's answer."""
+
+
+class ToolPolicy(Frozen):
+    """What the run demands of the calls of one tool, whatever the model decides."""
+
+    tool: str
+    min_calls: int = Field(default=0, ge=0, le=MAX_TURNS)
+    """The agent's answer counts only after this many calls."""
+    max_calls: int | None = Field(default=None, ge=1, le=1_000_000)
+    """Calls beyond this number are refused. Default: no bound."""
+    require_success: bool = False
+    """Only successful calls count for `min_calls`; without `min_calls`, the last call must have
+    succeeded."""
+    exit_on_success: bool = False
+    """The agent ends with the first successful result as its data."""

@@ -12,8 +12,9 @@ from dsl.evaluate.strategies import RESULT_KEYS, BranchResult, Join, winner_of
 from dsl.json_values import json_equal
 from dsl.model.merge import merged_by
 from dsl.model.outcomes import Outcome
-from dsl.model.step_walk import walk
-from dsl.model.steps import CONTEXT, MergePolicy, ParallelStep
+from dsl.model.step_kinds.join_policies import CONTEXT, MergePolicy
+from dsl.model.steps import ParallelStep
+from dsl.model.traversal.step_walk import walk
 from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.context_drafts import take_draft, write

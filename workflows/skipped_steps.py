@@ -8,9 +8,9 @@ skipped.
 from collections.abc import Sequence
 
 from dsl.model.outcomes import Outcome
-from dsl.model.step_lists import step_lists
-from dsl.model.step_walk import walk
 from dsl.model.steps import Step
+from dsl.model.traversal.step_lists import step_lists
+from dsl.model.traversal.step_walk import walk
 from workflows.core.location import Location
 from workflows.core.memory import Frame
 from workflows.core.scope import Scope

@@ -11,8 +11,7 @@ from dsl.errors import (
 )
 from dsl.model.outcomes import Outcome
 from dsl.model.retryability import can_pass, holds_steps
-from dsl.model.step_base import Retry
-from dsl.model.step_lists import step_lists
+from dsl.model.step_kinds.step_base import Retry
 from dsl.model.steps import (
     ORCHESTRATING,
     AgentStep,
@@ -21,6 +20,7 @@ from dsl.model.steps import (
     Step,
     ToolStep,
 )
+from dsl.model.traversal.step_lists import step_lists
 from dsl.values import MAX_DURATION
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, with_writes

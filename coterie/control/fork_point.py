@@ -22,7 +22,7 @@ from dsl.errors import listed
 from dsl.evaluate.routing import failed_task
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.plan import Plan
-from dsl.model.step_paths import within_rounds, without_rounds
+from dsl.model.traversal.step_paths import within_rounds, without_rounds
 from dsl.values import Json
 from workflows.core.memory import TrailRecord
 from workflows.core.messages import TeamInput

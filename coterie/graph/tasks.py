@@ -11,10 +11,10 @@ from coterie.graph.condition_labels import condition_words, expression_words
 from coterie.text.step_words import StepWording, approval, bounds, details, heading, is_left_out
 from dsl.evaluate.condition_text import value_text
 from dsl.model.plan import Plan
-from dsl.model.step_base import StepKind
-from dsl.model.step_lists import Concurrent, followed_plan, step_lists
-from dsl.model.step_walk import walk
+from dsl.model.step_kinds.step_base import StepKind
 from dsl.model.steps import AgentStep, ApprovalStep, Step, TeamStep
+from dsl.model.traversal.step_lists import Concurrent, followed_plan, step_lists
+from dsl.model.traversal.step_walk import walk
 
 _WORDS = StepWording(
     condition=lambda condition: " and ".join(condition_words(condition)),

@@ -10,7 +10,7 @@ from coterie.replay.links import links
 from coterie.runs.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.settings import Settings
-from dsl.model.step_paths import parted
+from dsl.model.traversal.step_paths import parted
 
 
 async def step_calls(

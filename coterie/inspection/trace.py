@@ -16,7 +16,7 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import history_in
 from dsl.errors import listed
-from dsl.model.step_paths import parted
+from dsl.model.traversal.step_paths import parted
 from workflows.core.views import TrailEntry
 
 LEFT = "left"

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from coterie.text.step_words import StepWording, approval, bounds, details, heading, is_left_out
 from dsl.evaluate.condition_text import condition_text, value_text
 from dsl.model.plan import Plan
-from dsl.model.step_base import StepKind
-from dsl.model.step_lists import followed_plan, step_lists
+from dsl.model.step_kinds.step_base import StepKind
 from dsl.model.steps import Step
+from dsl.model.traversal.step_lists import followed_plan, step_lists
 
 _WORDS = StepWording(condition=condition_text, value=value_text, agent_class=str)
 _BEGINNINGS: dict[StepKind, str] = {

@@ -15,8 +15,8 @@ from dsl.evaluate.routing import choose
 from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Plan, Team
-from dsl.model.step_walk import walk
 from dsl.model.steps import BranchStep, Step
+from dsl.model.traversal.step_walk import walk
 from dsl.values import Json
 from workflows.core.memory import Frame, Routed, Track, TrailRecord
 from workflows.core.state import RunState

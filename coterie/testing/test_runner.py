@@ -24,7 +24,7 @@ from coterie.testing.simulation.scheduled_events import scheduled_events
 from coterie.testing.simulation.scheduled_messages import Messages
 from coterie.testing.simulation.stage import Stage, staged
 from coterie.testing.simulation.stub_model import with_time_to_think
-from dsl.model.step_paths import message_places
+from dsl.model.traversal.step_paths import message_places
 from workflows.core.messages import TeamInput
 from workflows.core.views import TrailEntry
 

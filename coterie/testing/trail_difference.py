@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from coterie.rendering.run_text import trail_event
 from coterie.testing.files.expectations import as_seconds, check_text, holds, shown
 from coterie.testing.files.test_document import TrailCheck
-from dsl.model.step_paths import without_rounds
+from dsl.model.traversal.step_paths import without_rounds
 from workflows.core.views import TrailEntry
 
 

@@ -12,23 +12,6 @@ from coterie.text.problems import counted
 from dsl.model.conditions import Condition
 from dsl.model.plan import Plan
 from dsl.model.sections.template_bound import TemplateBound
-from dsl.model.step_lists import (
-    AtTheEnd,
-    Choosing,
-    Concurrent,
-    EachRound,
-    EachTask,
-    Grouped,
-    ListRole,
-    OnError,
-    OnFailedTask,
-    Otherwise,
-    StepList,
-    Tried,
-    WhenHolds,
-    followed_plan,
-)
-from dsl.model.step_walk import walk
 from dsl.model.steps import (
     ORCHESTRATING,
     SINGLE_SHOT,
@@ -51,6 +34,23 @@ from dsl.model.steps import (
     WaitStep,
 )
 from dsl.model.terms import Consent, DecisionTerms, consent
+from dsl.model.traversal.step_lists import (
+    AtTheEnd,
+    Choosing,
+    Concurrent,
+    EachRound,
+    EachTask,
+    Grouped,
+    ListRole,
+    OnError,
+    OnFailedTask,
+    Otherwise,
+    StepList,
+    Tried,
+    WhenHolds,
+    followed_plan,
+)
+from dsl.model.traversal.step_walk import walk
 from dsl.templates.template import is_template
 
 

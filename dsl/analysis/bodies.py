@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from dsl.compile.concentrators import CONCENTRATOR_NAMES
 from dsl.model.plan import Plan, Team
-from dsl.model.step_walk import walk
 from dsl.model.steps import ORCHESTRATING, AgentStep, Step
+from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node
 from dsl.values import NodePath
 

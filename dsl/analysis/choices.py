@@ -13,8 +13,8 @@ from dsl.logic.solver import Effort, Statuses, can_hold
 from dsl.logic.translation import formula
 from dsl.model.conditions import AllOf, Condition
 from dsl.model.plan import Routing, Team
-from dsl.model.step_walk import conditions
 from dsl.model.steps import BranchStep, TryStep
+from dsl.model.traversal.step_walk import conditions
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
 from dsl.wording.finding_wording import (

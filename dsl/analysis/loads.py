@@ -10,7 +10,6 @@ from dsl.model.context.declarations import declared_at
 from dsl.model.plan import Plan
 from dsl.model.price import Price
 from dsl.model.sections.template_bound import most_of
-from dsl.model.step_lists import step_lists
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -25,6 +24,7 @@ from dsl.model.steps import (
     ToolStep,
     TryStep,
 )
+from dsl.model.traversal.step_lists import step_lists
 from dsl.source.nodes import Mark, Node
 from dsl.templates.template import is_template, plain_path
 from dsl.values import JsonValue, NodePath

@@ -13,8 +13,6 @@ from dsl.analysis.reader import Reader
 from dsl.analysis.reads import Read, condition_reads, update_reads
 from dsl.analysis.teams import Teams
 from dsl.model.plan import Team
-from dsl.model.step_lists import step_lists
-from dsl.model.step_walk import walk
 from dsl.model.steps import (
     AgentStep,
     BlockStep,
@@ -27,6 +25,8 @@ from dsl.model.steps import (
     TeamStep,
     TryStep,
 )
+from dsl.model.traversal.step_lists import step_lists
+from dsl.model.traversal.step_walk import walk
 from dsl.source.author_paths import author_path
 from dsl.values import NodePath
 

@@ -9,9 +9,15 @@ from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from dsl.model.conditions import Condition
 from dsl.model.facts import OWN_RESULT
 from dsl.model.plan import Plan, Team
-from dsl.model.step_lists import step_lists
-from dsl.model.step_walk import CONSENT_CONDITION, FILLED_BETWEEN, asks_after, conditions, templated
 from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep
+from dsl.model.traversal.step_lists import step_lists
+from dsl.model.traversal.step_walk import (
+    CONSENT_CONDITION,
+    FILLED_BETWEEN,
+    asks_after,
+    conditions,
+    templated,
+)
 from dsl.paths import Path
 from dsl.source.nodes import Node
 from dsl.templates.brace_prompts import braces_to_template

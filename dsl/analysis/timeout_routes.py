@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dsl.model.plan import Plan, Team
-from dsl.model.step_lists import followed_plan
-from dsl.model.step_walk import asks, walk
 from dsl.model.steps import AgentStep, Step, ToolStep
 from dsl.model.terms import DecisionTerms, consent
+from dsl.model.traversal.step_lists import followed_plan
+from dsl.model.traversal.step_walk import asks, walk
 from dsl.templates.template import is_template
 
 

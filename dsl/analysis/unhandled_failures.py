@@ -4,8 +4,8 @@ from dsl.analysis.bodies import TEAMS
 from dsl.analysis.teams import TeamNode, Teams
 from dsl.logic.routing_gaps import holes
 from dsl.logic.solver import Effort
-from dsl.model.step_walk import walk
 from dsl.model.steps import Step
+from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node as Tree
 from dsl.source.nodes import Problems
 from dsl.wording.finding_wording import unhandled_failure

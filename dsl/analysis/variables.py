@@ -8,8 +8,6 @@ from dsl.analysis.reader import Reader, guarded
 from dsl.analysis.reads import Read
 from dsl.model.facts import GRAPH_VARIABLE, ROOTS
 from dsl.model.sections.template_bound import most_of
-from dsl.model.step_lists import step_lists
-from dsl.model.step_walk import walk
 from dsl.model.steps import (
     BlockStep,
     BranchStep,
@@ -20,6 +18,8 @@ from dsl.model.steps import (
     TaskGraphStep,
     TryStep,
 )
+from dsl.model.traversal.step_lists import step_lists
+from dsl.model.traversal.step_walk import walk
 from dsl.paths import Path
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath

@@ -6,8 +6,8 @@ from dsl.checks.document_steps import every_step
 from dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
 from dsl.model.document import Orchestration, SystemDocument
 from dsl.model.plan import Persona, Team
-from dsl.model.step_walk import walk
 from dsl.model.steps import AgentStep
+from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import NodePath

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from dsl.model.document import SystemDocument
-from dsl.model.step_walk import walk
 from dsl.model.steps import AgentStep, Step
+from dsl.model.traversal.step_walk import walk
 from dsl.values import NodePath
 
 

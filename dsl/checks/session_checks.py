@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from dsl.checks.document_steps import every_step
 from dsl.model.document import Orchestration, SystemDocument, TeamDocument
-from dsl.model.step_lists import AtTheEnd, Concurrent, step_lists
 from dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
+from dsl.model.traversal.step_lists import AtTheEnd, Concurrent, step_lists
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath

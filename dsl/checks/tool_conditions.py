@@ -5,8 +5,8 @@ from dsl.checks.steps.reference_checks import Checker
 from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.conditions import Expression
 from dsl.model.document import ToolSection
-from dsl.model.step_walk import CONSENT_CONDITION, leaves
 from dsl.model.terms import Consent
+from dsl.model.traversal.step_walk import CONSENT_CONDITION, leaves
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template, parse
 from dsl.values import NodePath

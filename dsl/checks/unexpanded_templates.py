@@ -18,10 +18,10 @@ from dsl.model.document import (
 )
 from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.sections.template_bound import TemplateBound
-from dsl.model.step_base import StepBase
-from dsl.model.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
+from dsl.model.step_kinds.step_base import StepBase
 from dsl.model.steps import STEP_MODELS, ParallelBranch, PersonaDocument
 from dsl.model.terms import ApprovalTerms, Consent
+from dsl.model.traversal.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
 from dsl.values import UNREADABLE, NodePath

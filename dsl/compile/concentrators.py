@@ -3,9 +3,9 @@
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import Orchestration, TeamDocument
 from dsl.model.plan import Collect
-from dsl.model.step_base import SkillTerms
-from dsl.model.step_walk import walk
+from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.steps import SkillStep
+from dsl.model.traversal.step_walk import walk
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
 from dsl.values import Json, NodePath

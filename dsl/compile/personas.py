@@ -21,8 +21,7 @@ from dsl.model.budgets import Budgets
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import SystemDocument
 from dsl.model.plan import Persona
-from dsl.model.step_base import SkillTerms
-from dsl.model.step_lists import rebuilt
+from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.steps import (
     ORCHESTRATING,
     AgentStep,
@@ -32,6 +31,7 @@ from dsl.model.steps import (
     Step,
 )
 from dsl.model.terms import Approval, Consent
+from dsl.model.traversal.step_lists import rebuilt
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import UNREADABLE, Json, NodePath
 from dsl.wording.agent_wording import (

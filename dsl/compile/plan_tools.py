@@ -6,7 +6,7 @@ from dsl.checks.steps.contract_checks import check_input
 from dsl.checks.tool_conditions import check_tool_condition
 from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.document import ToolSection
-from dsl.model.step_base import SkillTerms
+from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.tools.tool_contract import Tool
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown

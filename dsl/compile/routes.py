@@ -8,7 +8,7 @@ from dsl.logic.routing_gaps import holes
 from dsl.logic.solver import Effort
 from dsl.model.document import Orchestration, RoutingDocument, RuleDocument, TeamDocument
 from dsl.model.plan import Routing, Rule
-from dsl.model.step_walk import asks, walk
+from dsl.model.traversal.step_walk import asks, walk
 from dsl.paths import parse, path_text
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown

@@ -11,8 +11,8 @@ from dsl.errors import Code, closest
 from dsl.evaluate.operators import SHORT_NAMES
 from dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from dsl.model.document import SystemDocument
-from dsl.model.step_base import STEP_KINDS
-from dsl.model.steps import UNKNOWN_STEP
+from dsl.model.step_kinds.step_base import STEP_KINDS
+from dsl.model.step_kinds.step_tags import UNKNOWN_STEP
 from dsl.problem_details import (
     Advice,
     Bound,

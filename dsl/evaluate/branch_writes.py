@@ -7,7 +7,7 @@ from dsl.errors import ContextConflict
 from dsl.evaluate.context_operations import COMMUTING
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.merge import merged_by
-from dsl.model.steps import MergePolicy
+from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.paths import Path, parse
 from dsl.values import Json
 

@@ -9,9 +9,9 @@ from typing import cast
 from dsl.model.conditions import Expression
 from dsl.model.facts import GRAPH, GRAPH_VARIABLE
 from dsl.model.plan import Persona
-from dsl.model.step_lists import step_lists
-from dsl.model.step_walk import conditions, leaves, templated, walk
 from dsl.model.steps import AgentStep, Step, TaskGraphStep
+from dsl.model.traversal.step_lists import step_lists
+from dsl.model.traversal.step_walk import conditions, leaves, templated, walk
 from dsl.templates.template import is_template, parse
 from dsl.templates.template_rules import BadTemplate
 

@@ -5,8 +5,6 @@ from typing import cast
 
 from dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Statuses
 from dsl.model.conditions import Expression
-from dsl.model.step_lists import step_lists
-from dsl.model.step_walk import conditions, leaves, templated, walk
 from dsl.model.steps import (
     BlockStep,
     BranchStep,
@@ -19,6 +17,8 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
+from dsl.model.traversal.step_lists import step_lists
+from dsl.model.traversal.step_walk import conditions, leaves, templated, walk
 from dsl.templates.template import is_template
 
 _MAX_CASES = 12

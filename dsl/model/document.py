@@ -19,7 +19,8 @@ from dsl.model.plan import (
 from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.sections.template_bound import Bound
 from dsl.model.sections.worker_document import WorkerSection
-from dsl.model.steps import MergePolicy, Step
+from dsl.model.step_kinds.join_policies import MergePolicy
+from dsl.model.steps import Step
 from dsl.model.terms import Approval, ApprovalTerms, Channels, NoProgress
 from dsl.values import Frozen, Json, Timeout
 

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from dsl.model.steps import MergePolicy
+from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.values import Json
 
 

@@ -15,7 +15,8 @@ from dsl.model.budgets import Budget
 from dsl.model.conditions import Condition
 from dsl.model.context.declarations import DeclaredPath
 from dsl.model.evaluation_budget import EvaluationBudget
-from dsl.model.steps import MergePolicy, Step
+from dsl.model.step_kinds.join_policies import MergePolicy
+from dsl.model.steps import Step
 from dsl.model.terms import AskTerms
 from dsl.model.tools.tool_contract import Tool
 from dsl.model.tools.tool_use import (

@@ -1,20 +1,25 @@
-"""The step union: the steps of a team's tasks and of an agent's execution plan.
+"""The step union, and the kinds of steps that hold other steps or a persona.
 
-One class per kind, identified by `kind`. A team's tasks and a plan's steps are the same, but a
-skill is called by a plan, never as a team's task.
+One class per kind, identified by `kind`; the kinds that hold nothing stand in `step_kinds`. A
+team's tasks and a plan's steps are the same, but a skill is called by a plan, never as a team's
+task.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, JsonValue, Tag
+from pydantic import Discriminator, Field, JsonValue, Tag
 
 from dsl.model.budgets import Budgets
 from dsl.model.conditions import Condition
 from dsl.model.sections.template_bound import Bound
-from dsl.model.step_base import STEP_KINDS, SkillTerms, StepBase
-from dsl.model.terms import Approval, ApprovalTerms
-from dsl.values import Frozen, Json, Seconds, Timeout
+from dsl.model.step_kinds.call_steps import SkillStep, TeamStep, ToolStep
+from dsl.model.step_kinds.join_policies import JoinWord, MergePolicy
+from dsl.model.step_kinds.plain_steps import FailStep, ReturnStep, SetStep
+from dsl.model.step_kinds.step_base import StepBase
+from dsl.model.step_kinds.step_tags import UNKNOWN_STEP, branch_tag, step_tag
+from dsl.model.step_kinds.waiting_steps import ApprovalStep, ReplyStep, WaitStep
+from dsl.model.terms import Approval
+from dsl.values import Frozen, Json, Timeout
 
 SINGLE_SHOT = "generic_single_shot"
 """The agent type that asks a model once."""
@@ -45,30 +50,6 @@ class AgentStep(StepBase):
     requires_approval: Approval = False
     """`true` and `before`: a person allows the call; `after`: a person accepts its answer; or a
     mapping with `when` and the terms of an approval."""
-
-
-class SkillStep(StepBase):
-    """Calls a skill: an operation with a typed contract, often with side effects."""
-
-    kind: Literal["skill"]
-    skill: str
-    """`Name.method`."""
-    input: JsonValue = None
-    requires_approval: Approval = False
-    """`true` and `before`: a person allows the call; `after`: a person accepts its result; or a
-    mapping with `when` and the terms of an approval."""
-    terms: SkillTerms | None = None
-    """Set by the compiler."""
-
-
-class ToolStep(StepBase):
-    """Calls a tool of the document; a template may choose it at run time."""
-
-    kind: Literal["tool"]
-    tool: str
-    """A tool's name, or a template for one."""
-    arguments: Json | str = Field(default_factory=dict[str, JsonValue])
-    """A mapping, or one template for a mapping."""
 
 
 TaskOrder = Literal["written", "critical_path"]
@@ -115,20 +96,6 @@ class BranchStep(StepBase):
     otherwise: tuple["Step", ...] = ()
 
 
-def _renamed(policy: object) -> object:
-    """Read the policy of a plan that an earlier version compiled; documents cannot say it."""
-    return "extend" if policy == "append" else policy
-
-
-MergePolicyName = Literal["replace", "extend", "merge"]
-MergePolicy = Annotated[MergePolicyName, BeforeValidator(_renamed)]
-"""How to combine two values of one name: the later in written order, a list, or a mapping."""
-
-
-CONTEXT = "context."
-"""Begins a name of a parallel step's `merge` that is a path of the context, and no variable."""
-
-
 class ParallelBranch(Frozen):
     """One branch of a parallel step: its steps, and what ranks it under `join: best`."""
 
@@ -139,18 +106,11 @@ class ParallelBranch(Frozen):
     """Under `join: best`: a number, or a template for one; with equal priority, the higher wins."""
 
 
-def branch_tag(value: object) -> str:
-    """Return the union tag of a parallel step's branch: a list of steps, or a mapping."""
-    is_list = isinstance(value, list | tuple)
-    return "branch:steps" if is_list else "branch:ranked"
-
-
 NamedBranch = Annotated[
     Annotated[ParallelBranch, Tag("branch:ranked")]
     | Annotated[tuple["Step", ...], Tag("branch:steps")],
     Discriminator(branch_tag),
 ]
-JoinWord = Literal["all", "any", "fallback", "best"]
 
 
 class ParallelStep(StepBase):
@@ -213,58 +173,6 @@ class TaskGraphStep(StepBase):
     """What follows when a task has failed in all its attempts; steps may save it."""
 
 
-class SetStep(StepBase):
-    """Sets variables of this team visit or plan from templates."""
-
-    kind: Literal["set"]
-    values: Json = Field(default_factory=dict[str, JsonValue])
-
-
-class ApprovalStep(StepBase, ApprovalTerms):
-    """Waits for a person's decision, for any length of time."""
-
-    kind: Literal["approval"]
-    prompt: str
-    """The question, as the person reads it; a template."""
-    show: JsonValue = None
-    """What the person needs to see to decide."""
-
-
-class WaitStep(StepBase):
-    """Waits for a duration, a time, a named signal, or the next message of a session."""
-
-    kind: Literal["wait"]
-    duration: float | str | None = None
-    """How long: seconds, `90s`, `2d`, or a template for one of these."""
-    time: str | None = None
-    """An ISO 8601 time, in UTC without an offset; or a template for one."""
-    signal: str | None = None
-    """The name of a signal; its payload is the step's data."""
-    deadline: Seconds | None = None
-    """How long to wait for the signal or the message; then the step fails."""
-    message: Literal[True] | None = None
-    """`true`: waits for the next message of the session; its value is the step's data."""
-    schema_: Json | None = Field(default=None, alias="schema")
-    """JSON Schema of the message; a message that does not match is refused."""
-
-
-class ReplyStep(StepBase):
-    """Answers the message that the run works on."""
-
-    kind: Literal["reply"]
-    value: JsonValue
-    """The answer, or a template for it."""
-
-
-class TeamStep(StepBase):
-    """Runs another team, which follows its own routing to its end."""
-
-    kind: Literal["team"]
-    team: str
-    input: Json | None = None
-    """Merged over the team's copy of the context."""
-
-
 class Catch(Frozen):
     """Handles some failures."""
 
@@ -301,40 +209,6 @@ class BlockStep(StepBase):
     steps: tuple["Step", ...] = Field(min_length=1)
 
 
-class ReturnStep(StepBase):
-    """Ends this plan, or this team's tasks, with a value."""
-
-    kind: Literal["return"]
-    value: JsonValue = None
-
-
-class FailStep(StepBase):
-    """Ends this plan, or this team's tasks, with a named failure."""
-
-    kind: Literal["fail"]
-    error: str = "Failed"
-    message: str
-    """A template."""
-
-
-AnyStep = (
-    AgentStep
-    | SkillStep
-    | ToolStep
-    | LoopStep
-    | BranchStep
-    | ParallelStep
-    | TaskGraphStep
-    | SetStep
-    | ApprovalStep
-    | WaitStep
-    | ReplyStep
-    | TeamStep
-    | TryStep
-    | BlockStep
-    | ReturnStep
-    | FailStep
-)
 STEP_MODELS: dict[str, type[StepBase]] = {
     "agent": AgentStep,
     "skill": SkillStep,
@@ -354,20 +228,6 @@ STEP_MODELS: dict[str, type[StepBase]] = {
     "fail": FailStep,
 }
 
-
-def step_tag(value: object) -> str | None:
-    """Return the union tag of a step: unlike any field, so that error paths stay readable."""
-    if isinstance(value, Mapping):
-        fields = cast("Mapping[str, object]", value)
-        usual = "agent" if "agent_type" in fields or "agent_class" in fields else None
-        kind = fields.get("kind", usual)
-    else:
-        kind = getattr(value, "kind", None)
-    return f"step:{kind}" if kind in STEP_KINDS else None
-
-
-UNKNOWN_STEP = "unknown_step_kind"
-"""The type of pydantic's error for it."""
 
 Step = Annotated[
     Annotated[AgentStep, Tag("step:agent")]

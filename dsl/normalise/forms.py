@@ -12,7 +12,8 @@ from pydantic import BaseModel
 
 from dsl.evaluate.operators import SHORT_NAMES
 from dsl.model.document import ApprovalSection, LoopSection
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, MergePolicyName
+from dsl.model.step_kinds.join_policies import MergePolicyName
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
 from dsl.normalise import dialect_conditions, dialect_steps, dialects
 from dsl.normalise.approval_forms import approval_form
 from dsl.normalise.dialects import Here

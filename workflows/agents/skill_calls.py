@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from activities.contracts import CallOptions, FailureType, SkillRequest, SkillResult, Spent
 from dsl.model.outcomes import Failure, Outcome
-from dsl.model.step_base import SkillTerms
+from dsl.model.step_kinds.step_base import SkillTerms
 from workflows.agents.repeated_calls import record_call, refused
 from workflows.budgets.balances import paid
 from workflows.budgets.call_admission import admit_call, in_flight

@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.model.approvers import people
 from dsl.model.causes import NotDecided
 from dsl.model.outcomes import Outcome
 from dsl.model.terms import ApprovalTerms, DecisionTerms
+from dsl.model.traversal.approvers import people
 from dsl.person_names import each_once
 from dsl.sizes import MAX_SHOWN, check_size
 from workflows.approvals.decisions import approvable, digest_of, record

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from dsl.errors import closest
-from dsl.model.approvers import approvers_within
 from dsl.model.plan import Plan
-from dsl.model.step_paths import names_a_way, step_paths, within_rounds
+from dsl.model.traversal.approvers import approvers_within
+from dsl.model.traversal.step_paths import names_a_way, step_paths, within_rounds
 from dsl.person_names import is_among
 from dsl.sizes import MAX_SHOWN, too_large
 from workflows.control.steering_refusals import (

@@ -16,7 +16,7 @@ from dsl.evaluate.because import route_because
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.model.causes import RouteCause, Started
 from dsl.model.outcomes import Failure, Outcome
-from dsl.model.steps import MergePolicy
+from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.values import Json
 from workflows.core.cause_facts import without_wording
 from workflows.core.trail_because import trail_because

@@ -12,7 +12,7 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from dsl.errors import RunRefused
-from dsl.model.step_walk import waited_for
+from dsl.model.traversal.step_walk import waited_for
 from dsl.sizes import MAX_SIGNALLED, too_large
 from workflows.control.refusal_texts import refusal_text
 from workflows.control.steering_refusals import (

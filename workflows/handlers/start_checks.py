@@ -10,9 +10,9 @@ from dsl.errors import InvalidContext, InvalidPlan, RunRefused
 from dsl.evaluate.context import lacking_context
 from dsl.evaluate.declared_values import started
 from dsl.model.plan import Plan
-from dsl.model.step_lists import lists_of_plan, step_lists
-from dsl.model.step_walk import walk
 from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep, TeamStep
+from dsl.model.traversal.step_lists import lists_of_plan, step_lists
+from dsl.model.traversal.step_walk import walk
 from workflows.core.state import RunState
 
 _MAX_DEPTH = 40

@@ -10,7 +10,7 @@ from typing import Literal
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
 from dsl.model.outcomes import Failure
 from dsl.model.plan import Plan
-from dsl.model.step_walk import message_waits
+from dsl.model.traversal.step_walk import message_waits
 from dsl.sizes import json_size, too_large
 from dsl.values import Json, JsonValue
 from workflows.control.steering_refusals import (

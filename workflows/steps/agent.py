@@ -14,9 +14,9 @@ from activities.contracts import (
 )
 from dsl.evaluate.slices import slice_for
 from dsl.model.outcomes import Outcome
-from dsl.model.step_lists import followed_plan
 from dsl.model.steps import ORCHESTRATING, AgentStep
 from dsl.model.terms import consent
+from dsl.model.traversal.step_lists import followed_plan
 from dsl.templates.template_filling import fill
 from dsl.values import Json
 from workflows.agents.conversation_order import converse

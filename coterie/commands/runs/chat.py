@@ -16,7 +16,7 @@ from coterie.runs.records import RunRecord, find, new_record
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
 from dsl.model.plan import Plan
-from dsl.model.step_walk import message_waits
+from dsl.model.traversal.step_walk import message_waits
 from dsl.values import Json
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from coterie.graph.taken_path import Mark
-from dsl.model.step_base import StepKind
+from dsl.model.step_kinds.step_base import StepKind
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'Nimbus Sans', Arimo, sans-serif"
 """All have the same widths, which `coterie.graph.drawing.measure` knows."""

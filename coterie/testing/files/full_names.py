@@ -19,7 +19,7 @@ from coterie.testing.files.test_document import (
     TrailCheck,
 )
 from dsl.model.plan import Plan
-from dsl.model.step_paths import asking_places, step_paths
+from dsl.model.traversal.step_paths import asking_places, step_paths
 from workflows.core.state_keys import StepKey
 
 TimedT = TypeVar(

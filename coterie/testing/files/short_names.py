@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from difflib import SequenceMatcher
 
-from dsl.model.step_paths import parted, without_numbers
+from dsl.model.traversal.step_paths import parted, without_numbers
 from workflows.core.state_keys import FAILED
 
 MAX_SHOWN = 3

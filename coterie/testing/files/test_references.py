@@ -8,8 +8,8 @@ from coterie.testing.files.full_names import PATTERN, names_within
 from coterie.testing.files.short_names import MAX_SHOWN, StepNames, base_of, nearest_names
 from dsl.errors import Code
 from dsl.model.plan import Plan
-from dsl.model.step_paths import agent_tasks, asking_places, step_paths
-from dsl.model.step_walk import waited_for
+from dsl.model.traversal.step_paths import agent_tasks, asking_places, step_paths
+from dsl.model.traversal.step_walk import waited_for
 from dsl.source.unknown_names import unknown
 from dsl.source.yaml_reader import Node, Problems
 from dsl.values import NodePath

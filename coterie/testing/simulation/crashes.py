@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from coterie.testing.files.test_document import CaseDocument
-from dsl.model.step_paths import parted, without_rounds
+from dsl.model.traversal.step_paths import parted, without_rounds
 from workflows.core.views import TrailEntry
 
 _ENDED = ("success", "failure")

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.testing.files.test_document import CaseDocument, DecisionDocument
-from dsl.model.step_paths import without_rounds
+from dsl.model.traversal.step_paths import without_rounds
 from workflows.core.messages import (
     AmendInput,
     Control,

@@ -15,7 +15,7 @@ from activities.skills.skill_activity import SkillActivities
 from activities.workspace.skill_base import Workspace
 from coterie.testing.files.stand_ins import StandInDocument
 from coterie.testing.files.test_document import SkillResultDocument
-from dsl.model.step_paths import without_rounds
+from dsl.model.traversal.step_paths import without_rounds
 from workflows.core.state_keys import SkillCallKey
 
 

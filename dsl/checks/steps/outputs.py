@@ -20,7 +20,6 @@ from dsl.model.context.declarations import (
 from dsl.model.document import SystemDocument
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.merge import deep_merge
-from dsl.model.step_walk import variables, walk
 from dsl.model.steps import (
     ORCHESTRATING,
     SINGLE_SHOT,
@@ -38,6 +37,7 @@ from dsl.model.steps import (
     WaitStep,
 )
 from dsl.model.terms import Consent
+from dsl.model.traversal.step_walk import variables, walk
 from dsl.paths import Path
 from dsl.paths import parse as split
 from dsl.templates.template import plain_path

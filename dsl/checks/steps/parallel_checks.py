@@ -5,8 +5,9 @@ from typing import Protocol
 
 from dsl.errors import Code, closest
 from dsl.evaluate.strategies import RESULT_KEYS
-from dsl.model.step_walk import variables, walk
-from dsl.model.steps import CONTEXT, ParallelBranch, ParallelStep
+from dsl.model.step_kinds.join_policies import CONTEXT
+from dsl.model.steps import ParallelBranch, ParallelStep
+from dsl.model.traversal.step_walk import variables, walk
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
 from dsl.problem_details import Details, DidYouMean, UnlistedValue, WrongValue

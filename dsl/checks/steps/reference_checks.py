@@ -19,8 +19,9 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
 from dsl.model.document import ToolSection
 from dsl.model.facts import GRAPH_VARIABLE, OWN_DATA, OWN_RESULT, RESERVED, ROOTS
-from dsl.model.step_lists import step_lists
-from dsl.model.step_walk import (
+from dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep
+from dsl.model.traversal.step_lists import step_lists
+from dsl.model.traversal.step_walk import (
     asks_after,
     conditions,
     leaves,
@@ -29,7 +30,6 @@ from dsl.model.step_walk import (
     variables,
     walk,
 )
-from dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep
 from dsl.paths import Path
 from dsl.paths import parse as parse_path
 from dsl.regular_expressions import pattern

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 from pydantic import Field, JsonValue, model_validator
 
 from dsl.model.capabilities import Effect, Label
-from dsl.model.step_base import SkillTerms
+from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.terms import Approval
 from dsl.values import Frozen, Json, Timeout
 

@@ -11,8 +11,8 @@ from temporalio.client import Client
 from coterie.documents.catalog import shipped_root
 from coterie.testing.test_runner import CaseResult
 from dsl.model.document import TeamDocument
-from dsl.model.step_base import STEP_KINDS
-from dsl.model.step_walk import walk
+from dsl.model.step_kinds.step_base import STEP_KINDS
+from dsl.model.traversal.step_walk import walk
 from tests.support.team_tests import read, results, told
 
 ROOT = Path(__file__).parents[3]

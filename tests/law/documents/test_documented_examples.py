@@ -14,7 +14,7 @@ from dsl.compile.merged_sources import SourceText
 from dsl.errors import InvalidDocument
 from dsl.model.capabilities import Capabilities
 from dsl.model.document import TeamDocument
-from dsl.model.step_base import STEP_KINDS
+from dsl.model.step_kinds.step_base import STEP_KINDS
 from tests.law.documents.pages import blocks, chapters
 
 AGENTS = """

@@ -21,7 +21,7 @@ from dsl.model.facts import Facts
 from dsl.model.outcomes import Outcome
 from dsl.model.plan import Routing, Rule, Team
 from dsl.model.sections import provider_document, worker_document
-from dsl.model.step_base import STEP_KINDS, StepBase
+from dsl.model.step_kinds.step_base import STEP_KINDS, StepBase
 from dsl.model.steps import STEP_MODELS, PersonaDocument, ReturnStep
 from dsl.normalise.dialect_steps import AGENT_TYPES, STEP_TYPES
 from dsl.normalise.forms import KIND_BY_KEY

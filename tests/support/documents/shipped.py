@@ -8,8 +8,8 @@ from coterie.documents.catalog import shipped_root
 from coterie.documents.compilation import CompiledDocument, compile_target
 from coterie.settings import load
 from dsl.model.plan import Persona, Plan
-from dsl.model.step_walk import walk
 from dsl.model.steps import AgentStep, Step
+from dsl.model.traversal.step_walk import walk
 from tests.support.places import ROOT
 
 ORCHESTRATING = "generic_orchestrating"

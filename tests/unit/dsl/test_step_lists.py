@@ -5,8 +5,9 @@ from pydantic import TypeAdapter
 
 from dsl.model.conditions import Expression
 from dsl.model.plan import Persona
-from dsl.model.step_base import STEP_KINDS
-from dsl.model.step_lists import (
+from dsl.model.step_kinds.step_base import STEP_KINDS
+from dsl.model.steps import STEP_MODELS, Step
+from dsl.model.traversal.step_lists import (
     AtTheEnd,
     Choosing,
     Concurrent,
@@ -23,7 +24,6 @@ from dsl.model.step_lists import (
     rebuilt,
     step_lists,
 )
-from dsl.model.steps import STEP_MODELS, Step
 from dsl.values import Json, JsonValue, NodePath
 
 RAISE: Json = {"kind": "fail", "name": "end", "error": "E", "message": "m"}

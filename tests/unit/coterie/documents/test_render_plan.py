@@ -9,7 +9,7 @@ from coterie.text.durations import duration
 from dsl.evaluate.condition_text import condition_text
 from dsl.model.conditions import Condition
 from dsl.model.plan import Persona, Plan, Routing, Rule, Team
-from dsl.model.step_base import STEP_KINDS
+from dsl.model.step_kinds.step_base import STEP_KINDS
 from dsl.model.steps import Step
 
 STEPS: dict[str, tuple[JsonValue, str]] = {

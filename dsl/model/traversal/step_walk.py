@@ -7,7 +7,6 @@ from dsl.model.conditions import AllOf, AnyOf, Condition, Not
 from dsl.model.facts import GRAPH_VARIABLE
 from dsl.model.plan import Plan
 from dsl.model.sections.template_bound import TemplateBound
-from dsl.model.step_lists import lists_of_plan, step_lists
 from dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -22,6 +21,7 @@ from dsl.model.steps import (
     WaitStep,
 )
 from dsl.model.terms import Consent, DecisionTerms, consent
+from dsl.model.traversal.step_lists import lists_of_plan, step_lists
 from dsl.values import NodePath
 
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dsl.model.plan import Plan
-from dsl.model.step_lists import Concurrent, followed_plan, step_lists
-from dsl.model.step_walk import walk
 from dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step, TaskGraphStep, WaitStep
+from dsl.model.traversal.step_lists import Concurrent, followed_plan, step_lists
+from dsl.model.traversal.step_walk import walk
 
 _ROUND = re.compile(r"/\d+(?=/)")
 _NUMBER = re.compile(r"/\d+$")

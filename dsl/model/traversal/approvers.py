@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from dsl.model.plan import Plan, Team
-from dsl.model.step_paths import inside, without_rounds
-from dsl.model.step_walk import asks, walk
 from dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
 from dsl.model.terms import DecisionTerms, consent
+from dsl.model.traversal.step_paths import inside, without_rounds
+from dsl.model.traversal.step_walk import asks, walk
 from dsl.person_names import each_once
 
 

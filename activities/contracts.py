@@ -319,4 +319,4 @@ class CallOptions(NamedTuple):
         )
 
 
-StopReason = Literal["end", "max_tokens", "refusal", "other"]
+StopReason = Literal["end", "tool_calls", "max_tokens", "refusal", "other"]

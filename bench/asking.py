@@ -4,7 +4,8 @@ from pydantic import BaseModel, JsonValue
 from temporalio import activity
 
 from activities.heartbeats import heartbeating
-from activities.providers.provider import ModelMessage, ModelProvider, ModelRequest
+from activities.providers.message_model import ModelMessage
+from activities.providers.provider import ModelProvider, ModelRequest
 
 
 class Turn(BaseModel):
@@ -57,7 +58,7 @@ class Asking:
             completion = await self._provider.complete(
                 ModelRequest(
                     model=turn.model,
-                    messages=(ModelMessage("user", prompt),),
+                    messages=(ModelMessage.of("user", prompt),),
                     system=turn.system,
                     max_tokens=turn.max_tokens,
                     temperature=turn.temperature,

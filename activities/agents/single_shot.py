@@ -11,7 +11,8 @@ from activities.agents.prompts import prompt_name
 from activities.agents.refusals import AgentRefused
 from activities.answers import AnswerProblem, parse_answer
 from activities.contracts import AgentError, AgentResponse, FailureType, Reask
-from activities.providers.provider import Completion, ModelMessage, ModelRequest
+from activities.providers.message_model import ModelMessage
+from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from dsl.json_schema.schema_problems import schema_fault
@@ -152,6 +153,8 @@ class GenericSingleShotAgent(BaseAgent):
                 result: JsonValue | AnswerProblem = AnswerProblem(
                     "the provider does not explain why the answer ended, so it may be cut off"
                 )
+            case "tool_calls":
+                result = AnswerProblem("the model called a tool, and this agent offers none")
             case "end" | "other":
                 result = parse_answer(completion.text, persona.output_schema)
         if isinstance(result, AnswerProblem):
@@ -163,7 +166,7 @@ class GenericSingleShotAgent(BaseAgent):
 
 def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple[ModelMessage, ...]:
     """Build the messages of a turn; a re-ask includes the unusable answer and its problem."""
-    asked = ModelMessage("user", prompt)
+    asked = ModelMessage.of("user", prompt)
     if reask is None:
         return (asked,)
     again = [f"Your answer could not be used: {reask.problem}"]
@@ -172,11 +175,11 @@ def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple
     else:  # the provider sends the schema with each call
         again.append("Answer again, in full, with one JSON value and nothing else.")
     if not reask.answer.strip():  # providers reject an empty message
-        return (ModelMessage("user", "\n\n".join([prompt, *again])),)
+        return (ModelMessage.of("user", "\n\n".join([prompt, *again])),)
     return (
         asked,
-        ModelMessage("assistant", reask.answer),
-        ModelMessage("user", "\n\n".join(again)),
+        ModelMessage.of("assistant", reask.answer),
+        ModelMessage.of("user", "\n\n".join(again)),
     )
 
 

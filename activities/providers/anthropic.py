@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from activities.contracts import StopReason, TokenUsage
 from activities.providers.http_statuses import from_status
-from activities.providers.provider import Completion, ModelMessage, ModelRequest, ProviderSettings
+from activities.providers.message_model import ModelMessage
+from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import Endpoint, ProviderFailure, cut, malformed
 from activities.providers.schemas import in_words, strict_schema
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport
@@ -192,7 +193,7 @@ class _Answer:
 
     def completion(self, request: ModelRequest) -> Completion:
         """Return the whole answer."""
-        return Completion(
+        return Completion.of(
             text="".join(self._text),
             stop_reason=_STOP_REASONS.get(self.stop_reason or "", "other"),
             model=self._model or request.model,

@@ -14,8 +14,9 @@ from openai.types.chat import ChatCompletionMessageParam
 from openai.types.shared_params import ResponseFormatJSONSchema
 
 from activities.providers.http_statuses import from_status
+from activities.providers.message_model import ModelMessage
 from activities.providers.openai_answers import ChatAnswer, ChatChunk, ChatParts
-from activities.providers.provider import Completion, ModelMessage, ModelRequest, ProviderSettings
+from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import Endpoint, ProviderFailure, cut, malformed
 from activities.providers.schemas import in_words, requires_every_key, strict_schema
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport

@@ -61,7 +61,7 @@ class ChatAnswer(BaseModel):
         """Return one of the choices as the answer."""
         refused = choice.message.refusal
         stop_reason = _STOP_REASONS.get(choice.finish_reason or "", "other")
-        return Completion(
+        return Completion.of(
             text=refused or choice.message.content or "",
             stop_reason="refusal" if refused else stop_reason,
             model=self.model or request.model,

@@ -6,21 +6,21 @@ are ProviderFailures that say whether and when to retry.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 from activities.contracts import StopReason, TokenUsage
+from activities.providers.message_model import (
+    ModelMessage,
+    Part,
+    TextPart,
+    ToolCallPart,
+    ToolSpec,
+    calls_of,
+    text_of,
+)
 from dsl.model.price import Price
+from dsl.model.tools.tool_use import ToolChoice
 from dsl.values import Json
-
-Role = Literal["user", "assistant"]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelMessage:
-    """One turn of a conversation."""
-
-    role: Role
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,12 @@ class ModelRequest:
     top_p: float | None = None
     output_schema: Json | None = None
     """JSON Schema that the answer must match, passed to the provider's own feature for it."""
+    tools: tuple[ToolSpec, ...] = ()
+    """The tools that the model may call. The same in every request of a conversation, and in the
+    same order: providers cache the prefix, and bind thinking to it."""
+    tool_choice: ToolChoice = "auto"
+    parallel_tool_calls: bool | None = None
+    """Whether the model may call several tools in one turn; None: the provider's default."""
     timeout: float = 600.0
     """Timeout in seconds."""
     label: str = ""
@@ -52,13 +58,35 @@ class ModelRequest:
 class Completion:
     """A model's answer."""
 
-    text: str
+    content: tuple[Part, ...]
+    """All that the model sent, in order, so that it can return in the next request."""
     stop_reason: StopReason
     model: str
     """The model that the server says it used."""
     usage: TokenUsage = field(default_factory=TokenUsage)
     seconds: float | None = None
     """Duration of a simulated call; None when the clock measures it."""
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        stop_reason: StopReason,
+        model: str,
+        usage: TokenUsage | None = None,
+    ) -> "Completion":
+        """Build an answer of one text."""
+        return cls((TextPart(text),), stop_reason, model, usage or TokenUsage())
+
+    @property
+    def text(self) -> str:
+        """The text of the answer, without calls and thinking."""
+        return text_of(self.content)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCallPart, ...]:
+        """The calls that the model wants, in order."""
+        return calls_of(self.content)
 
 
 class ModelProvider(Protocol):

@@ -168,7 +168,7 @@ def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
             entry.error.type, entry.error.message, retryable=False, usage=entry.usage
         )
     text = _text(entry.answer)
-    return Completion(
+    return Completion.of(
         text=text,
         stop_reason=entry.stop_reason,
         model=request.model,

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from pydantic import ValidationError
 
 from activities.contracts import Conversation
-from activities.providers.provider import ModelMessage
+from activities.providers.message_model import ModelMessage
 from activities.storage.blobs import BlobMissing, Blobs
 from dsl.values import Frozen
 
@@ -109,8 +109,8 @@ class OpenConversation:
             message
             for turn in reversed(turns)
             for message in (
-                ModelMessage("user", turn.prompt),
-                ModelMessage("assistant", turn.answer),
+                ModelMessage.of("user", turn.prompt),
+                ModelMessage.of("assistant", turn.answer),
             )
         )
 

@@ -18,7 +18,7 @@ USAGE = TokenUsage(input_tokens=120, output_tokens=30, cached_tokens=10)
 
 def answer(text: str = "fine", **changes: object) -> Completion:
     """A model's answer."""
-    return Completion(
+    return Completion.of(
         **{  # pyright: ignore[reportArgumentType]
             "text": text,
             "stop_reason": "end",

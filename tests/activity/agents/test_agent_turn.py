@@ -7,7 +7,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import AgentError, AgentResponse, FailureType
-from activities.providers.provider import ModelMessage, ModelRequest, ProviderSettings
+from activities.providers.message_model import ModelMessage
+from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.provider_registry import Providers
 from dsl.values import Json
@@ -39,7 +40,7 @@ async def test_every_field_of_the_persona_reaches_the_one_model_call() -> None:
     assert model.requests == [
         ModelRequest(
             model="model-1",
-            messages=(ModelMessage("user", "Design a {{ door }} after 1 files."),),
+            messages=(ModelMessage.of("user", "Design a {{ door }} after 1 files."),),
             system="Be dry.",
             max_tokens=500,
             temperature=0.2,
@@ -153,9 +154,9 @@ async def test_a_reask_shows_the_model_its_answer_and_the_problem(
     (asked_again,) = model.requests
     assert asked_again.label == "solution/design#2.2"
     assert asked_again.messages == (
-        ModelMessage("user", "Go."),
-        ModelMessage("assistant", "maybe {{ x }}"),
-        ModelMessage("user", f"Your answer could not be used: it is not JSON\n\n{asked}"),
+        ModelMessage.of("user", "Go."),
+        ModelMessage.of("assistant", "maybe {{ x }}"),
+        ModelMessage.of("user", f"Your answer could not be used: it is not JSON\n\n{asked}"),
     )
 
 
@@ -164,7 +165,7 @@ async def test_a_reask_after_an_empty_answer_sends_no_empty_message() -> None:
     again = {"reask": {"number": 1, "answer": " \n", "problem": "it is empty"}}
     await turn(AgentActivities(model), request(changes=again))
     assert model.requests[0].messages == (
-        ModelMessage(
+        ModelMessage.of(
             "user", "Go.\n\nYour answer could not be used: it is empty\n\nAnswer again, in full."
         ),
     )

@@ -10,7 +10,8 @@ from activities.agents.agent_base import BaseAgent
 from activities.call_prices import Pricing
 from activities.contracts import AgentResponse, FailureType, Spent, TokenUsage
 from activities.metering import Meter
-from activities.providers.provider import ModelMessage, ModelRequest, ProviderSettings
+from activities.providers.message_model import ModelMessage
+from activities.providers.provider import ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from dsl.model.price import Price
 from dsl.values import Json
@@ -73,7 +74,7 @@ class Twice(BaseAgent):
         provider = self.services.providers.get("recorded")
         for model in ("model-1", "another"):
             await provider.complete(
-                ModelRequest(model=model, messages=(ModelMessage("user", "Go."),))
+                ModelRequest(model=model, messages=(ModelMessage.of("user", "Go."),))
             )
         return AgentResponse(success=True, data="done")
 

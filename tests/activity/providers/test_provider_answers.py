@@ -5,7 +5,7 @@ import json
 import pytest
 
 from activities.contracts import StopReason, TokenUsage
-from activities.providers.provider import ModelMessage
+from activities.providers.message_model import ModelMessage
 from dsl.values import Json
 from tests.support.servers.asking import KINDS, ask, request, url_of
 from tests.support.servers.model_server import ModelServer
@@ -79,9 +79,9 @@ async def test_system_prompt_turns_and_settings_reach_the_model(
 ) -> None:
     model_server.answer("done", system="a critic", user="again")
     turns = (
-        ModelMessage("user", "first"),
-        ModelMessage("assistant", "[]"),
-        ModelMessage("user", "again"),
+        ModelMessage.of("user", "first"),
+        ModelMessage.of("assistant", "[]"),
+        ModelMessage.of("user", "again"),
     )
     await ask(
         kind,

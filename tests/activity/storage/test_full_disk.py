@@ -9,9 +9,9 @@ from pydantic import JsonValue
 
 from activities.agent_activity import AgentActivities
 from activities.contracts import AgentRequest, Conversation, FailureType
+from activities.providers.message_model import ModelMessage
 from activities.providers.provider import (
     Completion,
-    ModelMessage,
     ModelProvider,
     ModelRequest,
     TokenUsage,
@@ -131,7 +131,7 @@ class Answers:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """An answer of two pages."""
-        return Completion(
+        return Completion.of(
             text="x" * 2 * PAGE, stop_reason="end", model="m", usage=TokenUsage(input_tokens=7)
         )
 
@@ -169,7 +169,7 @@ async def test_a_conversation_that_cannot_be_kept_is_a_failure_that_tells_what_w
 
 def question() -> ModelRequest:
     return ModelRequest(
-        model="m", messages=(ModelMessage("user", "Well?"),), label="t/a#1.0", call="run/1"
+        model="m", messages=(ModelMessage.of("user", "Well?"),), label="t/a#1.0", call="run/1"
     )
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from activities.providers.provider import Completion, ModelMessage, ModelRequest, ProviderSettings
+from activities.providers.message_model import ModelMessage
+from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.provider_registry import Providers
 from tests.support.servers.model_server import ModelServer
@@ -25,7 +26,11 @@ def url_of(kind: str, server: ModelServer) -> str:
 
 def request(prompt: str = "hello", **fields: Any) -> ModelRequest:
     """A request with one user turn."""
-    given: dict[str, Any] = {"model": "m-1", "messages": (ModelMessage("user", prompt),), **fields}
+    given: dict[str, Any] = {
+        "model": "m-1",
+        "messages": (ModelMessage.of("user", prompt),),
+        **fields,
+    }
     return ModelRequest(**given)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from activities.contracts import FailureType, TokenUsage
-from activities.providers.provider import Completion, ModelMessage, ModelRequest
+from activities.providers.message_model import ModelMessage
+from activities.providers.provider import Completion, ModelRequest
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.scripted import ScriptedProvider
 
@@ -39,7 +40,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def asked(label: str, prompt: str = "go") -> ModelRequest:
-    return ModelRequest(model="m", messages=(ModelMessage("user", prompt),), label=label)
+    return ModelRequest(model="m", messages=(ModelMessage.of("user", prompt),), label=label)
 
 
 async def said(script: Path, label: str, prompt: str = "go") -> str:
@@ -135,7 +136,7 @@ async def test_the_answer_carries_what_the_entry_says(tmp_path: Path) -> None:
         "    usage: {input_tokens: 5, output_tokens: 6, cached_tokens: 4}\n"
     )
     completion = await ScriptedProvider(path).complete(asked("t/a#1.0"))
-    assert completion == Completion(
+    assert completion == Completion.of(
         text='{"approved": "yes", "items": [1, "ü"]}',
         stop_reason="max_tokens",
         model="m",
@@ -147,7 +148,7 @@ async def test_usage_is_counted_from_the_text_unless_it_is_given(script: Path) -
     request = ModelRequest(
         model="m",
         system="four",
-        messages=(ModelMessage("user", "eleven more"),),
+        messages=(ModelMessage.of("user", "eleven more"),),
         label="t/twice#1.0",
     )
     completion = await ScriptedProvider(script).complete(request)

@@ -12,7 +12,8 @@ from temporalio.testing import WorkflowEnvironment
 from activities.agent_activity import AgentActivities
 from activities.agents.agent_base import ProviderAccess
 from activities.contracts import AgentRequest, Conversation, FailureType
-from activities.providers.provider import Completion, ModelMessage, ModelRequest
+from activities.providers.message_model import ModelMessage
+from activities.providers.provider import Completion, ModelRequest
 from activities.skills.skill_activity import SkillActivities
 from activities.storage.blobs import BlobsUnusable, MemoryBlobs
 from activities.storage.conversations import Conversations, OpenConversation, Turn
@@ -68,7 +69,7 @@ class Model:
     async def complete(self, request: ModelRequest) -> Completion:
         self.asked.append(request.messages)
         await asyncio.sleep(0)
-        return Completion(f"to {request.messages[-1].text}", "end", request.model)
+        return Completion.of(f"to {request.messages[-1].text}", "end", request.model)
 
     async def close(self) -> None:
         pass
@@ -237,4 +238,4 @@ async def test_another_worker_reads_what_the_first_one_kept() -> None:
     first, other = Conversations(blobs), Conversations(blobs)
     head = await first.add(Turn(prompt="a", answer="b"), "run")
     turns = await other.open(Conversation(head=head), "run").earlier()
-    assert turns == (ModelMessage("user", "a"), ModelMessage("assistant", "b"))
+    assert turns == (ModelMessage.of("user", "a"), ModelMessage.of("assistant", "b"))

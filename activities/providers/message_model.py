@@ -1,0 +1,117 @@
+"""The one message model that every API is translated from and to.
+
+A message is a tuple of parts. Parts that only one provider understands carry its name, so they
+return to it unchanged and reach no other: thinking, items of an unknown type, and `extra`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import Base64Bytes, JsonValue
+
+from dsl.values import Json
+
+Role = Literal["user", "assistant"]
+
+Extra = dict[str, Json]
+"""`{provider: what it sent beside the part}`, returned to that provider only."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """Text of a person, a plan or a model."""
+
+    text: str
+    extra: Extra | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPart:
+    """A call that the model wants."""
+
+    id: str
+    """Pairs the call with its result."""
+    name: str
+    arguments: str
+    """Raw JSON as the model wrote it, valid or not."""
+    extra: Extra | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultPart:
+    """The result of one call; stands in the user message right after the call's."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPart:
+    """Thinking of a model, signed or encrypted by its vendor."""
+
+    provider: str
+    """The worker's name of the provider that sent it."""
+    model: str
+    opaque: JsonValue
+    """As received; nobody here reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """An image for the model."""
+
+    media_type: str
+    data: Base64Bytes = field(repr=False)
+    """The raw bytes; base64 in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpaquePart:
+    """An item of a type that is unknown here, such as the result of a vendor's own tool."""
+
+    provider: str
+    """The worker's name of the provider that sent it."""
+    item: Json
+    """As received."""
+
+
+Part = TextPart | ToolCallPart | ToolResultPart | ThinkingPart | ImagePart | OpaquePart
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMessage:
+    """One message of a conversation. Results of calls come first in a user message."""
+
+    role: Role
+    content: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, role: Role, text: str) -> "ModelMessage":
+        """Build a message of one text."""
+        return cls(role, (TextPart(text),))
+
+    @property
+    def text(self) -> str:
+        """The text, joined; without calls, results and thinking."""
+        return text_of(self.content)
+
+
+def text_of(content: tuple[Part, ...]) -> str:
+    """Return the joined text of the parts."""
+    return "".join(part.text for part in content if isinstance(part, TextPart))
+
+
+def calls_of(content: tuple[Part, ...]) -> tuple[ToolCallPart, ...]:
+    """Return the calls among the parts, in order."""
+    return tuple(part for part in content if isinstance(part, ToolCallPart))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as it is offered to a model."""
+
+    name: str
+    description: str
+    input_schema: Json
+    """JSON Schema of the arguments; its root is an object."""

@@ -6,6 +6,7 @@ Applying the same changes again has no effect, so a lost attempt may be repeated
 
 import json
 import logging
+from collections.abc import Callable
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -72,10 +73,21 @@ async def process_action(value: Change, context: SkillContext) -> ProcessedChang
     return ProcessedChange(**fields, backup=result.backup, digest=result.digest)
 
 
-def apply_set(workspace: Workspace, changes: list[Change], key: str) -> ChangeSetResult:
+def apply_set(
+    workspace: Workspace,
+    changes: list[Change],
+    key: str,
+    allow: Callable[[list[Edit]], None] | None = None,
+) -> ChangeSetResult:
     """Apply all changes of a set, or none; blocking.
 
     Complete an interrupted set if it is the same one, and undo any other.
+
+    Args:
+        workspace: The project.
+        changes: The set.
+        key: Identifies the call.
+        allow: Raises if the edits may not be written; nobody else changes the files meanwhile.
     """
     digest = _set_digest(changes)
     with locked(workspace):
@@ -89,6 +101,8 @@ def apply_set(workspace: Workspace, changes: list[Change], key: str) -> ChangeSe
             elif journal.digest == digest and stands(workspace, journal):
                 return _result(workspace, backup, already=True)
         edits = plan_edits(workspace, changes)
+        if allow is not None:
+            allow(edits)
         report = tuple(_report(edit) for edit in edits)
         work = [edit for edit in edits if edit.changes]
         if not work:

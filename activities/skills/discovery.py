@@ -13,6 +13,7 @@ from activities.workspace.file_walk import Entry, walk
 from activities.workspace.globs import Globs
 from activities.workspace.project_files import read_file
 from activities.workspace.skill_base import Skill, SkillContext, SkillFailure
+from activities.workspace.text_files import count_lines, decoded
 from activities.workspace.threads import finished_in_thread
 from dsl.values import Documented
 
@@ -128,7 +129,7 @@ class _Collection:
         except OSError as error:
             self._leave(entry, f"cannot be read: {error.strerror}")
             return
-        text = _text(content)
+        text = decoded(content)
         if text is not None and self._used + len(content) > self._wanted.max_bytes:
             left = self._wanted.max_bytes - self._used
             limit = self._wanted.max_bytes
@@ -139,7 +140,7 @@ class _Collection:
             FoundFile(
                 path=entry.path,
                 bytes=len(content),
-                lines=_count_lines(text),
+                lines=count_lines(text or ""),
                 sha256=hashlib.sha256(content).hexdigest(),
                 content=text,
             )
@@ -172,21 +173,6 @@ class _Collection:
             for file in self._left_out
         }
         return "\n".join(lines[path] for path in sorted(lines))
-
-
-def _text(content: bytes) -> str | None:
-    if b"\0" in content:
-        return None
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _count_lines(text: str | None) -> int:
-    if not text:
-        return 0
-    return text.count("\n") + (not text.endswith("\n"))
 
 
 COLLECT = Skill[DiscoveryInput | None, DiscoveryResult](

@@ -7,6 +7,10 @@ from activities.skills.asset_manager import APPLY_CHANGES, PROCESS_ACTION
 from activities.skills.command_runner import RUN, RUN_ONCE
 from activities.skills.compute.calculator import EVALUATE
 from activities.skills.discovery import COLLECT
+from activities.skills.files.file_listing import LIST
+from activities.skills.files.file_reading import READ
+from activities.skills.files.file_search import SEARCH
+from activities.skills.files.file_writing import WRITE
 from activities.skills.semantic_iterator import INITIALIZE
 from activities.workspace.skill_base import Skill, SkillRefusal
 from dsl.errors import listed, nearest
@@ -22,6 +26,10 @@ SKILLS: dict[str, AnySkill] = {
     "CommandRunner.run": RUN,
     "CommandRunner.run_once": RUN_ONCE,
     "Discovery.collect": COLLECT,
+    "Files.list": LIST,
+    "Files.read": READ,
+    "Files.search": SEARCH,
+    "Files.write": WRITE,
     "SemanticIterator.initialize": INITIALIZE,
 }
 

@@ -91,7 +91,23 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         "CommandRunner.run": "idempotent",
         "CommandRunner.run_once": "once",
         "Discovery.collect": "read",
+        "Files.list": "read",
+        "Files.read": "read",
+        "Files.search": "read",
+        "Files.write": "idempotent",
         "SemanticIterator.initialize": "read",
+    }
+
+
+def test_skills_that_show_files_or_output_are_private() -> None:
+    private = {name for name, one in contracts().items() if "private" in one.labels}
+    assert private == {
+        "CommandRunner.run",
+        "CommandRunner.run_once",
+        "Discovery.collect",
+        "Files.list",
+        "Files.read",
+        "Files.search",
     }
 
 

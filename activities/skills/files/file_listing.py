@@ -1,0 +1,102 @@
+"""`Files.list`: list the files of the project without their contents."""
+
+from pydantic import Field, TypeAdapter
+
+from activities.contracts import FailureType
+from activities.workspace.file_walk import Entry, walk
+from activities.workspace.globs import Globs
+from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, Workspace
+from activities.workspace.threads import finished_in_thread
+from dsl.values import Documented
+
+
+class FileListInput(Documented):
+    """Which files to list; null lists the whole workspace."""
+
+    path: str = Field(default=".", min_length=1, max_length=4096)
+    """A folder or file, relative to the workspace."""
+    include: tuple[str, ...] = Field(default=(), max_length=100)
+    """Globs as in a `.gitignore`; empty means all files."""
+    exclude: tuple[str, ...] = Field(default=(), max_length=100)
+    """Globs as in a `.gitignore`."""
+    max_files: int = Field(default=1000, ge=1, le=10_000)
+    """Files to list."""
+
+
+class ListedFile(Documented):
+    """A file of the project."""
+
+    path: str
+    """Relative to the workspace."""
+    bytes: int
+    """Size; 0 if it is unknown."""
+    unreadable: str | None
+    """Why its content cannot be read, for example a file name that suggests secrets; null if it
+    can."""
+
+
+class FileList(Documented):
+    """The files that git would track, sorted by path."""
+
+    path: str
+    """The listed folder or file, relative to the workspace."""
+    files: list[ListedFile]
+    """At most `max_files`."""
+    total: int
+    """Number of files, with those that are not in `files`."""
+    complete: bool
+    """Whether `files` has all of them."""
+
+
+async def list_files(value: FileListInput | None, context: SkillContext) -> FileList:
+    """List files.
+
+    Raises:
+        SkillRefusal: The path leads outside the project, or a glob is malformed.
+        SkillFailure: Nothing exists at the path.
+    """
+    wanted = value or FileListInput()
+    found = await finished_in_thread(
+        selected, context.workspace, wanted.path, wanted.include, wanted.exclude
+    )
+    return FileList(
+        path=wanted.path,
+        files=[
+            ListedFile(path=one.path, bytes=one.bytes, unreadable=one.why_not or None)
+            for one in found[: wanted.max_files]
+        ],
+        total=len(found),
+        complete=len(found) <= wanted.max_files,
+    )
+
+
+def selected(
+    workspace: Workspace, path: str, include: tuple[str, ...], exclude: tuple[str, ...]
+) -> list[Entry]:
+    """Return the files of a call, sorted by path; blocking.
+
+    Raises:
+        SkillRefusal: The path leads outside the project, or a glob is malformed.
+        SkillFailure: Nothing exists at the path.
+    """
+    top = workspace.inside(path)
+    if not top.exists():
+        raise SkillFailure(f"nothing exists at {path!r} in the project")
+    globs = Globs.of(include, exclude)
+    return list(walk(workspace.root, top, globs, never=workspace.state_dir))
+
+
+LIST = Skill[FileListInput | None, FileList](
+    name="Files.list",
+    description="Lists files of the project with their sizes, without files that git ignores.",
+    effect="read",
+    input=TypeAdapter(FileListInput | None),
+    output=TypeAdapter(FileList),
+    run=list_files,
+    timeout=60.0,
+    labels=("private",),
+    errors={
+        FailureType.SKILL_REFUSED: "the path leads outside the workspace, or a glob is malformed",
+        FailureType.SKILL_FAILED: "nothing exists at the path",
+    },
+)

@@ -1,0 +1,116 @@
+"""`Files.read`: read a text file of the project, or some of its lines."""
+
+from hashlib import sha256
+
+from pydantic import Field, TypeAdapter
+
+from activities.contracts import FailureType
+from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
+from activities.workspace.text_files import count_lines, decoded, readable_file
+from activities.workspace.threads import finished_in_thread
+from dsl.values import Documented
+
+MAX_FILE_BYTES = 20_000_000
+"""Size of a file from which lines can be read."""
+
+
+class FileReadInput(Documented):
+    """Which lines of which file."""
+
+    path: str = Field(min_length=1, max_length=4096)
+    """Relative to the workspace."""
+    start_line: int = Field(default=1, ge=1)
+    """The first line to read, from 1."""
+    end_line: int | None = Field(default=None, ge=1)
+    """The last line to read, included; null for the end of the file."""
+    max_bytes: int = Field(default=100_000, ge=1, le=1_000_000)
+    """Bytes of text to return; the text ends at a line end before."""
+
+
+class FileText(Documented):
+    """The text that was read."""
+
+    path: str
+    """Relative to the workspace."""
+    text: str
+    """The lines, with their line ends."""
+    start_line: int
+    """The first line of `text`, from 1."""
+    end_line: int
+    """The last line of `text`; before `start_line` if `text` has no line."""
+    total_lines: int
+    """Lines of the whole file."""
+    bytes: int
+    """Size of the whole file."""
+    sha256: str
+    """Hash of the whole file, for `if_sha256` of `Files.write`."""
+    cut: bool
+    """Whether `max_bytes` ended the text early; continue with `start_line: end_line + 1`."""
+
+
+async def read_text(value: FileReadInput, context: SkillContext) -> FileText:
+    """Read lines of a file.
+
+    Raises:
+        SkillRefusal: The path leads outside the project, or names a file with secrets; or the
+            range of lines is empty.
+        SkillFailure: It is not a text file, or its first line exceeds `max_bytes`.
+    """
+    if value.end_line is not None and value.end_line < value.start_line:
+        raise SkillRefusal(f"end_line ({value.end_line}) is before start_line ({value.start_line})")
+    content = await finished_in_thread(readable_file, context.workspace, value.path, MAX_FILE_BYTES)
+    text = decoded(content)
+    if text is None:
+        raise SkillFailure(f"{value.path!r} is not UTF-8 text")
+    total = count_lines(text)
+    if value.start_line > max(total, 1):
+        raise SkillFailure(
+            f"{value.path!r} has {total} lines, and start_line is {value.start_line}"
+        )
+    chosen, count, cut = _lines(text, value)
+    return FileText(
+        path=value.path,
+        text=chosen,
+        start_line=value.start_line,
+        end_line=value.start_line + count - 1,
+        total_lines=total,
+        bytes=len(content),
+        sha256=sha256(content).hexdigest(),
+        cut=cut,
+    )
+
+
+def _lines(text: str, value: FileReadInput) -> tuple[str, int, bool]:
+    """Return the wanted lines that fit, their number, and whether some did not fit."""
+    lines = text.split("\n")
+    ends = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    wanted = ends[value.start_line - 1 : value.end_line]
+    used = 0
+    for number, line in enumerate(wanted):
+        used += len(line.encode())
+        if used > value.max_bytes:
+            if number == 0:
+                raise SkillFailure(
+                    f"line {value.start_line} of {value.path!r} has {used} bytes, more than "
+                    f"max_bytes ({value.max_bytes})"
+                )
+            return "".join(wanted[:number]), number, True
+    return "".join(wanted), len(wanted), False
+
+
+READ = Skill[FileReadInput, FileText](
+    name="Files.read",
+    description="Reads a text file of the project, or a range of its lines.",
+    effect="read",
+    input=TypeAdapter(FileReadInput),
+    output=TypeAdapter(FileText),
+    run=read_text,
+    timeout=30.0,
+    labels=("private",),
+    errors={
+        FailureType.SKILL_REFUSED: "the path leads outside the workspace, or names a file that may "
+        "contain secrets; or `end_line` is before `start_line`",
+        FailureType.SKILL_FAILED: "no such file, it is not UTF-8 text, `start_line` is after its "
+        "end, or a line exceeds `max_bytes`",
+    },
+)

@@ -1,0 +1,68 @@
+"""Read files of the project as text, and explain why one cannot be read."""
+
+import os
+import stat
+from pathlib import Path
+
+from activities.os_errors import reason_of
+from activities.workspace.project_files import NotRegular, directory, read_file, status_of
+from activities.workspace.secret_files import holds_secrets
+from activities.workspace.skill_base import SkillFailure, SkillRefusal, Workspace
+from dsl.errors import nearest
+
+
+def decoded(content: bytes) -> str | None:
+    """Return UTF-8 content as text; None for a binary file."""
+    if b"\0" in content:
+        return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def count_lines(text: str) -> int:
+    """Return the number of lines; the last one may lack its line end."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def readable_file(workspace: Workspace, path: str, most: int) -> bytes:
+    """Return the content of a file that skills may show to a model.
+
+    Args:
+        workspace: The project.
+        path: Relative to its root.
+        most: Maximum size in bytes.
+
+    Raises:
+        SkillRefusal: The path leads outside, or names a file that may contain secrets.
+        SkillFailure: It is not a file of this size.
+    """
+    found = workspace.inside(path)
+    relative = found.relative_to(workspace.root).as_posix()
+    if holds_secrets(path) or holds_secrets(relative):
+        raise SkillRefusal(f"the path {path!r} names a file that may contain secrets")
+    try:
+        status = status_of(workspace.root, relative)
+        if status is None:
+            raise SkillFailure(f"no file exists at {path!r}{_suggested(workspace.root, relative)}")
+        if stat.S_ISDIR(status.st_mode):
+            raise SkillFailure(f"{path!r} is a folder, not a file")
+        if stat.S_ISREG(status.st_mode) and status.st_size > most:
+            raise SkillFailure(f"{path!r} has {status.st_size} bytes; at most {most} can be read")
+        return read_file(workspace.root, relative, most)
+    except NotRegular:
+        raise SkillFailure(f"{path!r} is not a regular file") from None
+    except OSError as error:
+        raise SkillFailure(f"{path!r} cannot be read: {reason_of(error)}") from None
+
+
+def _suggested(root: Path, relative: str) -> str:
+    """Suggest the nearest name in the same folder."""
+    folder, _, name = relative.rpartition("/")
+    try:
+        with directory(root, folder or ".") as handle:
+            hint = nearest(name, os.listdir(handle))
+    except OSError:
+        return ""
+    return f"; {hint}" if hint else ""

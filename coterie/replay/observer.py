@@ -29,7 +29,7 @@ from temporalio.worker import (
     WorkflowInterceptorClassInput,
 )
 
-from coterie.runtime.activation_order import activate_in_order
+from coterie.runtime.activation_order import OrderedActivations
 from coterie.storage.wire import data_converter
 from coterie.version import own_version
 from dsl.errors import RunRefused
@@ -144,12 +144,12 @@ class _WatchedRunner(UnsandboxedWorkflowRunner):
     """Wraps each workflow for the observer."""
 
     def __init__(self, observer: ReplayObserver) -> None:
-        self._onlooker = observer
+        self._observer = observer
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
         """Create the workflow, wrapped."""
-        self._onlooker.queue = det.info.task_queue
-        return cast("WorkflowInstance", _Watched(super().create_instance(det), self._onlooker))
+        self._observer.queue = det.info.task_queue
+        return cast("WorkflowInstance", _Watched(super().create_instance(det), self._observer))
 
 
 class _Watched:
@@ -160,13 +160,14 @@ class _Watched:
 
     def __init__(self, instance: WorkflowInstance, observer: ReplayObserver) -> None:
         self._instance = instance
-        self._onlooker = observer
+        self._ordered = OrderedActivations(instance.activate)
+        self._observer = observer
 
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
         """Pass the activation on."""
-        self._onlooker.before(act)
-        completion = activate_in_order(self._instance.activate, act)
-        self._onlooker.after(completion)
+        self._observer.before(act)
+        completion = self._ordered.activate(act)
+        self._observer.after(completion)
         return completion
 
     def __getattr__(self, name: str) -> object:

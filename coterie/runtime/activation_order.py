@@ -32,7 +32,35 @@ _TERMINAL = (
 )
 
 
-def activate_in_order(activate: Activate, act: WorkflowActivation) -> WorkflowActivationCompletion:
+class OrderedActivations:
+    """Applies the activations of one run in the order of its history.
+
+    It also refuses updates in the workflow task in which a local activity ended. The run would
+    accept them after the result, and a replay would deliver them before: core delivers accepted
+    updates when their task begins, and the result of a local activity when it reaches its marker
+    among the commands of that task.
+    """
+
+    def __init__(self, activate: Activate) -> None:
+        """Wrap the run's own method `activate`."""
+        self._activate = activate
+        self._task_of_local_result: int | None = None
+
+    def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
+        """Apply the next activation."""
+        if any(job.resolve_activity.is_local for job in act.jobs):
+            self._task_of_local_result = act.history_length
+        refused = [job for job in act.jobs if job.do_update.run_validator]
+        if not refused or self._task_of_local_result != act.history_length:
+            return _activate(self._activate, act)
+        others = [job for job in act.jobs if not job.do_update.run_validator]
+        completion = _activate(self._activate, _with_jobs(act, others)) if others else _idle(act)
+        if not completion.HasField("failed"):
+            _refuse(refused, completion)
+        return completion
+
+
+def _activate(activate: Activate, act: WorkflowActivation) -> WorkflowActivationCompletion:
     """Apply an activation, in two parts if messages came after other events."""
     if len(act.jobs) == 1:
         return activate(act)
@@ -117,6 +145,13 @@ def _with_jobs(
     del part.jobs[:]
     part.jobs.extend(jobs)
     return part
+
+
+def _idle(act: WorkflowActivation) -> WorkflowActivationCompletion:
+    """Return the completion of an activation in which the run does nothing."""
+    completion = WorkflowActivationCompletion(run_id=act.run_id)
+    completion.successful.SetInParent()
+    return completion
 
 
 def _ends(completion: WorkflowActivationCompletion) -> bool:

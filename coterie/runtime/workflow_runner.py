@@ -14,7 +14,7 @@ from temporalio.converter import StorageDriverStoreContext, StorageDriverWorkflo
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.workflow import Info
 
-from coterie.runtime.activation_order import activate_in_order
+from coterie.runtime.activation_order import OrderedActivations
 from coterie.runtime.task_board import TaskBoard, run_name
 
 
@@ -45,6 +45,7 @@ class _ContextFree(WorkflowInstance):
     def __init__(self, inner: WorkflowInstance, board: TaskBoard | None) -> None:
         self._inner = inner
         self._board = board
+        self._ordered = OrderedActivations(inner.activate)
         info = inner.get_info()
         self._name = run_name(info.workflow_id, info.run_id)
         # The run itself: none of our commands has a payload for another workflow.
@@ -60,10 +61,10 @@ class _ContextFree(WorkflowInstance):
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
         board = self._board
         if board is None:
-            return activate_in_order(self._inner.activate, act)
+            return self._ordered.activate(act)
         slot = board.begin(self._name)
         try:
-            return activate_in_order(self._inner.activate, act)
+            return self._ordered.activate(act)
         finally:
             board.end(slot)
 

@@ -6,7 +6,7 @@ import pytest
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation, WorkflowActivationJob
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 
-from coterie.runtime.activation_order import Activate, activate_in_order
+from coterie.runtime.activation_order import Activate, OrderedActivations
 from workflows.core.activation import SIGNALS_FOLLOW
 
 STARTED = 20
@@ -82,6 +82,16 @@ def activation(*jobs: WorkflowActivationJob) -> WorkflowActivation:
     return WorkflowActivation(run_id="run", history_length=STARTED, jobs=jobs)
 
 
+def activate_once(activate: Activate, act: WorkflowActivation) -> WorkflowActivationCompletion:
+    return OrderedActivations(activate).activate(act)
+
+
+def local_result() -> WorkflowActivationJob:
+    job = WorkflowActivationJob()
+    job.resolve_activity.is_local = True
+    return job
+
+
 def rejected(completion: WorkflowActivationCompletion) -> dict[str, str]:
     """`{update: code}` of what was refused without the run."""
     answers = [one.update_response for one in completion.successful.commands]
@@ -116,7 +126,7 @@ def test_messages_come_after_what_happened_before_them(
     jobs: list[WorkflowActivationJob], parts: list[list[str]]
 ) -> None:
     heard: Heard = []
-    completion = activate_in_order(
+    completion = activate_once(
         run(heard, lambda jobs: done(*["start_timer"] * len(jobs))), activation(*jobs)
     )
     assert [part for part, _ in heard] == parts
@@ -125,15 +135,15 @@ def test_messages_come_after_what_happened_before_them(
 
 def test_the_first_part_knows_that_signals_follow() -> None:
     heard: Heard = []
-    activate_in_order(run(heard, lambda _: done()), activation(signal(19), timer()))
-    activate_in_order(run(heard, lambda _: done()), activation(update("decide"), timer()))
+    activate_once(run(heard, lambda _: done()), activation(signal(19), timer()))
+    activate_once(run(heard, lambda _: done()), activation(update("decide"), timer()))
     assert [follow for _, follow in heard] == [True, False, False, False]
 
 
 def test_an_update_is_to_be_sent_again_when_the_order_of_all_is_not_known() -> None:
     jobs = [signal(10), update("decide"), update("past", replayed=True), timer()]
     heard: Heard = []
-    completion = activate_in_order(run(heard, lambda _: done()), activation(*jobs))
+    completion = activate_once(run(heard, lambda _: done()), activation(*jobs))
     assert [part for part, _ in heard] == [["signal 10", "fire"], ["past"]]
     assert rejected(completion) == {"decide": "NotYet"}
 
@@ -149,7 +159,7 @@ def test_an_update_is_to_be_sent_again_when_the_order_of_all_is_not_known() -> N
 )
 def test_an_update_is_to_be_sent_again_when_the_run_ends_with_what_came_before(end: str) -> None:
     heard: Heard = []
-    completion = activate_in_order(
+    completion = activate_once(
         run(heard, lambda _: done(end)), activation(update("amend"), timer())
     )
     assert [part for part, _ in heard] == [["fire"]]
@@ -166,6 +176,21 @@ def test_a_part_that_fails_fails_the_whole(failing: str) -> None:
         return completion
 
     heard: Heard = []
-    completion = activate_in_order(run(heard, answer), activation(update("decide"), timer()))
+    completion = activate_once(run(heard, answer), activation(update("decide"), timer()))
     assert completion.failed.failure.message == "broken"
     assert len(heard) == (1 if failing == "fire" else 2)
+
+
+def test_no_update_is_accepted_in_the_task_in_which_a_local_activity_ended() -> None:
+    heard: Heard = []
+    one_run = OrderedActivations(run(heard, lambda _: done()))
+    joined = one_run.activate(activation(update("decide"), local_result()))
+    assert rejected(joined) == {"decide": "NotYet"}
+    later = one_run.activate(activation(update("amend")))
+    assert rejected(later) == {"amend": "NotYet"}
+    replayed = one_run.activate(activation(update("skip", replayed=True)))
+    assert rejected(replayed) == {}
+    next_task = activation(update("retry"))
+    next_task.history_length = STARTED + 3
+    assert rejected(one_run.activate(next_task)) == {}
+    assert [part for part, _ in heard] == [["resolve"], ["skip"], ["retry"]]

@@ -91,6 +91,8 @@ class Conversation(Frozen):
     """The name of the latest turn; None starts a conversation."""
     turns: int | None = None
     """How many of the latest turns to send; None for all."""
+    characters: int | None = None
+    """How many characters of earlier turns to send at most; None for no limit."""
 
 
 class AgentRequest(Frozen):

@@ -97,14 +97,18 @@ class OpenConversation:
         """The number of this turn, from 1; known after `earlier`."""
 
     async def earlier(self) -> tuple[ModelMessage, ...]:
-        """Return the previous turns, oldest first: all, or as many as requested."""
-        turns: list[Turn] = []
-        name = self._asked.head
-        while name is not None and (self._asked.turns is None or len(turns) < self._asked.turns):
+        """Return the previous turns, oldest first: all, or the latest ones within the window."""
+        asked, turns, latest = self._asked, list[Turn](), None
+        name, characters = asked.head, 0
+        while name is not None and (asked.turns is None or len(turns) < asked.turns):
             turn = await self._conversations.turn(name, self._within)
+            latest = latest or turn
+            characters += _length(turn)
+            if asked.characters is not None and characters > asked.characters:
+                break
             turns.append(turn)
             name = turn.parent
-        self.number = 1 + (turns[0].number or len(turns) if turns else 0)
+        self.number = 1 + (0 if latest is None else latest.number or len(turns))
         return tuple(
             message
             for turn in reversed(turns)

@@ -17,9 +17,9 @@ from dsl.compile.routes import targets
 from dsl.evaluate.limits import depth_allowed
 from dsl.model.budgets import Budget, number, unit
 from dsl.model.plan import Collect, Plan, Routing, Rule, Team
-from dsl.model.steps import ApprovalStep, LoopStep
+from dsl.model.steps import ApprovalStep, LoopStep, ReplyStep, WaitStep
 
-TeamType = Literal["standard", "loop", "approval", "concentrator"]
+TeamType = Literal["standard", "loop", "approval", "concentrator", "chat"]
 RouteKind = Literal["rule", "default", "end", "call", "timeout", "bound", "redirect"]
 RouteKey = tuple[str, int | str | None] | tuple[str, Literal["redirect"], str]
 _MAX_PATHS = 6
@@ -160,7 +160,7 @@ def _bound(budget: Budget) -> str:
 
 
 def _type(team: Team) -> TeamType:
-    """Derive the team's type: a loop team is its step `loop`, an approval its last step."""
+    """Derive the team's type from the steps that it is short for."""
     if team.collects is not None:
         return "concentrator"
     match team.steps:
@@ -168,6 +168,8 @@ def _type(team: Team) -> TeamType:
             return "loop"
         case (*_, ApprovalStep(name="approval")):
             return "approval"
+        case (WaitStep(name="message", message=True), *_, ReplyStep(name="reply")):
+            return "chat"
         case _:
             return "standard"
 

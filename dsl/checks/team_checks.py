@@ -15,7 +15,12 @@ def check_team_type(
     misfits = any(problems.below((*path, "tasks")))
     if not team.tasks and team.type != "concentrator" and not misfits:
         problems.note("E102", tree.find(path).at, (*path, "tasks"), team_without_tasks(team_id))
-    sections = {"loop": team.loop, "approval": team.approval, "concentrator": team.collect}
+    sections = {
+        "loop": team.loop,
+        "approval": team.approval,
+        "concentrator": team.collect,
+        "chat": team.chat,
+    }
     for type_name, section in sections.items():
         key = "collect" if type_name == "concentrator" else type_name
         if section is not None and team.type != type_name:

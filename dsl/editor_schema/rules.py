@@ -119,15 +119,27 @@ RULES: dict[str, list[Json]] = {
                 ("loop", "loop"),
                 ("approval", "approval"),
                 ("concentrator", "collect"),
+                ("chat", "chat"),
             )
         ),
         _needs("loop", "loop"),
         _needs("approval", "approval"),
+        _needs("chat", "chat"),
         {
             "anyOf": [
                 {**_has("tasks"), "properties": {"tasks": _NOT_EMPTY}},
-                {**_has("type"), "properties": {"type": {"enum": ["approval", "concentrator"]}}},
+                {
+                    **_has("type"),
+                    "properties": {"type": {"enum": ["approval", "concentrator", "chat"]}},
+                },
             ]
+        },
+    ],
+    "ChatSection": [
+        {"anyOf": [_said("persona_key"), _has("reply")]},
+        {
+            "if": {"not": _said("persona_key")},
+            "then": _none_of("conversation_turns", "conversation_characters"),
         },
     ],
     "RuleDocument": [

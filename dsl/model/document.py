@@ -22,7 +22,7 @@ from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.model.steps import Step
 from dsl.model.terms import Approval, ApprovalTerms, Channels, NoProgress
-from dsl.values import Frozen, Json, Timeout
+from dsl.values import Frozen, Json, Seconds, Timeout
 
 
 class RuleDocument(Frozen):
@@ -68,15 +68,39 @@ class ApprovalSection(ApprovalTerms):
     show: JsonValue = None
 
 
+class ChatSection(Frozen):
+    """The conversation of a team of type `chat`: its tasks work on one message after the other.
+
+    The message is task `message`, and the reply is task `reply`.
+    """
+
+    schema_: Json | None = Field(default=None, alias="schema")
+    """JSON Schema of a message; a message that does not match is refused."""
+    deadline: Seconds | None = None
+    """How long to wait for a message; then the session ends."""
+    persona_key: str | None = None
+    """The persona that answers, as task `answer` after the tasks: it gets the message as its
+    `input`, and remembers the earlier turns."""
+    conversation_turns: int | None = Field(default=None, ge=1)
+    """The maximum number of latest turns to send to this persona. Default: all."""
+    conversation_characters: int | None = Field(default=None, ge=1)
+    """The maximum characters of earlier turns to send to this persona. Default: no limit."""
+    reply: JsonValue = None
+    """The reply, or a template for it. Default: the answer of the persona."""
+    until: Condition | None = None
+    """A condition, evaluated after each reply, that ends the session."""
+
+
 class TeamDocument(Frozen):
     """A named list of tasks, and the routes to other teams."""
 
     name: str | None = None
     description: str | None = None
-    type: Literal["standard", "loop", "approval", "concentrator"] = "standard"
+    type: Literal["standard", "loop", "approval", "concentrator", "chat"] = "standard"
     tasks: tuple[Step, ...] = ()
     loop: LoopSection | None = None
     approval: ApprovalSection | None = None
+    chat: ChatSection | None = None
     collect: Collect | None = None
     routing: RoutingDocument | None = None
     max_recursion_depth: int | None = Field(default=None, ge=1)

@@ -47,6 +47,9 @@ class AgentStep(StepBase):
     """The name of the agent's conversation; may be a template."""
     conversation_turns: int | None = Field(default=None, ge=1)
     """The maximum number of latest turns to send. Default: all."""
+    conversation_characters: int | None = Field(default=None, ge=1)
+    """The maximum characters of earlier turns to send: the latest whole turns that fit. Default:
+    no limit."""
     requires_approval: Approval = False
     """`true` and `before`: a person allows the call; `after`: a person accepts its answer; or a
     mapping with `when` and the terms of an approval."""

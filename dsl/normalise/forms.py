@@ -11,16 +11,18 @@ from typing import get_args
 from pydantic import BaseModel
 
 from dsl.evaluate.operators import SHORT_NAMES
-from dsl.model.document import ApprovalSection, LoopSection
+from dsl.model.document import ApprovalSection, ChatSection, LoopSection
 from dsl.model.step_kinds.join_policies import MergePolicyName
 from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
 from dsl.normalise import dialect_conditions, dialect_steps, dialects
 from dsl.normalise.approval_forms import approval_form
+from dsl.normalise.chat_teams import WINDOW, chat_team
 from dsl.normalise.dialects import Here
 from dsl.problem_details import Advice, UnlistedValue, WrongValue
 from dsl.source.nodes import Node, Problems, placed
 from dsl.wording.document_wording import section_missing
 from dsl.wording.form_wording import policy_renamed
+from dsl.wording.session_wording import chat_without_reply, window_without_persona
 
 OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 
@@ -57,10 +59,10 @@ def normalised(document: Node, problems: Problems) -> Node:
     def persona(key: str, node: Node) -> Node:
         return _Normaliser(Here(document, problems), teams).persona(node, key)
 
-    def team(_: str, node: Node) -> Node:
+    def team(key: str, node: Node) -> Node:
         named = (task.entries().get("name") for task in node.find(("tasks",)).items())
         tasks = tuple(str(name.value) for name in named if name is not None)
-        return _Normaliser(Here(document, problems, tasks=tasks), teams).team(node)
+        return _Normaliser(Here(document, problems, tasks=tasks), teams).team(node, key)
 
     def tool(node: Node) -> Node:
         return _in(node, requires_approval=_Normaliser(Here(document, problems), teams).approval)
@@ -143,9 +145,9 @@ class _Normaliser:
         )
         return _in(node, execution_plan=_each(_Normaliser(here, self.teams).step), budgets=_amounts)
 
-    def team(self, node: Node) -> Node:
-        """Turn a team of type `loop` into a loop step; add the question of type `approval`."""
-        node = _desugared(node, self.here)
+    def team(self, node: Node, key: str) -> Node:
+        """Turn a team of type `loop`, `approval` or `chat` into the steps that it is short for."""
+        node = _desugared(node, key, self.here)
         here = replace(self.here, variables=dialects.variables(node.find(("tasks",))))
         return _in(
             node,
@@ -269,7 +271,7 @@ def _persona_key(step: Node) -> str | None:
     return str(key.value) if key is not None else None
 
 
-def _desugared(node: Node, here: Here) -> Node:
+def _desugared(node: Node, team: str, here: Here) -> Node:
     entries = node.entries()
     kind = str(entries["type"].value) if "type" in entries else ""
     if kind not in _SECTIONS:
@@ -281,6 +283,19 @@ def _desugared(node: Node, here: Here) -> Node:
     known = {field.alias or name for name, field in _SECTIONS[kind].model_fields.items()}
     if not isinstance(section.value, dict) or not known.issuperset(section.value):
         return node  # the models refuse it in place
+    if kind == "chat":
+        if "reply" not in section.value and "persona_key" not in section.value:
+            here.problems.note(
+                "E102", section.at, (*placed(here.root, section), "reply"), chat_without_reply()
+            )
+            return node
+        named = section.value.get("persona_key")
+        for window in (key for key in WINDOW if named is None and key in section.value):
+            at = section.value[window]
+            details = window_without_persona(window)
+            here.problems.note("E107", at.at, placed(here.root, at), details)
+        persona = named and here.asked("llm_config", "personas", str(named.value))
+        return chat_team(team, node, section, persona or None)
     tasks = entries.get("tasks") or Node([], node.mark)
     made = {"type": Node(kind, section.mark), "name": Node(kind, section.mark)}
     if kind == "loop":
@@ -293,7 +308,11 @@ def _desugared(node: Node, here: Here) -> Node:
     return node.with_value({**rest, "tasks": tasks})
 
 
-_SECTIONS: dict[str, type[BaseModel]] = {"loop": LoopSection, "approval": ApprovalSection}
+_SECTIONS: dict[str, type[BaseModel]] = {
+    "loop": LoopSection,
+    "approval": ApprovalSection,
+    "chat": ChatSection,
+}
 
 
 def _with_kind(node: Node) -> Node:

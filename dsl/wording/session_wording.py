@@ -61,3 +61,19 @@ def messages_without_session() -> ProblemText:
         "`max_messages` bounds a session, and no step waits for a message",
         fix="remove it, or add `{name: next, type: wait, message: true}`",
     )
+
+
+@statement
+def chat_without_reply() -> ProblemText:
+    return ProblemText(
+        "the section `chat` has no reply: neither `persona_key` nor `reply`",
+        fix='add `persona_key:` with the persona that answers, or `reply: "{{ ... }}"`',
+    )
+
+
+@statement
+def window_without_persona(key: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` limits what the persona of the section `chat` remembers, and it names none",
+        fix=f"add `persona_key:`, or move `{key}:` to the task whose agent answers",
+    )

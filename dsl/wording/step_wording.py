@@ -24,10 +24,10 @@ def retry_in_vain(step: str, error: str) -> ProblemText:
 
 
 @statement
-def no_conversation(step: str) -> ProblemText:
+def no_conversation(step: str, key: str) -> ProblemText:
     return ProblemText(
-        f"{called(step)} limits the turns of a conversation and has no `conversation`",
-        fix="add `conversation: <name>`, or remove `conversation_turns`",
+        f"{called(step)} limits the earlier turns of a conversation and has no `conversation`",
+        fix=f"add `conversation: <name>`, or remove `{key}`",
     )
 
 

@@ -34,7 +34,10 @@ async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns)
     state.talking.append(name)
     try:
         head = state.conversations.get(name)
-        outcome, response = await turns(Conversation(head=head, turns=step.conversation_turns))
+        window = Conversation(
+            head=head, turns=step.conversation_turns, characters=step.conversation_characters
+        )
+        outcome, response = await turns(window)
         if outcome.success and response is not None and response.conversation is not None:
             state.conversations[name] = response.conversation
     finally:

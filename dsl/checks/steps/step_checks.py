@@ -148,8 +148,9 @@ def _called(here: Surroundings, step: AgentStep | SkillStep, path: NodePath) -> 
 
 def _agent(here: Surroundings, step: AgentStep, path: NodePath) -> None:
     if step.conversation is None:
-        if step.conversation_turns is not None:
-            _note(here, "E107", (*path, "conversation_turns"), no_conversation(step.name))
+        for key in ("conversation_turns", "conversation_characters"):
+            if getattr(step, key) is not None:
+                _note(here, "E107", (*path, key), no_conversation(step.name, key))
     elif step.agent_class is not None or step.agent_type == ORCHESTRATING:
         _note(
             here,

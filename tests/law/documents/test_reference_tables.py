@@ -48,6 +48,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "`max_visits`": plan.MaxVisits,
     "`loop`": document.LoopSection,
     "`approval`": document.ApprovalSection,
+    "`chat`": document.ChatSection,
     "`concentrator`": plan.Collect,
     "A tool": document.ToolSection,
     "The worker": document.WorkerSection,

@@ -112,7 +112,7 @@ class Pen(Asking):
         kind = self.one(("standard",) * 5 + ("loop", "approval", "concentrator"))
         team: Json = {"tasks": self.steps(2)}
         if self.chance(5):
-            team["tasks"] = [*self._conversation(), *cast("list[JsonValue]", team["tasks"])]
+            kind = self._with_conversation(kind, team)
         if kind != "standard":
             team["type"] = kind
         match kind:
@@ -131,6 +131,28 @@ class Pen(Asking):
         if self.chance(15):
             team["max_recursion_depth"] = self.count(1, 3)
         return team
+
+    def _with_conversation(self, kind: str, team: Json) -> str:
+        """Let the team talk: as its type, or by its first steps. Return the type."""
+        if kind == "standard" and self.chance(50):
+            team["chat"] = self._chat()
+            return "chat"
+        team["tasks"] = [*self._conversation(), *cast("list[JsonValue]", team["tasks"])]
+        return kind
+
+    def _chat(self) -> Json:
+        made: Json = {"persona_key": self.one(self.texts)} if self.chance(60) else {}
+        if not made or self.chance(30):
+            made["reply"] = self.value()
+        if "persona_key" in made and self.chance(30):
+            made |= {"conversation_turns": self.count(1, 5), "conversation_characters": 500}
+        if self.chance(40):
+            made["schema"] = {"type": "string"}
+        if self.chance(40):
+            made["deadline"] = "8h"
+        if self.chance(40):
+            made["until"] = self.condition(1)
+        return made
 
     def _collect(self) -> Json:
         made: Json = {"aggregate": self.one(("list", "merge_dict", SKILLS[0]))}

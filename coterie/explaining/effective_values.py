@@ -192,21 +192,29 @@ class _Explainer:
         compiled = here.compiled
         if not isinstance(compiled, AgentStep):
             return  # a persona's plan that no task uses unchanged
+        for one in compiled.choices:
+            agent = ("agent", one.persona_name) if step.personas else ("agent",)
+            yield from self._persona(one, step, here, agent)
+
+    def _persona(
+        self, compiled: AgentStep, step: AgentStep, here: _Here, agent: NodePath
+    ) -> Iterator[Effective]:
+        """Yield one persona of a task; several, which a template chooses from, by their names."""
         persona = self.plan.personas[compiled.persona_key or ""]
-        key = step.persona_key or ""
         config = here.node.child("config")
+        key = compiled.persona_name
         sources = AgentSources(self.tree, self.document.llm_config, key, config, self.model)
         asks_a_model = step.agent_type != ORCHESTRATING
         for path, value, origin in sources.fields(persona, asks_a_model=asks_a_model):
             owner = "Persona" if asks_a_model and len(path) == 1 else ""
-            yield here.below(value, origin, ("agent", *path), owner)
+            yield here.below(value, origin, (*agent, *path), owner)
         plan = sources.merged.child("execution_plan")
         if plan is not None and persona.execution_plan is not None:
             written = PersonaDocument.model_validate_json(
                 json.dumps({"execution_plan": plan.plain()}), strict=True
             )
             below = _Here(
-                plan, (*here.path, "agent", "execution_plan"), here.step, persona.execution_plan
+                plan, (*here.path, *agent, "execution_plan"), here.step, persona.execution_plan
             )
             yield from self._items(written.execution_plan or (), below)
 

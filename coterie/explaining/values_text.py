@@ -155,13 +155,24 @@ def _agents(values: Sequence[Effective]) -> Iterator[Row]:
     at = {value.path: value for value in values}
     for value in values:
         if value.step and value.field in ("AgentStep.persona_key", "AgentStep.agent_class"):
-            agent = (*value.path[:-1], "agent")
-            provider, model = at.get((*agent, "provider")), at.get((*agent, "model"))
-            if provider is None or model is None:
-                yield value.step, str(value.value), "by its plan" if _planned(value, at) else "-"
-            else:
-                asked = f"{provider.value}/{model.value}"
-                yield value.step, str(value.value), asked, model.origin.text()
+            for name, agent in _personas(value, at):
+                provider, model = at.get((*agent, "provider")), at.get((*agent, "model"))
+                if provider is None or model is None:
+                    yield value.step, name, "by its plan" if _planned(value, at) else "-"
+                else:
+                    asked = f"{provider.value}/{model.value}"
+                    yield value.step, name, asked, model.origin.text()
+
+
+def _personas(value: Effective, at: Mapping[NodePath, Effective]) -> Iterator[tuple[str, NodePath]]:
+    """Yield each persona of an agent's step, and the path below which its settings are."""
+    step = value.path[:-1]
+    listed = at.get((*step, "personas"))
+    if listed is None or not isinstance(listed.value, list | tuple):
+        yield str(value.value), (*step, "agent")
+        return
+    for name in listed.value:
+        yield str(name), (*step, "agent", str(name))
 
 
 def _planned(value: Effective, at: Mapping[NodePath, Effective]) -> bool:

@@ -13,7 +13,7 @@ from dsl.evaluate.condition_text import value_text
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.step_base import StepKind
 from dsl.model.steps import AgentStep, ApprovalStep, Step, TeamStep
-from dsl.model.traversal.step_lists import Concurrent, followed_plan, step_lists
+from dsl.model.traversal.step_lists import Concurrent, followed_plans, step_lists
 from dsl.model.traversal.step_walk import walk
 
 _WORDS = StepWording(
@@ -66,11 +66,14 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
 
 def _planned(step: Step, plan: Plan, above: str, depth: int) -> Iterator[TaskLine]:
     """Yield the steps of an agent's own plan that call a model or ask a person."""
-    for inner, path in _plan_steps(followed_plan(step, plan.personas), above):
-        if isinstance(inner, AgentStep | ApprovalStep) or approval(inner, _WORDS):
-            detail = details(inner, plan, _WORDS)
-            yield TaskLine(path, depth, inner.kind, inner.name, detail, approval(inner, _WORDS))
-        yield from _planned(inner, plan, path, depth + 1)
+    for agent, steps in followed_plans(step, plan.personas):
+        if isinstance(step, AgentStep) and step.personas:
+            yield TaskLine("", depth, None, f"as {agent.persona_name}", ())
+        for inner, path in _plan_steps(steps, above):
+            if isinstance(inner, AgentStep | ApprovalStep) or approval(inner, _WORDS):
+                detail = details(inner, plan, _WORDS)
+                yield TaskLine(path, depth, inner.kind, inner.name, detail, approval(inner, _WORDS))
+            yield from _planned(inner, plan, path, depth + 1)
 
 
 def _plan_steps(steps: Sequence[Step], above: str) -> Iterator[tuple[Step, str]]:

@@ -6,8 +6,8 @@ from coterie.text.step_words import StepWording, approval, bounds, details, head
 from dsl.evaluate.condition_text import condition_text, value_text
 from dsl.model.plan import Plan
 from dsl.model.step_kinds.step_base import StepKind
-from dsl.model.steps import Step
-from dsl.model.traversal.step_lists import followed_plan, step_lists
+from dsl.model.steps import AgentStep, Step
+from dsl.model.traversal.step_lists import followed_plans, step_lists
 
 _WORDS = StepWording(condition=condition_text, value=value_text, agent_class=str)
 _BEGINNINGS: dict[StepKind, str] = {
@@ -24,12 +24,21 @@ def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
     for step in steps:
         asked = "" if step.when is None else f"  when {_WORDS.condition(step.when)}"
         yield f"{'  ' * depth}- {step.name}: {_described(step, plan)}{asked}"
-        yield from step_lines(followed_plan(step, plan.personas), plan, depth + 1)
+        yield from _followed(step, plan, depth)
         for one in step_lists(step):
             title = heading(one.role, _WORDS)
             if title and not is_left_out(one):
                 yield f"{'  ' * (depth + 1)}{title}"
             yield from step_lines(one.steps, plan, depth + (2 if title else 1))
+
+
+def _followed(step: Step, plan: Plan, depth: int) -> Iterator[str]:
+    """Yield the execution plan of an agent; each one below its persona if there are several."""
+    for agent, steps in followed_plans(step, plan.personas):
+        is_chosen = isinstance(step, AgentStep) and bool(step.personas)
+        if is_chosen:
+            yield f"{'  ' * (depth + 1)}as {agent.persona_name}"
+        yield from step_lines(steps, plan, depth + (2 if is_chosen else 1))
 
 
 def _described(step: Step, plan: Plan) -> str:

@@ -48,7 +48,7 @@ from dsl.model.traversal.step_lists import (
     StepList,
     Tried,
     WhenHolds,
-    followed_plan,
+    followed_plans,
 )
 from dsl.model.traversal.step_walk import walk
 from dsl.templates.template import is_template
@@ -163,18 +163,27 @@ def _agent(step: AgentStep, plan: Plan, words: StepWording) -> Iterator[str]:
         yield words.agent_class(step.agent_class)
         yield "legacy class"
     else:
-        key = step.persona_key or ""
-        persona = plan.personas[key]
-        yield key.partition("@")[0]
-        if step.agent_type == ORCHESTRATING:
-            steps = followed_plan(step, plan.personas)
-            yield f"plan of {counted(sum(1 for _ in walk(steps, ())), 'step')}"
-        else:
-            yield f"{persona.provider}/{persona.model}"
-            if step.agent_type not in (None, SINGLE_SHOT):
-                yield step.agent_type
+        yield " or ".join(step.persona_names)
+        if step.personas:
+            yield f"chosen by {words.value(step.persona_key)}"
+        yield from _personas(step, plan)
     if step.conversation is not None:
         yield f"in the conversation {step.conversation}"
+
+
+def _personas(step: AgentStep, plan: Plan) -> Iterator[str]:
+    """Yield what the personas of an agent do: their plans, or the models that they call."""
+    if step.agent_type == ORCHESTRATING:
+        sizes = [
+            counted(sum(1 for _ in walk(steps, ())), "step")
+            for _, steps in followed_plans(step, plan.personas)
+        ]
+        yield f"plan of {' or '.join(sizes)}"
+        return
+    personas = (plan.personas[one.persona_key or ""] for one in step.choices)
+    yield " or ".join(dict.fromkeys(f"{one.provider}/{one.model}" for one in personas))
+    if step.agent_type not in (None, SINGLE_SHOT):
+        yield step.agent_type
 
 
 def _loop(step: LoopStep, words: StepWording) -> Iterator[str]:

@@ -39,11 +39,13 @@ class Bodies(NamedTuple):
     plans: Mapping[str, Body]
     """`{persona key: its execution plan}`, each once, however many tasks follow it."""
 
-    def plan(self, step: Step) -> Body | None:
-        """Return the execution plan that an agent follows, or None for any other step."""
-        if not isinstance(step, AgentStep) or step.agent_type != ORCHESTRATING:
-            return None
-        return self.plans.get(step.persona_key or "")
+    def plans_of(self, step: Step) -> Iterator[Body]:
+        """Yield the execution plans that an agent may follow; none for any other step."""
+        if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING:
+            for one in step.choices:
+                plan = self.plans.get(one.persona_key or "")
+                if plan is not None:
+                    yield plan
 
     def within(self, body: Body) -> Iterator[Body]:
         """Return a body and the plans that its agents follow, at any depth, each once."""
@@ -53,10 +55,10 @@ class Bodies(NamedTuple):
             here = ahead.pop()
             yield here
             for step, _ in here.walked():
-                plan = self.plan(step)
-                if plan is not None and plan.key not in seen:
-                    seen.add(plan.key)
-                    ahead.append(plan)
+                for plan in self.plans_of(step):
+                    if plan.key not in seen:
+                        seen.add(plan.key)
+                        ahead.append(plan)
 
 
 def bodies(plan: Plan, tree: Node) -> Bodies:
@@ -85,21 +87,20 @@ def _collect(body: Body, plan: Plan, tree: Node, plans: dict[str, Body]) -> None
     for step, path in body.walked():
         if not isinstance(step, AgentStep) or step.agent_type != ORCHESTRATING:
             continue
-        key = step.persona_key or ""
-        persona = plan.personas.get(key)
-        if key in plans or persona is None or persona.execution_plan is None:
-            continue
-        where = written_at(tree, path, "execution_plan")
-        plans[key] = Body(key, persona.execution_plan, where)
-        _collect(plans[key], plan, tree, plans)
+        for one in step.choices:
+            key = one.persona_key or ""
+            persona = plan.personas.get(key)
+            if key in plans or persona is None or persona.execution_plan is None:
+                continue
+            where = written_at(tree, one, path, "execution_plan")
+            plans[key] = Body(key, persona.execution_plan, where)
+            _collect(plans[key], plan, tree, plans)
 
 
-def written_at(tree: Node, step: NodePath, *field: str) -> NodePath:
+def written_at(tree: Node, step: AgentStep, path: NodePath, *field: str) -> NodePath:
     """Locate a field of an agent's persona: in the task's config, or in the persona."""
-    own = (*step, "config", *field)
-    if is_there(tree, own):
-        return own
-    return (*_PERSONAS, str(tree.find((*step, "persona_key")).value), *field)
+    own = (*path, "config", *field)
+    return own if is_there(tree, own) else (*_PERSONAS, step.persona_name, *field)
 
 
 def is_there(tree: Node, path: Sequence[str | int]) -> bool:

@@ -94,7 +94,7 @@ class Loads:
         match step:
             case AgentStep():
                 asked: Load = {APPROVALS: 1} if step.requires_approval else {}
-                return added((asked, self._agent(step)))
+                return added((asked, most(self._agent(one) for one in step.choices)))
             case ApprovalStep():
                 return {APPROVALS: 1}
             case SkillStep():
@@ -139,8 +139,7 @@ class Loads:
 
     def _agent(self, step: AgentStep) -> Load:
         """Return the load of one turn with its re-asks, or of the agent's whole plan."""
-        plan = self.bodies.plan(step)
-        if plan is not None:
+        for plan in self.bodies.plans_of(step):
             if plan.key not in self._plans:
                 self._plans[plan.key] = self._all(plan.steps, plan.path)
             return self._plans[plan.key]

@@ -23,11 +23,11 @@ def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
     for body in (*bodies.teams.values(), *bodies.plans.values()):
         for step, path in body.walked():
             if isinstance(step, AgentStep) and step.persona_key is not None:
-                key = step.persona_key.partition("@")[0]
                 follows = step.agent_type == ORCHESTRATING
-                used[key] = used.get(key, False) or not follows
-                if follows:
-                    _note((*path, "config"), key, names, tree, problems)
+                for key in step.persona_names:
+                    used[key] = used.get(key, False) or not follows
+                    if follows:
+                        _note((*path, "config"), key, names, tree, problems)
     for key, asked in used.items():
         if not asked:
             _note((*_PERSONAS, key), key, names, tree, problems)

@@ -132,16 +132,17 @@ class Needs:
         if isinstance(step, ReturnStep | FailStep):
             return Certain(_at(path, self._reader.before(step, path)), goes_on=False)
         inside = self._inside(step, path, depth)
-        return Certain(_at(path, self._reader.before(step, path))).then(inside)
+        return Certain(_at(path, self._reader.certain(step, path))).then(inside)
 
     def _inside(self, step: Step, path: NodePath, depth: int) -> Certain:
         """Return the certain effects of the steps within a step."""
         lists = list(step_lists(step, path))
         match step:
             case AgentStep():
-                plan = self._bodies.plan(step)
-                if plan is None or depth > _MAX_PLANS:
-                    return _NOTHING
+                plans = list(self._bodies.plans_of(step))
+                if len(plans) != 1 or depth > _MAX_PLANS:
+                    return _NOTHING  # none of several plans is certain
+                plan = plans[0]
                 return self._steps(plan.steps, plan.path, depth + 1)._replace(goes_on=True)
             case TeamStep(team=team):
                 return Certain(teams=(team,))

@@ -59,8 +59,18 @@ class Reader:
             if value.path[-1] not in FILLED_BETWEEN:
                 found += value_reads(value.value, value.path)
         if isinstance(step, AgentStep):
-            found += self._prompts(step, path)
+            for one in step.choices:
+                found += self._prompts(one, path)
         return [*when, *guarded(found, when)]
+
+    def certain(self, step: Step, path: NodePath) -> list[Read]:
+        """Return what a step reads before it acts, whichever persona a template chooses."""
+        reads = self.before(step, path)
+        if not isinstance(step, AgentStep) or not step.personas:
+            return reads
+        prompts = [{read.path for read in self._prompts(one, path)} for one in step.choices]
+        unsure = set[Path]().union(*prompts) - prompts[0].intersection(*prompts)
+        return [read for read in reads if read.path not in unsure]
 
     def after(self, step: Step, path: NodePath) -> list[Read]:
         """Return what a step reads once it has acted, except for its own result."""
@@ -101,10 +111,10 @@ class Reader:
                 continue
             if persona.prompt_syntax == "braces":
                 text = braces_to_template(text, inputs)
-            yield from value_reads(text, self._prompt_place(path, key), statements=True)
+            yield from value_reads(text, self._prompt_place(step, path, key), statements=True)
 
-    def _prompt_place(self, path: NodePath, key: str) -> NodePath:
-        place = written_at(self.tree, path, "prompts", key)
+    def _prompt_place(self, step: AgentStep, path: NodePath, key: str) -> NodePath:
+        place = written_at(self.tree, step, path, "prompts", key)
         return place if is_there(self.tree, place) else path
 
     def all_of(self, steps: Sequence[Step], path: NodePath) -> Iterator[Read]:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dsl.model.plan import Plan, Team
-from dsl.model.steps import AgentStep, Step, ToolStep
+from dsl.model.steps import Step, ToolStep
 from dsl.model.terms import DecisionTerms, consent
-from dsl.model.traversal.step_lists import followed_plan
+from dsl.model.traversal.step_lists import followed_plans
 from dsl.model.traversal.step_walk import asks, walk
 from dsl.templates.template import is_template
 
@@ -33,10 +33,10 @@ def _of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[TimeoutRo
         for terms in _terms(step, plan):
             if terms.deadline is not None and terms.on_timeout in plan.teams:
                 yield TimeoutRoute(step.name, terms.deadline, terms.on_timeout)
-        followed = followed_plan(step, plan.personas)
-        if isinstance(step, AgentStep) and followed and step.persona_key not in seen:
-            seen.add(step.persona_key or "")
-            yield from _of(followed, plan, seen)
+        for agent, followed in followed_plans(step, plan.personas):
+            if agent.persona_key not in seen:
+                seen.add(agent.persona_key or "")
+                yield from _of(followed, plan, seen)
 
 
 def _terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:

@@ -26,9 +26,10 @@ def check_without_effect(document: SystemDocument, tree: Node, problems: Problem
     _steps(document, tree, problems)
     asked = _asked_personas(document)
     followed = {
-        step.persona_key
+        key
         for step, _ in every_step(document)
         if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING
+        for key in step.persona_names
     }
     for key, persona in document.llm_config.personas.items():
         if key in followed and key not in asked and persona.execution_plan is not None:
@@ -61,10 +62,11 @@ def _refuse(
         problems.note("E503", tree.find(place).at, place, details)
 
 
-def _asked_personas(document: SystemDocument) -> set[str | None]:
+def _asked_personas(document: SystemDocument) -> set[str]:
     """Return the personas with which some task, or an agent class of the worker, asks a model."""
     return {
-        step.persona_key
+        key
         for step, _ in every_step(document)
         if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING
+        for key in step.persona_names
     }

@@ -19,7 +19,7 @@ from dsl.model.document import (
 from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.sections.template_bound import TemplateBound
 from dsl.model.step_kinds.step_base import StepBase
-from dsl.model.steps import STEP_MODELS, ParallelBranch, PersonaDocument
+from dsl.model.steps import STEP_MODELS, AgentStep, ParallelBranch, PersonaDocument
 from dsl.model.terms import ApprovalTerms, Consent
 from dsl.model.traversal.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
 from dsl.source.nodes import Node, Problems
@@ -129,6 +129,8 @@ def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str,
             for word in FILLED_OF_CONSENTS:
                 yield from _texts(getattr(below, word), (*path, key, word), word)
         compared = name == "value" and isinstance(value, TaskField | ContextField)
+        if isinstance(value, AgentStep) and name == "persona_key":
+            filled = isinstance(below, str) and is_template(below)  # else it is a name
         if filled or (compared and isinstance(below, str)):  # E402 reports it
             continue
         yield from _texts(below, (*path, key), key)

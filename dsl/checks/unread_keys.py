@@ -37,7 +37,7 @@ def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Warn of sections that no team uses; a file without teams may serve any team."""
     steps = [step for step, _ in every_step(document) if isinstance(step, AgentStep)]
     classes = {step.name for step in steps if step.agent_class is not None}
-    personas = {step.persona_key for step in steps if step.persona_key is not None}
+    personas = {key for step in steps for key in step.persona_names}
     teams = tree.find(("orchestration", "teams")).entries().values()
     files = {team.mark.file for team in teams}
     for name, section in document.llm_config.agents.items():

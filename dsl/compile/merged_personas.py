@@ -24,6 +24,8 @@ class MergedPersona:
 
     persona: Persona
     key: str
+    named_at: NodePath
+    """The path of its name in the step."""
     config: NodePath | None
     """The path of the step's `config`, if it has one."""
     tree: Node
@@ -50,14 +52,20 @@ class PersonaMerger:
         self.problems = problems
         self.models = models
 
-    def merged(self, step: AgentStep, path: NodePath) -> MergedPersona | None:
-        """Return the persona of a step with its model; None, and a problem, if it has none."""
+    def merged(self, step: AgentStep, path: NodePath, named_at: NodePath) -> MergedPersona | None:
+        """Return the persona of a step with its model; None, and a problem, if it has none.
+
+        Args:
+            step: names one persona.
+            path: where the step is written.
+            named_at: where it names the persona.
+        """
         key = step.persona_key
         if key is None:
             return None
         written = self.llm.personas.get(key)
         if written is None:
-            self._note_unknown(key, (*path, "persona_key"))
+            self._note_unknown(key, named_at)
             return None
         merged = plain_persona(written)
         if step.config is not None:
@@ -67,7 +75,7 @@ class PersonaMerger:
         if persona is None:
             return None
         config = (*path, "config") if step.config is not None else None
-        return MergedPersona(persona, key, config, self.tree)
+        return MergedPersona(persona, key, named_at, config, self.tree)
 
     def _note_unknown(self, key: str, place: NodePath) -> None:
         section = self.tree.find(PERSONAS[:1]).child(PERSONAS[1])

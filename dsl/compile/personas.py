@@ -137,9 +137,29 @@ class AgentResolver:
     ) -> AgentStep:
         if step.agent_class is not None:
             return self._legacy(step, path, reads)
-        complete = check_agent_keys(step, path, self.capabilities, self.tree, self.problems)
-        merged = self._merger.merged(step, path)
-        if merged is None or not complete:
+        if not check_agent_keys(step, path, self.capabilities, self.tree, self.problems):
+            return step
+        if not step.personas:
+            return self._choice(step, path, (*path, "persona_key"), checker, place, reads)
+        chosen = [
+            self._choice(one, path, (*path, "personas", index), checker, place, reads)
+            for index, one in enumerate(step.choices)
+        ]
+        keys = tuple(one.persona_key for one in chosen)
+        return step.model_copy(update={"personas": keys, "config": None})
+
+    def _choice(
+        self,
+        step: AgentStep,
+        path: NodePath,
+        named_at: NodePath,
+        checker: Checker,
+        place: str,
+        reads: dict[str, None],
+    ) -> AgentStep:
+        """Resolve a step with one persona; a step with a problem stays as it is."""
+        merged = self._merger.merged(step, path, named_at)
+        if merged is None:
             return step
         self._used.add(merged.key)
         plan_key = merged.key if step.config is None else f"{merged.key}@{place}.{step.name}"
@@ -191,7 +211,8 @@ class AgentResolver:
                 persona.prompt_syntax,
                 lambda key: written_at("prompts", key),
             )
-        if not plan_fits(step, persona, path, plan_key in self._open, self.tree, self.problems):
+        is_open = plan_key in self._open
+        if not plan_fits(step, persona, path, merged.named_at, is_open, self.tree, self.problems):
             return None
         if step.agent_type == ORCHESTRATING and persona.execution_plan is not None:
             steps = self._plan(step, persona.execution_plan, merged, plan_key, reads)

@@ -72,9 +72,20 @@ RULES: dict[str, list[Json]] = {
         {
             "anyOf": [
                 {**_has("persona_key"), **_none_of("agent_class")},
-                {**_has("agent_class"), **_none_of("agent_type", "persona_key", "config")},
+                {
+                    **_has("agent_class"),
+                    **_none_of("agent_type", "persona_key", "personas", "config"),
+                },
             ]
-        }
+        },
+        {
+            "if": {
+                **_has("persona_key"),
+                "properties": {"persona_key": {"type": "string", "pattern": r"\{\{"}},
+            },
+            "then": {**_has("personas"), "properties": {"personas": _NOT_EMPTY}},
+            "else": {"properties": {"personas": {"maxItems": 0}}},
+        },
     ],
     "LoopStep": [
         {"anyOf": [_has("iterate_on"), _has("while"), _has("until")]},

@@ -46,8 +46,9 @@ def _of_step(step: Step, personas: Mapping[str, Persona]) -> Iterator[str]:
             if isinstance(leaf, Expression):
                 yield leaf.expression
     if isinstance(step, AgentStep):
-        persona = personas.get(step.persona_key or "")
-        yield from () if persona is None else persona.prompts.values()
+        for one in step.choices:
+            persona = personas.get(one.persona_key or "")
+            yield from () if persona is None else persona.prompts.values()
 
 
 def _within(value: object) -> Iterator[str]:

@@ -42,6 +42,7 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "ValueTooLarge": "with_other_input",
     "InvalidArguments": "with_other_input",
     "UnknownTool": "with_other_input",
+    "UnknownPersona": "with_other_input",
     "UnknownBranch": "with_other_input",
     "NotAJoin": "with_other_input",
     "NotANumber": "with_other_input",

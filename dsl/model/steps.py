@@ -35,6 +35,9 @@ class AgentStep(StepBase):
     agent_type: str | None = None
     """`generic_single_shot`, `generic_orchestrating`, or a type that the worker adds."""
     persona_key: str | None = None
+    """The persona; or a template for one of those in `personas`."""
+    personas: tuple[str, ...] = ()
+    """The personas that the template in `persona_key` may choose."""
     agent_class: str | None = None
     """Legacy: the import path of an agent class, with its `llm_config.agents` section."""
     config: "PersonaDocument | None" = None
@@ -53,6 +56,25 @@ class AgentStep(StepBase):
     requires_approval: Approval = False
     """`true` and `before`: a person allows the call; `after`: a person accepts its answer; or a
     mapping with `when` and the terms of an approval."""
+
+    @property
+    def choices(self) -> tuple["AgentStep", ...]:
+        """The step with each persona that its template may choose; else the step itself."""
+        if not self.personas:
+            return (self,)
+        return tuple(
+            self.model_copy(update={"persona_key": key, "personas": ()}) for key in self.personas
+        )
+
+    @property
+    def persona_names(self) -> tuple[str, ...]:
+        """The personas that it may run, as the document names them."""
+        return tuple(one.persona_name for one in self.choices)
+
+    @property
+    def persona_name(self) -> str:
+        """The persona, as the document names it: a plan adds a task's `config` to its key."""
+        return (self.persona_key or "").partition("@")[0]
 
 
 TaskOrder = Literal["written", "critical_path"]

@@ -211,8 +211,9 @@ class _Normaliser:
         if written is None or "agent_type" in entries or "agent_class" in entries:
             return node
         plan = node.find(("config",)).entries().get("execution_plan")
+        listed = [one.value for one in node.find(("personas",)).items()] or [written.value]
         steps = (
-            self.here.asked("llm_config", "personas", str(written.value), "execution_plan")
+            self.here.asked("llm_config", "personas", str(listed[0]), "execution_plan")
             if plan is None
             else plan.value
         )

@@ -13,6 +13,27 @@ def persona_key_missing() -> ProblemText:
 
 
 @statement
+def personas_missing(step: str) -> ProblemText:
+    return ProblemText(
+        f"the persona of {called(step, 'the task')} is a template, so nothing can be checked",
+        fix="list the personas that it may choose: `personas: [...]`",
+    )
+
+
+@statement
+def personas_without_template(step: str, key: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the task')} lists `personas`, and its persona_key {key!r} is no template",
+        fix="write a template in `persona_key`, or remove `personas`",
+    )
+
+
+@statement
+def persona_listed_twice(name: str) -> ProblemText:
+    return ProblemText(f"the persona {name!r} is listed twice", fix="remove one of them")
+
+
+@statement
 def skill_as_agent(name: str, agent_types: Collection[str]) -> ProblemText:
     return ProblemText(
         f"{name!r} is a skill, and a task needs an agent type",

@@ -230,6 +230,8 @@ class StepProgress:
     """Outcome of a step that a person has yet to accept."""
     failures_to_decide: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     """Outcome of a step with `on_failure: ask` whose failure a person has yet to decide about."""
+    personas: dict[str, str] = field(default_factory=dict[str, str])
+    """Name of the persona that the template of an agent step has chosen."""
     drafts: dict[str, ContextDraft] = field(default_factory=dict[str, ContextDraft])
     """Writes that join the context when their branch or attempt has succeeded."""
 
@@ -261,5 +263,6 @@ class StepProgress:
             self.approved_inputs,
             self.outputs_to_approve,
             self.failures_to_decide,
+            self.personas,
             self.drafts,
         )

@@ -36,6 +36,7 @@ from workflows.core.trail_causes import (
     NotBegun,
     NoticeFailed,
     PauseChanged,
+    PersonaChosen,
     RequestDecided,
     RequestEscalated,
     RequestReminded,
@@ -77,6 +78,7 @@ def _worded(cause: TrailCause) -> str:
             StepStated()
             | WhenAsked()
             | BranchChosen()
+            | PersonaChosen()
             | BranchRanked()
             | CallRepeated()
             | TimeOver()
@@ -117,7 +119,13 @@ _STATED = {
 
 
 def _step(
-    cause: StepStated | WhenAsked | BranchChosen | BranchRanked | CallRepeated | TimeOver,
+    cause: StepStated
+    | WhenAsked
+    | BranchChosen
+    | PersonaChosen
+    | BranchRanked
+    | CallRepeated
+    | TimeOver,
 ) -> str:
     match cause:
         case StepStated(code=code):
@@ -126,6 +134,8 @@ def _step(
             return f"{'' if code == 'when_held' else 'when: '}{_condition(condition)}"
         case BranchChosen(number=number, condition=condition):
             return f"branch {number}: {_condition(condition)}"
+        case PersonaChosen(persona=persona, template=template, allowed=allowed):
+            return f"persona {persona}, one of {allowed}: {template}"
         case BranchRanked(code=code, winner=winner, priority=priority, score=score):
             won = "won" if code == "branch_won" else f"branch {winner} is better"
             return (

@@ -94,6 +94,17 @@ class BranchChosen:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonaChosen:
+    """The template of an agent step chose one of its personas."""
+
+    code: Literal["persona_chosen"]
+    persona: str
+    template: str
+    allowed: int
+    """Personas that it may choose."""
+
+
+@dataclass(frozen=True, slots=True)
 class BranchRanked:
     """A branch of a parallel step with `join: best` succeeded, and was ranked."""
 
@@ -287,6 +298,7 @@ TrailCause = Annotated[
     | Failed
     | RunEnded
     | BranchChosen
+    | PersonaChosen
     | BranchRanked
     | CallRepeated
     | TimeOver

@@ -57,7 +57,10 @@ def _start_context(plan: Plan, state: RunState) -> None:
 
 def _check(step: Step, plan: Plan) -> None:
     match step:
-        case AgentStep(persona_key=key) if key not in (None, *plan.personas):
+        case AgentStep() if not {one.persona_key for one in step.choices} <= {
+            None,
+            *plan.personas,
+        }:
             raise InvalidPlan(f"step {step.name!r} names a persona that the plan has not")
         case TeamStep(team=team) if team not in plan.teams:
             raise InvalidPlan(f"step {step.name!r} names a team that the plan has not")
@@ -78,8 +81,9 @@ def _refuse_cycle(key: str, plan: Plan, above: tuple[str, ...], ending: set[str]
     if key in above or len(above) > _MAX_DEPTH:
         raise InvalidPlan(f"the execution plan of {key!r} contains itself, or is without end")
     for step, _ in walk(plan.personas[key].execution_plan or (), ()):
-        if isinstance(step, AgentStep) and step.persona_key not in (None, *ending):
-            _refuse_cycle(step.persona_key, plan, (*above, key), ending)
+        for one in step.choices if isinstance(step, AgentStep) else ():
+            if one.persona_key not in (None, *ending):
+                _refuse_cycle(one.persona_key, plan, (*above, key), ending)
     ending.add(key)
 
 

@@ -19,6 +19,7 @@ from dsl.model.terms import consent
 from dsl.model.traversal.step_lists import followed_plan
 from dsl.templates.template_filling import fill
 from dsl.values import Json
+from workflows.agents.chosen_persona import with_persona
 from workflows.agents.conversation_order import converse
 from workflows.agents.repeated_calls import notes
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
@@ -35,6 +36,18 @@ _LEGACY_RETRIES = 2
 async def execute(
     step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
+    """Run the agent: its persona, or the one that its template chooses."""
+    if not step.personas:
+        return await _run(step, place, scope, interpreter)
+    chosen = with_persona(step, place, scope)
+    if isinstance(chosen, Outcome):
+        return chosen
+    outcome = await _run(chosen, place, scope, interpreter)
+    scope.state.progress.personas.pop(place.key, None)
+    return outcome
+
+
+async def _run(step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter) -> Outcome:
     """Run the agent, with an approval before or after if the step requires one."""
     if step.requires_approval is False:
         if step.agent_type == ORCHESTRATING:

@@ -4,10 +4,14 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.steps import AgentStep
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
+from dsl.templates.template import is_template
 from dsl.values import NodePath
 from dsl.wording.agent_wording import (
     config_of_legacy,
     persona_key_missing,
+    persona_listed_twice,
+    personas_missing,
+    personas_without_template,
     skill_as_agent,
     two_forms_of_agent,
 )
@@ -16,12 +20,30 @@ from dsl.wording.agent_wording import (
 def check_agent_keys(
     step: AgentStep, path: NodePath, capabilities: Capabilities, tree: Node, problems: Problems
 ) -> bool:
-    """Return whether the step has a persona; note if it lacks one or if its type is unknown."""
-    if step.persona_key is None:
-        place = (*path, "persona_key")
-        problems.note("E102", tree.find(path).at, place, persona_key_missing())
+    """Return whether the step names its personas; note what it lacks, and an unknown type."""
+    named = _personas(step, path, tree, problems)
     _agent_type(step, path, capabilities, tree, problems)
-    return step.persona_key is not None
+    return named
+
+
+def _personas(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> bool:
+    """Return whether it is clear which personas the step can have."""
+    place = (*path, "persona_key")
+    if step.persona_key is None:
+        problems.note("E102", tree.find(path).at, place, persona_key_missing())
+        return False
+    listed = (*path, "personas")
+    is_chosen = is_template(step.persona_key)
+    if is_chosen and not step.personas:
+        problems.note("E102", tree.find(place).mark, place, personas_missing(step.name))
+    elif step.personas and not is_chosen:
+        details = personas_without_template(step.name, step.persona_key)
+        problems.note("E107", tree.find(listed).at, listed, details)
+    for index, name in enumerate(step.personas):
+        if name in step.personas[:index]:
+            where = (*listed, index)
+            problems.note("E105", tree.find(where).at, where, persona_listed_twice(name))
+    return is_chosen == bool(step.personas)
 
 
 def _agent_type(
@@ -40,7 +62,7 @@ def _agent_type(
 
 def check_legacy(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> None:
     """Note the keys that contradict an `agent_class`."""
-    if step.agent_type is not None or step.persona_key is not None:
+    if step.agent_type is not None or step.persona_key is not None or step.personas:
         problems.note(
             "E107", tree.find((*path, "agent_class")).at, path, two_forms_of_agent(step.name)
         )

@@ -153,7 +153,8 @@ class DeclaredOutputs:
             return None
         match step:
             case AgentStep():
-                return self._agent(step, depth)
+                declared = [self._agent(one, depth) for one in step.choices]
+                return declared[0] if all(one == declared[0] for one in declared) else None
             case SkillStep(skill=name):
                 return self._contract(name)
             case WaitStep(message=True, schema_=schema):

@@ -11,6 +11,7 @@ def plan_fits(
     step: AgentStep,
     persona: Persona,
     path: NodePath,
+    named_at: NodePath,
     is_open: bool,
     tree: Node,
     problems: Problems,
@@ -21,6 +22,7 @@ def plan_fits(
         step: the agent step.
         persona: with the step's `config` merged in.
         path: where the step is written.
+        named_at: where it names the persona.
         is_open: whether an enclosing step is already resolving this plan.
         tree: the document.
         problems: collects the findings.
@@ -37,6 +39,5 @@ def plan_fits(
         problems.note("E503", tree.find(spot).at, spot, plan_missing(key, step.name))
         return False
     if is_open:
-        where = (*path, "persona_key")
-        problems.note("E503", tree.find(where).mark, where, plan_within_itself(key))
+        problems.note("E503", tree.find(named_at).mark, named_at, plan_within_itself(key))
     return not is_open

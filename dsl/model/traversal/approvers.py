@@ -66,10 +66,11 @@ def _called(
 def _below(at: str, step: Step, plan: Plan, seen: set[str]) -> Iterator[tuple[str, Sequence[Step]]]:
     """Yield the lists of steps directly below a step, each with its path."""
     match step:
-        case AgentStep(persona_key=str() as persona):
-            if f"persona {persona}" in seen:
+        case AgentStep(persona_key=str()):
+            named = {f"persona {one.persona_key}" for one in step.choices}
+            if named <= seen:
                 return
-            seen.add(f"persona {persona}")
+            seen |= named
         case TeamStep(team=first):
             for team in _reached(first, plan):
                 if f"team {team}" not in seen:

@@ -189,11 +189,23 @@ def _with_steps(branch: NamedBranch, steps: tuple[Step, ...]) -> NamedBranch:
 
 
 def followed_plan(step: Step, personas: Mapping[str, Persona]) -> tuple[Step, ...]:
-    """Return the execution plan that an agent follows; nothing for every other step."""
+    """Return the execution plan that an agent follows; nothing for every other step.
+
+    An agent whose persona a template chooses has the plans of all of them, one after the other.
+    """
+    return tuple(one for _, plan in followed_plans(step, personas) for one in plan)
+
+
+def followed_plans(
+    step: Step, personas: Mapping[str, Persona]
+) -> Iterator[tuple[AgentStep, tuple[Step, ...]]]:
+    """Yield an agent with each persona that it may have, and the execution plan of that one."""
     if not isinstance(step, AgentStep) or step.agent_type != ORCHESTRATING:
-        return ()
-    persona = personas.get(step.persona_key or "")
-    return () if persona is None else persona.execution_plan or ()
+        return
+    for one in step.choices:
+        persona = personas.get(one.persona_key or "")
+        if persona is not None:
+            yield one, persona.execution_plan or ()
 
 
 def lists_of_plan(plan: Plan) -> Iterator[tuple[Step, ...]]:

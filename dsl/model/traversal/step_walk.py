@@ -115,7 +115,7 @@ def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
 
 
 FILLED_OF_STEPS: dict[str, tuple[str, ...]] = {
-    "agent": ("input", "conversation"),
+    "agent": ("persona_key", "input", "conversation"),
     "skill": ("input",),
     "tool": ("tool", "arguments"),
     "loop": ("iterate_on", "max_iterations"),

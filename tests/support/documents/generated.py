@@ -245,6 +245,10 @@ class Pen(Asking):
         step: Json = {"agent_type": "generic_single_shot", "persona_key": self.one(self.texts)}
         if self.plans and self.chance(40):
             step = {"agent_type": "generic_orchestrating", "persona_key": self.one(self.plans)}
+        if self.chance(5):
+            known = self.plans if step["agent_type"] == "generic_orchestrating" else self.texts
+            listed = known if self.chance(50) else [step["persona_key"]]
+            step |= {"persona_key": f"{{{{ '{self.one(known)}' }}}}", "personas": [*listed]}
         if self.chance(50):
             step["input"] = {"x": self.value()}
         if self._attended and self.chance(10):

@@ -1,0 +1,60 @@
+"""Chosen persona: which of its listed personas an agent step runs, once its template is filled."""
+
+from dsl.errors import listed, nearest
+from dsl.json_values import describe_kind
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Plan
+from dsl.model.steps import ORCHESTRATING, AgentStep
+from dsl.model.terms import Consent
+from dsl.templates.template_filling import fill
+from workflows.core.location import Location
+from workflows.core.scope import Scope
+from workflows.core.trail import note_step
+from workflows.core.trail_causes import PersonaChosen
+
+_MAX_TEMPLATE_LENGTH = 200
+_MAX_NAME_LENGTH = 100
+
+
+def with_persona(step: AgentStep, place: Location, scope: Scope) -> AgentStep | Outcome:
+    """Return the step with the persona of its template; a failure if the step does not list it.
+
+    One execution keeps its persona, also when the run continues as new in the middle.
+    """
+    chosen = scope.state.progress.personas
+    name = chosen.get(place.key)
+    is_new = name is None
+    if name is None:
+        filled = fill(step.persona_key, place.facts(scope).names())
+        if not isinstance(filled, str):
+            return _refused(step, f"persona_key gives {describe_kind(filled)}")
+        name = filled.strip()
+    one = next((one for one in step.choices if one.persona_name == name), None)
+    if one is None:
+        shown = name[:_MAX_NAME_LENGTH]
+        hint = nearest(shown, step.persona_names)
+        return _refused(step, f"it does not list the persona {shown!r}", hint)
+    if is_new:
+        chosen[place.key] = name
+        template = " ".join(str(step.persona_key).split())[:_MAX_TEMPLATE_LENGTH]
+        cause = PersonaChosen("persona_chosen", name, template, len(step.personas))
+        note_step(scope, place, "chosen", cause)
+    return _with_schema(one, scope.plan)
+
+
+def _refused(step: AgentStep, why: str, hint: str = "") -> Outcome:
+    message = f"{step.name!r} cannot start: {why}; personas: {listed(step.persona_names)}"
+    return Outcome.failed("UnknownPersona", f"{message}; {hint}" if hint else message)
+
+
+def _with_schema(step: AgentStep, plan: Plan) -> AgentStep:
+    """Check an edited answer by the persona's schema, as the compiler does for a fixed persona."""
+    asked = step.requires_approval
+    persona = plan.personas.get(step.persona_key or "")
+    checks = isinstance(asked, Consent) and asked.at == "after" and asked.editable
+    if not isinstance(asked, Consent) or not checks or asked.schema_ is not None:
+        return step
+    if persona is None or persona.output_schema is None or step.agent_type == ORCHESTRATING:
+        return step
+    approval = asked.model_copy(update={"schema_": persona.output_schema})
+    return step.model_copy(update={"requires_approval": approval})

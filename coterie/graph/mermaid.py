@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from coterie.graph.picture import START, Picture, RouteArrow, TeamBox
 from coterie.graph.taken_path import Mark, Standing, Walk, with_redirects
+from coterie.graph.task_trees import TaskTree
 from coterie.graph.tasks import TaskLine
+from coterie.text.task_counts import TASK_MARKS
+from dsl.task_graph.graph_tasks import GraphTaskStatus
 
 _MARKS: dict[Mark, str] = {
     "success": "✓",
@@ -14,6 +17,8 @@ _MARKS: dict[Mark, str] = {
     "skipped": "-",
     "doing": "…",
     "waiting": "?",
+    "pending": "⋯",
+    "blocked": "■",
 }
 _STANDING: dict[Standing, str] = {
     "now": "now here",
@@ -64,6 +69,8 @@ class _Writing:
         for index, route in enumerate(self.picture.routes):
             yield from (f"  {line}" for line in self._route(index, route))
         yield from (f"  {line}" for line in self._classes())
+        for number, tree in enumerate(() if self.walk is None else self.walk.trees):
+            yield from (f"  {line}" for line in tree_lines(tree, f"tasks{number}"))
 
     def _box(self, box: TeamBox) -> Iterator[str]:
         yield f"<b>{escaped(box.name)}</b>"
@@ -135,6 +142,34 @@ class _Writing:
             return ""
         visited = "visited" if self.walk.visits.get(box.id) else "unvisited"
         return self.walk.standing.get(box.id, visited)
+
+
+_TASK_STYLES: dict[GraphTaskStatus, str] = {
+    "completed": "stroke:#1f7a4d,stroke-width:2px",
+    "in_progress": "stroke:#1f5fd1,stroke-width:3px",
+    "pending": "stroke-dasharray:4 4",
+    "failed": "stroke:#b3261e,stroke-width:3px",
+    "blocked": "stroke:#a85a00,stroke-width:2px",
+    "skipped": "opacity:0.6",
+}
+
+
+def tree_lines(tree: TaskTree, name: str) -> Iterator[str]:
+    """Yield the tasks of a graph as a group of their own, with an arrow for each dependency."""
+    yield f'subgraph {name}["{escaped(tree.headline)}"]'
+    ids = {node.id: f"{name}_{number}" for number, node in enumerate(tree.nodes)}
+    for node in tree.nodes:
+        state = node.status.replace("_", " ")
+        text = f"{TASK_MARKS[node.status]} <b>{escaped(node.id)}</b> · {state}"
+        yield f'  {ids[node.id]}["{text}<br/>{escaped(node.because)}"]'
+    for node in tree.nodes:
+        yield from (f"  {ids[before]} --> {ids[node.id]}" for before in node.dependencies)
+    yield "end"
+    for status, style in _TASK_STYLES.items():
+        members = [ids[node.id] for node in tree.nodes if node.status == status]
+        if members:
+            yield f"classDef task_{status} {style}"
+            yield f"class {','.join(members)} task_{status}"
 
 
 def _title(text: str) -> str:

@@ -1,7 +1,7 @@
 """Collect what a graph shows of a run: its own plan, and its path."""
 
-from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
@@ -9,11 +9,13 @@ from temporalio.client import Client, WorkflowHistory
 
 from coterie.failures import CommandError
 from coterie.graph.taken_path import Walk, walk_of
+from coterie.graph.task_trees import TaskTree, reported_tree, task_tree
 from coterie.replay.links import continued
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt, recorded_plan
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from dsl.model.plan import Plan
+from workflows.core.step_progress import TaskGraphProgress
 from workflows.core.views import RunStatus, TrailEntry
 
 OVER = {
@@ -42,8 +44,10 @@ async def seen_run(client: Client, id: str) -> SeenRun:
     """
     run = Run(client, id)
     history = await run.history()
-    earlier = [entry async for part in earlier_parts(client, history) for entry in part.trail]
-    seen = await seen_history(history, earlier)
+    parts = [part async for part in earlier_parts(client, history)]
+    earlier = [entry for part in parts for entry in part.trail]
+    graphs = {step: one for part in reversed(parts) for step, one in part.graphs.items()}
+    seen = await seen_history(history, earlier, graphs)
     if isinstance(seen, SeenRun):
         return seen
     plan = recorded_plan(history)
@@ -56,22 +60,30 @@ async def seen_run(client: Client, id: str) -> SeenRun:
             f"another version of Coterie ran {id!r} ({seen.cause}), and only a worker of that "
             f"version can report its path: {error}"
         ) from None
-    return _seen(plan, history, joined(earlier, trail), status)
+    trees = tuple(map(reported_tree, status.graphs))
+    return _seen(plan, history, joined(earlier, trail), status, trees)
 
 
 async def seen_history(
-    history: WorkflowHistory, earlier: Iterable[TrailEntry] = ()
+    history: WorkflowHistory,
+    earlier: Iterable[TrailEntry] = (),
+    graphs: Mapping[str, TaskGraphProgress] | None = None,
 ) -> SeenRun | NotFollowed:
     """Return a run from its history alone, or why this code cannot follow it.
 
     Args:
         history: The history of the run's latest part.
         earlier: The trails of its earlier parts.
+        graphs: The task graphs of its earlier parts, by their steps.
     """
     run = await rebuilt(history)
     if isinstance(run, NotFollowed):
         return run
-    return _seen(run.plan, history, joined(earlier, run.trail), run.status)
+    trees = tuple(
+        task_tree(step, graph, over=step not in run.open_graphs)
+        for step, graph in {**(graphs or {}), **run.graphs}.items()
+    )
+    return _seen(run.plan, history, joined(earlier, run.trail), run.status, trees)
 
 
 async def earlier_parts(client: Client, history: WorkflowHistory) -> AsyncIterator[Rebuilt]:
@@ -91,14 +103,18 @@ def joined(*parts: Iterable[TrailEntry]) -> list[TrailEntry]:
 
 
 def _seen(
-    plan: Plan, history: WorkflowHistory, trail: list[TrailEntry], status: RunStatus
+    plan: Plan,
+    history: WorkflowHistory,
+    trail: list[TrailEntry],
+    status: RunStatus,
+    trees: tuple[TaskTree, ...],
 ) -> SeenRun:
     ended = OVER.get(history.events[-1].event_type)
     headline = _headline(history.events[-1], ended, status)
     if trail and trail[0].number > 1:
         headline += f"; the path starts at event {trail[0].number}"
     walk = walk_of(history.workflow_id, headline, trail, status, over=ended is not None)
-    return SeenRun(plan, walk)
+    return SeenRun(plan, replace(walk, trees=trees))
 
 
 def _headline(last: HistoryEvent, ended: str | None, status: RunStatus) -> str:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKey
+from coterie.graph.task_trees import TaskTree
 from dsl.evaluate.because import route_because
 from dsl.model.causes import DefaultTaken, NotDecided, RuleMatched, VisitsReached
 from workflows.core.state_keys import StepKey
 from workflows.core.views import RunStatus, TrailEntry
 
-Mark = Literal["success", "failure", "skipped", "doing", "waiting"]
+Mark = Literal["success", "failure", "skipped", "doing", "waiting", "pending", "blocked"]
 Standing = Literal["now", "waiting", "failed", "stopped"]
 
 _ROUND = re.compile(r"/\d+(?=/)")
@@ -48,6 +49,8 @@ class Walk:
     """The team that no route led out of."""
     redirects: Mapping[RouteKey, str] = field(default_factory=dict[RouteKey, str])
     """`{route: why}` for routes that are not in the plan: redirects by people and budgets."""
+    trees: tuple[TaskTree, ...] = ()
+    """The tasks of its task graphs."""
 
     @property
     def began_at_entry(self) -> bool:

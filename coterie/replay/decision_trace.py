@@ -21,6 +21,7 @@ from dsl.values import Json
 from workflows.core.memory import Frame, Routed, Track, TrailRecord
 from workflows.core.state import RunState
 from workflows.core.state_keys import MAIN, StateKey
+from workflows.core.step_progress import TaskGraphProgress
 from workflows.core.views import TrailEntry
 
 
@@ -88,6 +89,8 @@ class DecisionObserver:
     plan: Callable[[], Plan | None]
     trail: list[TrailEntry] = field(default_factory=list[TrailEntry])
     visits: dict[tuple[str, int], Visit] = field(default_factory=dict[tuple[str, int], Visit])
+    graphs: dict[str, TaskGraphProgress] = field(default_factory=dict[str, TaskGraphProgress])
+    """`{step: its latest task graph}`; one that has ended stays as it ended."""
     _before: dict[str, _Before] = field(default_factory=dict[str, _Before])
     _between: list[TraceEvent] = field(default_factory=list[TraceEvent])
     """Events between two visits, such as a join; reported with the next visit."""
@@ -110,6 +113,8 @@ class DecisionObserver:
         """Take down an entry, with what was looked at for it."""
         entry = noted.to_entry()
         self.trail.append(entry)
+        for key, graph in state.progress.task_graphs.items():
+            self.graphs[StateKey(key).step] = graph
         plan = self.plan()
         if plan is not None:
             for name in [name for name in self._before if name not in state.tracks]:

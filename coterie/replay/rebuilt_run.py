@@ -23,6 +23,8 @@ from dsl.visible import one_line
 from workflows.core.messages import TeamInput
 from workflows.core.requests import RequestView
 from workflows.core.state import RunState
+from workflows.core.state_keys import StateKey
+from workflows.core.step_progress import TaskGraphProgress
 from workflows.core.views import CostReport, RunStatus, TrailEntry
 from workflows.team import TeamWorkflow
 
@@ -43,6 +45,10 @@ class Rebuilt:
     cost: CostReport
     requests: Mapping[str, RequestView]
     """`{id: the request, pending or decided}`."""
+    graphs: Mapping[str, TaskGraphProgress]
+    """`{step: its latest task graph, in progress or ended}`."""
+    open_graphs: frozenset[str]
+    """The steps of those in progress."""
     received: tuple[ReceivedMessage, ...]
     """Messages from people within this history."""
 
@@ -105,6 +111,10 @@ def _requests(state: RunState) -> dict[str, RequestView]:
     }
 
 
+def _open_graphs(state: RunState) -> dict[str, TaskGraphProgress]:
+    return {StateKey(key).step: graph for key, graph in state.progress.task_graphs.items()}
+
+
 class _StateReader(ReplayObserver):
     """Reads the state of the replayed workflow before it is evicted."""
 
@@ -135,5 +145,7 @@ class _StateReader(ReplayObserver):
             observer.visits,
             run.cost(),
             _requests(run.state),
+            {**observer.graphs, **_open_graphs(run.state)},
+            frozenset(_open_graphs(run.state)),
             tuple(self._received),
         )

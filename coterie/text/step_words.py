@@ -210,7 +210,8 @@ def _rounds(bound: int | TemplateBound | str, words: StepWording) -> str:
 
 
 def _graph(step: TaskGraphStep, words: StepWording) -> Iterator[str]:
-    yield f"over {words.value(step.tasks)}"
+    given = step.tasks
+    yield f"over {counted(len(given), 'task') if isinstance(given, list) else words.value(given)}"
     if step.max_tasks is not None:
         yield f"at most {counted(step.max_tasks, 'task')}"
     if step.max_iterations is not None:

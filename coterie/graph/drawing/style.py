@@ -51,6 +51,9 @@ _COLOURS: tuple[tuple[str, str, str, str], ...] = (
     ("mark.failure", _STROKE, "#b3261e", "#ff8a80"),
     ("mark.skipped", _STROKE, "#7d8a9b", "#7b899b"),
     ("mark.doing", _STROKE, "#1f7a4d", "#5cc48f"),
+    ("mark.pending", _STROKE, "#7d8a9b", "#7b899b"),
+    ("mark.blocked", _STROKE, "#a85a00", "#f5b85c"),
+    ("tree-line", _STROKE, "#c9d1dc", "#384556"),
     ("mark.waiting", _STROKE, "#a85a00", "#f5b85c"),
     ("pill.stopped", _FILL, "#5c6878", "#9aa7b8"),
     ("on-stopped", _FILL, "#ffffff", "#0e131a"),
@@ -72,6 +75,7 @@ text {{ font-family: {FONT}; }}
 .sign, .mark {{ fill: none; stroke-width: 1.4; stroke-linecap: round; stroke-linejoin: round; }}
 .mark {{ stroke-width: 2; }}
 .end, .failed-end {{ fill: none; stroke-width: 2; stroke-linecap: round; }}
+.tree-line {{ fill: none; stroke-width: 1.2; }}
 .visited {{ stroke-width: 2.2; }}
 .unvisited {{ opacity: 0.5; }}
 """
@@ -118,5 +122,7 @@ MARKS: dict[Mark, str] = {
     "skipped": "M-3.5 0h7",
     "doing": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
     "waiting": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0M0-2v2h1.5",
+    "pending": "M-4 0h.5M-.2 0h.5M3.5 0h.5",
+    "blocked": "M-4-4h8v8h-8zM-4 4l8-8",
 }
 """Marks of task status, around their centre."""

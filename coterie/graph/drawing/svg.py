@@ -10,11 +10,13 @@ from coterie.graph.drawing.legend import Legend
 from coterie.graph.drawing.measure import cut, wrapped
 from coterie.graph.drawing.pen import Pen, middle, pill_width
 from coterie.graph.drawing.style import MARKS, style_sheet
+from coterie.graph.drawing.tree_panels import TreePanel
 from coterie.graph.picture import Picture, RouteArrow, RouteKind
 from coterie.graph.taken_path import Mark, Standing, Walk, with_redirects
 
 _MARGIN = 36
 _NARROWEST = 720
+_PANEL_GAP = 16
 _STANDING: dict[Standing, str] = {
     "now": "now here",
     "waiting": "waits for a person",
@@ -69,7 +71,10 @@ class _Drawing:
         headline = self._headline(wide - 2 * _MARGIN)
         head = 88 + 20 * len(headline)
         legend = Legend(self.picture, self.walk, wide - 2 * _MARGIN)
-        high = head + self.layout.height + _MARGIN + legend.height + 20
+        trees = () if self.walk is None else self.walk.trees
+        panels = [TreePanel(tree, wide - 2 * _MARGIN) for tree in trees]
+        below = head + self.layout.height + _MARGIN
+        high = below + sum(panel.height + _PANEL_GAP for panel in panels) + legend.height + 20
         root = Element(
             "svg",
             {
@@ -87,6 +92,9 @@ class _Drawing:
         self._head(pen, headline, wide - 2 * _MARGIN)
         left = (wide - self.layout.width) / 2
         self._graph(pen.moved(Point(left, head)))
+        for panel in panels:
+            panel.draw(pen, Point(_MARGIN, below - 12))
+            below += panel.height + _PANEL_GAP
         legend.draw(pen, Point(_MARGIN, high - legend.height - 6))
         indent(root)
         return tostring(root, encoding="unicode") + "\n"

@@ -11,6 +11,10 @@ from activities.skills.files.file_listing import LIST
 from activities.skills.files.file_reading import READ
 from activities.skills.files.file_search import SEARCH
 from activities.skills.files.file_writing import WRITE
+from activities.skills.repository.git_commit import COMMIT
+from activities.skills.repository.git_diff import DIFF
+from activities.skills.repository.git_log import LOG
+from activities.skills.repository.git_status import STATUS
 from activities.skills.semantic_iterator import INITIALIZE
 from activities.workspace.skill_base import Skill, SkillRefusal
 from dsl.errors import listed, nearest
@@ -30,6 +34,10 @@ SKILLS: dict[str, AnySkill] = {
     "Files.read": READ,
     "Files.search": SEARCH,
     "Files.write": WRITE,
+    "Git.commit": COMMIT,
+    "Git.diff": DIFF,
+    "Git.log": LOG,
+    "Git.status": STATUS,
     "SemanticIterator.initialize": INITIALIZE,
 }
 

@@ -95,6 +95,10 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         "Files.read": "read",
         "Files.search": "read",
         "Files.write": "idempotent",
+        "Git.commit": "idempotent",
+        "Git.diff": "read",
+        "Git.log": "read",
+        "Git.status": "read",
         "SemanticIterator.initialize": "read",
     }
 
@@ -108,6 +112,9 @@ def test_skills_that_show_files_or_output_are_private() -> None:
         "Files.list",
         "Files.read",
         "Files.search",
+        "Git.diff",
+        "Git.log",
+        "Git.status",
     }
 
 

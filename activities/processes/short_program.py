@@ -1,0 +1,134 @@
+"""Run a short program of our own choice, such as git, and read a bounded part of its output."""
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from activities.processes.process_group import NotStarted
+
+_MAX_ERRORS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOutput:
+    """How the program ended, and what it wrote."""
+
+    exit_code: int
+    """Negative if a signal ended it."""
+    output: bytes
+    """The beginning of its standard output."""
+    errors: str
+    """The beginning of its standard error."""
+    complete: bool
+    """Whether `output` is all of it; else the program was stopped."""
+
+
+class ProgramTimeout(Exception):
+    """The program did not end in time, and was stopped."""
+
+
+async def run_program(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    seconds: float,
+    most: int,
+    given: bytes = b"",
+) -> ProgramOutput:
+    """Run a program to its end, or until it has written enough.
+
+    Args:
+        argv: Program and arguments; no shell.
+        cwd: Working directory.
+        environment: Its complete environment.
+        seconds: Timeout.
+        most: Bytes of standard output to read.
+        given: Standard input.
+
+    Raises:
+        NotStarted: The program does not exist, or cannot be run.
+        ProgramTimeout: It did not end in time.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            cwd=cwd,
+            env=dict(environment),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise NotStarted(error.strerror or type(error).__name__) from None
+    try:
+        async with asyncio.timeout(seconds):
+            return await _ended(process, most, given)
+    except TimeoutError:
+        raise ProgramTimeout from None
+    finally:
+        await _stop(process)
+
+
+async def _ended(process: Process, most: int, given: bytes) -> ProgramOutput:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    errors = asyncio.create_task(_head(process.stderr, _MAX_ERRORS))
+    feeding = asyncio.create_task(_feed(process.stdin, given))
+    try:
+        output = await _up_to(process.stdout, most + 1)
+        complete = len(output) <= most
+        if not complete:
+            _kill(process)
+        written = (await errors).decode(errors="replace")
+        await feeding
+    finally:
+        errors.cancel()
+        feeding.cancel()
+    return ProgramOutput(await process.wait(), output[:most], written, complete)
+
+
+async def _feed(stream: asyncio.StreamWriter, given: bytes) -> None:
+    with suppress(BrokenPipeError, ConnectionResetError):
+        stream.write(given)
+        await stream.drain()
+    stream.close()
+
+
+async def _up_to(stream: asyncio.StreamReader, most: int) -> bytes:
+    found = bytearray()
+    while len(found) < most and (chunk := await stream.read(most - len(found))):
+        found += chunk
+    return bytes(found)
+
+
+async def _head(stream: asyncio.StreamReader, most: int) -> bytes:
+    """Read everything, so that the writer never waits; return the beginning."""
+    found = bytearray()
+    while chunk := await stream.read(65_536):
+        found += chunk[: most - len(found)]
+    return bytes(found)
+
+
+def _kill(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _stop(process: Process) -> None:
+    """End all its processes, also after a cancellation."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)  # git removes its lock files
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await process.wait()
+    _kill(process)
+    await process.wait()

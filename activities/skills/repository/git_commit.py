@@ -1,0 +1,212 @@
+"""`Git.commit`: record files of the project in a new commit.
+
+The commit is made with git's basic commands on an index of its own, so no hook, no filter and no
+editor runs, and what a person has staged in other files stays staged. The branch moves only from
+the commit that was read, so nothing is ever overwritten. A repeated call finds its commit.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, TypeAdapter
+
+from activities.contracts import FailureType
+from activities.skills.repository.git_diff import relative_paths
+from activities.skills.repository.git_program import GitRepository, failed, repository
+from activities.workspace.secret_files import holds_secrets
+from activities.workspace.skill_base import (
+    Skill,
+    SkillContext,
+    SkillFailure,
+    SkillRefusal,
+    Workspace,
+)
+from dsl.values import Documented
+
+_NO_COMMIT = "0" * 40
+_UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+
+
+class GitCommitInput(Documented):
+    """What to commit."""
+
+    message: str = Field(min_length=1, max_length=10_000, pattern=r"\S")
+    """The commit message."""
+    paths: tuple[str, ...] = Field(min_length=1, max_length=1000)
+    """Files and folders to commit as they are now, relative to the workspace; `.` for all. Deleted
+    files are committed as deleted, ignored files are left out."""
+
+
+class MadeCommit(Documented):
+    """The commit."""
+
+    id: str
+    """Its full hash."""
+    branch: str | None
+    """The branch that has it; null if HEAD is detached."""
+    files: list[str]
+    """The files that it changes, sorted; at most 1000."""
+    status: Literal["committed", "already_committed"]
+    """`already_committed` if the last commit has this message and the files have no changes."""
+
+
+async def make_commit(value: GitCommitInput, context: SkillContext) -> MadeCommit:
+    """Commit files.
+
+    Raises:
+        SkillRefusal: A path leads outside the project, a file may contain secrets or needs a
+            filter, or `.git` leads elsewhere.
+        SkillFailure: There is nothing to commit, git has no identity for the author, a merge is in
+            progress, or git fails.
+    """
+    paths = relative_paths(context.workspace, value.paths)
+    git = await repository(context.workspace)
+    unfinished = next((name for name in _UNFINISHED if (git.git_dir / name).exists()), None)
+    if unfinished is not None:
+        raise SkillFailure(f"a person must finish what is in progress first ({unfinished})")
+    parent = await git.head()
+    with tempfile.TemporaryDirectory(prefix="coterie-git-") as folder:
+        index = Path(folder) / "index"
+        await _staged(git, index, parent, paths)
+        tree = (await git.read("write-tree", index=index)).output.decode().strip()
+        files = await _changed(git, index, parent)
+    if not files:
+        return await _repeated(git, value, parent)
+    _refuse_private(files, context.workspace)
+    await _refuse_filters(git, files)
+    commit = await _committed(git, value, tree, parent)
+    await _unstage(git, paths)
+    return MadeCommit(id=commit, branch=await _branch(git), files=files[:1000], status="committed")
+
+
+async def _staged(git: GitRepository, index: Path, parent: str | None, paths: list[str]) -> None:
+    """Stage the files on top of the parent."""
+    await git.read("read-tree", *(["--empty"] if parent is None else [parent]), index=index)
+    known = [path for path in paths if await _is_known(git, index, path)]
+    if known:
+        await git.read("add", "--all", "--", *known, index=index)
+
+
+async def _is_known(git: GitRepository, index: Path, path: str) -> bool:
+    """Return whether a path exists, or is in the parent: it may have been deleted."""
+    if _exists(git.root / path):
+        return True
+    return bool((await git.read("ls-files", "-z", "--", path, index=index)).output)
+
+
+def _exists(place: Path) -> bool:
+    return os.path.lexists(place)
+
+
+async def _changed(git: GitRepository, index: Path, parent: str | None) -> list[str]:
+    """Return the files that differ from the parent."""
+    against = parent if parent is not None else await _empty_tree(git)
+    result = await git.read(
+        *("diff-index", "--cached", "--name-only", "--no-renames", "-z"), against, index=index
+    )
+    return sorted(one for one in result.output.decode(errors="replace").split("\0") if one)
+
+
+async def _empty_tree(git: GitRepository) -> str:
+    return (await git.read("hash-object", "-t", "tree", "--stdin")).output.decode().strip()
+
+
+def _refuse_private(files: list[str], workspace: Workspace) -> None:
+    """Refuse files with secrets, and the worker's own."""
+    for path in files:
+        mine = (workspace.root / path).is_relative_to(workspace.state_dir)
+        if mine or holds_secrets(path):
+            why = "belongs to the worker" if mine else "may contain secrets"
+            raise SkillRefusal(
+                f"{path!r} {why}; add such files to .gitignore, or let a person commit them"
+            )
+
+
+async def _refuse_filters(git: GitRepository, files: list[str]) -> None:
+    """Refuse files that git would convert by a program, because none runs."""
+    if not git.filters:
+        return
+    given = "".join(f"{path}\0" for path in files).encode(errors="surrogateescape")
+    result = await git.read("check-attr", "--stdin", "-z", "filter", given=given)
+    fields = result.output.decode(errors="replace").split("\0")
+    for path, _, name in zip(fields[0::3], fields[1::3], fields[2::3], strict=False):
+        if name in git.filters:
+            raise SkillRefusal(
+                f"{path!r} passes through the git filter {name!r}, a program that skills do not "
+                "run; a person must commit it"
+            )
+
+
+async def _committed(
+    git: GitRepository, value: GitCommitInput, tree: str, parent: str | None
+) -> str:
+    ancestry = ["-p", parent] if parent is not None else []
+    made = await git.run("commit-tree", *ancestry, tree, given=_written(value))
+    if made.exit_code != 0 and "tell me who you are" in made.errors:
+        raise SkillFailure(
+            "git has no identity for the author; set user.name and user.email with `git config`"
+        )
+    if made.exit_code != 0:
+        raise failed("commit-tree", made)
+    commit = made.output.decode().strip()
+    title = value.message.strip().splitlines()[0][:200]
+    moved = await git.run(
+        "update-ref", "-m", f"commit: {title}", "HEAD", commit, parent or _NO_COMMIT
+    )
+    if moved.exit_code != 0:
+        error = failed("update-ref", moved)
+        raise SkillFailure(f"{error}; somebody else may have committed", may_pass=True)
+    return commit
+
+
+async def _repeated(git: GitRepository, value: GitCommitInput, parent: str | None) -> MadeCommit:
+    """Return the last commit if it is the one that the caller wants."""
+    if parent is not None:
+        said = await git.read("log", "-1", "--no-show-signature", "--format=%B", parent)
+        if said.output.strip() == _written(value).strip():
+            await _unstage(git, list(value.paths))
+            shown = await git.read(
+                *("diff-tree", "--root", "--no-commit-id", "--name-only", "--no-renames"),
+                *("-r", "-z", parent),
+            )
+            files = sorted(one for one in shown.output.decode(errors="replace").split("\0") if one)
+            return MadeCommit(
+                id=parent,
+                branch=await _branch(git),
+                files=files[:1000],
+                status="already_committed",
+            )
+    raise SkillFailure("there is nothing to commit: these files do not exist or have no changes")
+
+
+async def _unstage(git: GitRepository, paths: list[str]) -> None:
+    """Bring the repository's own index to the new commit, for these paths."""
+    await git.read("reset", "--quiet", "--", *paths)
+
+
+def _written(value: GitCommitInput) -> bytes:
+    return f"{value.message.strip()}\n".encode()
+
+
+async def _branch(git: GitRepository) -> str | None:
+    found = await git.run("symbolic-ref", "--quiet", "--short", "HEAD")
+    return found.output.decode(errors="replace").strip() or None
+
+
+COMMIT = Skill[GitCommitInput, MadeCommit](
+    name="Git.commit",
+    description="Commits files of the project as they are now, without running hooks.",
+    effect="idempotent",
+    input=TypeAdapter(GitCommitInput),
+    output=TypeAdapter(MadeCommit),
+    run=make_commit,
+    timeout=120.0,
+    errors={
+        FailureType.SKILL_REFUSED: "a path leads outside the workspace, a file may contain secrets "
+        "or passes through a git filter, or `.git` leads to another repository",
+        FailureType.SKILL_FAILED: "there is nothing to commit, git has no `user.name` and "
+        "`user.email`, a merge is in progress, or git fails",
+    },
+)

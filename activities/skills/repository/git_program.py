@@ -1,0 +1,251 @@
+"""Run git on the workspace so that the repository's own configuration runs no program.
+
+A repository can come from anywhere, and its `.git/config` names programs that git starts by itself:
+hooks, monitors, filters, converters of diffs, transports of missing objects. All of them are
+overridden for each call. Submodules, which have configurations of their own, are never entered.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from activities.os_errors import reason_of
+from activities.processes.process_group import NotStarted
+from activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
+from activities.workspace.command_start import environment_of
+from activities.workspace.skill_base import SkillFailure, SkillRefusal, Workspace
+
+MAX_OUTPUT = 2_000_000
+"""Bytes of git's output that are read."""
+
+_TIMEOUT = 30.0
+
+_OVERRIDES = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.sshCommand": "false",
+    "core.askPass": "",
+    "core.quotePath": "false",
+    "commit.gpgSign": "false",
+    "log.showSignature": "false",
+    "gpg.program": "false",
+    "gpg.ssh.program": "false",
+    "gpg.x509.program": "false",
+    "diff.external": "",
+    "diff.ignoreSubmodules": "all",
+    "diff.noprefix": "false",
+    "diff.mnemonicPrefix": "false",
+    "submodule.recurse": "false",
+    "status.submoduleSummary": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "safe.bareRepository": "explicit",
+    "advice.addIgnoredFile": "false",
+}
+_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_ASKPASS": "false",
+    "GIT_EDITOR": "false",
+    "LC_ALL": "C",
+}
+_PROGRAMS = re.compile(
+    rb"(?i)^(filter\..*\.(clean|smudge|process|required)|diff\..*\.(textconv|command)"
+    rb"|merge\..*\.driver)$"
+)
+"""Keys of any name that run programs, so that each is overridden by name."""
+
+_PARTS = (
+    *("HEAD", "config", "index", "objects", "objects/info", "objects/pack"),
+    *("packed-refs", "refs", "refs/heads", "refs/tags", "logs", "info", "worktrees"),
+)
+"""Files and folders of a repository that are never links."""
+
+_REVISION = re.compile(r"[A-Za-z0-9_][\w./@^~{}+-]{0,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class GitRepository:
+    """The repository at the workspace's root, and how git is called on it."""
+
+    root: Path
+    git_dir: Path
+    environment: Mapping[str, str]
+    overrides: Mapping[str, str] = field(default_factory=lambda: _OVERRIDES)
+    """Settings that hold instead of the repository's own."""
+    filters: frozenset[str] = frozenset()
+    """Names of filters that the configuration defines; none of them runs."""
+
+    async def run(
+        self,
+        *arguments: str,
+        index: Path | None = None,
+        given: bytes = b"",
+        most: int = MAX_OUTPUT,
+        seconds: float = _TIMEOUT,
+    ) -> ProgramOutput:
+        """Run git; return its output and exit code.
+
+        Args:
+            *arguments: The subcommand and its arguments.
+            index: Another index than the repository's.
+            given: Standard input.
+            most: Bytes of output to read.
+            seconds: Timeout.
+
+        Raises:
+            SkillFailure: Git is missing, or does not end in time.
+        """
+        environment = {
+            **self.environment,
+            **_ENVIRONMENT,
+            **_settings(self.overrides),
+            "GIT_DIR": str(self.git_dir),
+            "GIT_WORK_TREE": str(self.root),
+            **({} if index is None else {"GIT_INDEX_FILE": str(index)}),
+        }
+        try:
+            return await run_program(
+                ("git", "--no-pager", *arguments),
+                cwd=self.root,
+                environment=environment,
+                seconds=seconds,
+                most=most,
+                given=given,
+            )
+        except NotStarted as error:
+            raise SkillFailure(f"git cannot start: {error}; install git") from None
+        except ProgramTimeout:
+            raise SkillFailure(
+                f"git {arguments[0]} did not end within {seconds:g} s", may_pass=True
+            ) from None
+
+    async def read(
+        self, *arguments: str, index: Path | None = None, given: bytes = b""
+    ) -> ProgramOutput:
+        """Run git; return its output.
+
+        Raises:
+            SkillFailure: Git failed; the message is its own.
+        """
+        result = await self.run(*arguments, index=index, given=given)
+        if result.complete and result.exit_code != 0:
+            raise failed(arguments[0], result)
+        return result
+
+    async def commit_id(self, revision: str) -> str:
+        """Return the id of the commit that a revision names.
+
+        Raises:
+            SkillRefusal: The text is not a revision.
+            SkillFailure: No such commit exists.
+        """
+        if _REVISION.fullmatch(revision) is None or ".." in revision:
+            raise SkillRefusal(
+                f"{revision!r} is not a revision; give a commit id, a branch, a tag, or HEAD~1"
+            )
+        found = await self.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+        )
+        if found.exit_code != 0:
+            raise SkillFailure(f"the repository has no commit {revision!r}")
+        return found.output.decode().strip()
+
+    async def head(self) -> str | None:
+        """Return the id of the current commit; None before the first one."""
+        found = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return found.output.decode().strip() if found.exit_code == 0 else None
+
+
+def failed(subcommand: str, result: ProgramOutput) -> SkillFailure:
+    """Return the failure of a git command, with git's own words."""
+    words = result.errors.split("\nhint:")[0].strip().splitlines()
+    why = next((line for line in words if line.startswith(("fatal:", "error:"))), None)
+    said = why or " ".join(words) or f"exit code {result.exit_code}"
+    busy = "index.lock" in result.errors
+    return SkillFailure(f"git {subcommand} failed: {said[:500]}", may_pass=busy)
+
+
+async def repository(workspace: Workspace) -> GitRepository:
+    """Open the repository of the workspace.
+
+    Raises:
+        SkillFailure: The workspace's root is not the root of a repository, or git is missing.
+        SkillRefusal: `.git` leads to a repository elsewhere.
+    """
+    root = workspace.root
+    try:
+        git_dir = _git_dir(root)
+    except OSError as error:
+        raise SkillFailure(f".git cannot be read: {reason_of(error)}") from None
+    bare = GitRepository(root, git_dir, environment_of((), workspace.environment))
+    names = await bare.run("config", "--list", "--name-only", "-z", "--includes")
+    if names.exit_code != 0 or not names.complete:
+        raise failed("config", names)
+    programs = [name for name in names.output.split(b"\0") if _PROGRAMS.match(name)]
+    keys = [name.decode(errors="surrogateescape") for name in programs]
+    blanks = {key: "false" if key.lower().endswith(".required") else "" for key in keys}
+    filters = (key.partition(".")[2].rpartition(".")[0] for key in keys if key[0] in "fF")
+    overrides = {**_OVERRIDES, **blanks}
+    return GitRepository(root, git_dir, bare.environment, overrides, frozenset(filters))
+
+
+def _settings(overrides: Mapping[str, str]) -> dict[str, str]:
+    """Pass settings as variables: unlike `-c`, they allow any key, also one with a `=`."""
+    found = {"GIT_CONFIG_COUNT": str(len(overrides))}
+    for number, (key, value) in enumerate(overrides.items()):
+        found[f"GIT_CONFIG_KEY_{number}"] = key
+        found[f"GIT_CONFIG_VALUE_{number}"] = value
+    return found
+
+
+def _git_dir(root: Path) -> Path:
+    """Return the folder of the repository whose working tree is the workspace."""
+    place = root / ".git"
+    if place.is_symlink():
+        raise SkillRefusal("the workspace's .git is a symlink, which skills do not follow")
+    if place.is_dir():
+        _refuse_links(place)
+        return place
+    if not place.is_file():
+        raise SkillFailure(
+            "the workspace is not the root of a git repository; run `git init` there"
+        )
+    return _linked_worktree(root, place)
+
+
+def _refuse_links(place: Path) -> None:
+    """Refuse a repository whose parts are elsewhere: it would show files of other projects."""
+    linked = [one for one in _PARTS if (place / one).is_symlink()]
+    if linked or (place / "commondir").exists():
+        raise SkillRefusal(
+            f"the workspace's .git has its {linked[0] if linked else 'content'} elsewhere, where "
+            "skills do not follow"
+        )
+
+
+def _linked_worktree(root: Path, place: Path) -> Path:
+    """Return the folder of a worktree that `git worktree add` made, if its repository knows it."""
+    named = re.fullmatch(r"gitdir: (.+)\n?", place.read_text(encoding="utf-8", errors="replace"))
+    if named is None:
+        raise SkillFailure("the workspace's .git file is not valid")
+    elsewhere = Path(os.path.normpath(root / named[1]))
+    back, common = elsewhere / "gitdir", elsewhere / "commondir"
+    if (
+        elsewhere.parent.name != "worktrees"
+        or not back.is_file()
+        or not common.is_file()
+        or Path(back.read_text(encoding="utf-8").strip()) != place
+        or common.read_text(encoding="utf-8").strip() != "../.."
+    ):
+        raise SkillRefusal(
+            "the workspace's .git file leads to a repository that does not know this working tree"
+        )
+    return elsewhere

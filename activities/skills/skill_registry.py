@@ -6,6 +6,7 @@ from typing import Any
 from activities.skills.asset_manager import APPLY_CHANGES, PROCESS_ACTION
 from activities.skills.command_runner import RUN, RUN_ONCE
 from activities.skills.compute.calculator import EVALUATE
+from activities.skills.compute.python_code import RUN_PYTHON
 from activities.skills.discovery import COLLECT
 from activities.skills.files.file_listing import LIST
 from activities.skills.files.file_reading import READ
@@ -38,6 +39,7 @@ SKILLS: dict[str, AnySkill] = {
     "Git.diff": DIFF,
     "Git.log": LOG,
     "Git.status": STATUS,
+    "Python.run": RUN_PYTHON,
     "SemanticIterator.initialize": INITIALIZE,
 }
 

@@ -7,6 +7,7 @@ A skill is a typed operation that agents' plans call by `Name.method`. Skills ar
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Generic, TypeVar
 
@@ -17,9 +18,10 @@ from pydantic_core import core_schema
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.workspace.protected_files import protected_place, why_protected
-from dsl.checks.steps.contract_problems import ALSO
 from dsl.model.capabilities import Effect, Label, SkillContract
-from dsl.values import MAX_COMMAND_TIMEOUT
+from dsl.safety.field_safety import blocked_fields, describe_blocked
+from dsl.schema_keys import ALSO
+from dsl.values import MAX_COMMAND_TIMEOUT, Json
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -207,13 +209,18 @@ class Skill(Generic[In, Out]):
     labels: tuple[Label, ...] = ()
     """What its results carry, and where its input goes."""
 
+    @cached_property
+    def input_schema(self) -> Json:
+        """The JSON Schema of the input."""
+        return self.input.json_schema(mode="validation", schema_generator=_WithAliases)
+
     def contract(self) -> SkillContract:
         """Return the contract as data, for documents, compilers and people."""
         return SkillContract(
             name=self.name,
             description=self.description,
             effect=self.effect,
-            input_schema=self.input.json_schema(mode="validation", schema_generator=_WithAliases),
+            input_schema=self.input_schema,
             output_schema=self.output.json_schema(mode="serialization"),
             timeout=self.timeout,
             retries=self.retries,
@@ -244,6 +251,13 @@ class Skill(Generic[In, Out]):
                 raise
             return self.input.validate_python(given)
 
+    def _refuse_blocked(self, value: JsonValue) -> None:
+        """Refuse texts of code, commands, paths and addresses that are blocked for their kind."""
+        blocked = blocked_fields(self.input_schema, value)
+        if blocked:
+            what = "; ".join(map(describe_blocked, blocked[:5]))
+            raise SkillRefusal(f"blocked input for {self.name}: {what}")
+
     async def call(self, value: JsonValue, context: SkillContext) -> JsonValue:
         """Check the input, run, check the output.
 
@@ -251,6 +265,7 @@ class Skill(Generic[In, Out]):
             SkillRefusal: The input violates the contract, or requests something forbidden.
             SkillFailure: The skill failed, or violated its own contract.
         """
+        self._refuse_blocked(value)
         try:
             typed = self._typed(value)
         except ValidationError as error:

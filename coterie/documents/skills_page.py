@@ -6,8 +6,8 @@ from typing import cast
 
 from activities.skills.skill_contracts import known_contracts
 from coterie.text.durations import duration
-from dsl.checks.steps.contract_problems import ALSO
 from dsl.model.capabilities import Effect, Label, SkillContract
+from dsl.schema_keys import ALSO
 from dsl.values import Json
 
 _HEAD = """\

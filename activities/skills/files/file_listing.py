@@ -7,13 +7,14 @@ from activities.workspace.file_walk import Entry, walk
 from activities.workspace.globs import Globs
 from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, Workspace
 from activities.workspace.threads import finished_in_thread
+from dsl.schema_keys import KIND
 from dsl.values import Documented
 
 
 class FileListInput(Documented):
     """Which files to list; null lists the whole workspace."""
 
-    path: str = Field(default=".", min_length=1, max_length=4096)
+    path: str = Field(default=".", min_length=1, max_length=4096, json_schema_extra={KIND: "path"})
     """A folder or file, relative to the workspace."""
     include: tuple[str, ...] = Field(default=(), max_length=100)
     """Globs as in a `.gitignore`; empty means all files."""

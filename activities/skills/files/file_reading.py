@@ -8,6 +8,7 @@ from activities.contracts import FailureType
 from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
 from activities.workspace.text_files import count_lines, decoded, readable_file
 from activities.workspace.threads import finished_in_thread
+from dsl.schema_keys import KIND
 from dsl.values import Documented
 
 MAX_FILE_BYTES = 20_000_000
@@ -17,7 +18,7 @@ MAX_FILE_BYTES = 20_000_000
 class FileReadInput(Documented):
     """Which lines of which file."""
 
-    path: str = Field(min_length=1, max_length=4096)
+    path: str = Field(min_length=1, max_length=4096, json_schema_extra={KIND: "path"})
     """Relative to the workspace."""
     start_line: int = Field(default=1, ge=1)
     """The first line to read, from 1."""

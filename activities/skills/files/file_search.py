@@ -17,6 +17,7 @@ from activities.workspace.skill_base import Skill, SkillContext, SkillRefusal, W
 from activities.workspace.text_files import decoded
 from activities.workspace.threads import finished_in_thread
 from dsl.regular_expressions import Pattern, pattern
+from dsl.schema_keys import KIND
 from dsl.values import Documented
 
 MAX_SEARCHED_BYTES = 50_000_000
@@ -42,7 +43,7 @@ class FileSearchInput(Documented):
     """Read `pattern` as plain text."""
     ignore_case: bool = False
     """Ignore upper and lower case."""
-    path: str = Field(default=".", min_length=1, max_length=4096)
+    path: str = Field(default=".", min_length=1, max_length=4096, json_schema_extra={KIND: "path"})
     """A folder or file, relative to the workspace."""
     include: tuple[str, ...] = Field(default=(), max_length=100)
     """Globs as in a `.gitignore`; empty means all files."""

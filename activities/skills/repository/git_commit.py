@@ -23,6 +23,7 @@ from activities.workspace.skill_base import (
     SkillRefusal,
     Workspace,
 )
+from dsl.schema_keys import KIND
 from dsl.values import Documented
 
 _NO_COMMIT = "0" * 40
@@ -34,7 +35,7 @@ class GitCommitInput(Documented):
 
     message: str = Field(min_length=1, max_length=10_000, pattern=r"\S")
     """The commit message."""
-    paths: tuple[str, ...] = Field(min_length=1, max_length=1000)
+    paths: tuple[str, ...] = Field(min_length=1, max_length=1000, json_schema_extra={KIND: "path"})
     """Files and folders to commit as they are now, relative to the workspace; `.` for all. Deleted
     files are committed as deleted, ignored files are left out."""
 

@@ -8,6 +8,7 @@ from activities.contracts import FailureType
 from activities.skills.repository.git_program import GitRepository, failed, repository
 from activities.workspace.secret_files import holds_secrets
 from activities.workspace.skill_base import Skill, SkillContext, Workspace
+from dsl.schema_keys import KIND
 from dsl.values import Documented
 
 MAX_FILES = 1000
@@ -19,7 +20,7 @@ _SAFE = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=al
 class GitDiffInput(Documented):
     """What to compare; null compares the files with the index."""
 
-    paths: tuple[str, ...] = Field(default=(), max_length=200)
+    paths: tuple[str, ...] = Field(default=(), max_length=200, json_schema_extra={KIND: "path"})
     """Files and folders, relative to the workspace; empty for all."""
     staged: bool = False
     """Compare the index instead of the files, as `git diff --cached`."""
@@ -62,7 +63,7 @@ async def read_diff(value: GitDiffInput | None, context: SkillContext) -> GitDif
     Raises:
         SkillRefusal: A path leads outside the project, `base` is not a revision, or `.git` leads
             elsewhere.
-        SkillFailure: No such commit, the workspace is no repository, or git fails.
+        SkillFailure: No such commit, the workspace is not a repository, or git fails.
     """
     wanted = value or GitDiffInput()
     git = await repository(context.workspace)

@@ -6,6 +6,7 @@ from activities.contracts import FailureType
 from activities.skills.repository.git_diff import relative_paths
 from activities.skills.repository.git_program import repository
 from activities.workspace.skill_base import Skill, SkillContext
+from dsl.schema_keys import KIND
 from dsl.values import Documented
 
 MAX_MESSAGE = 5_000
@@ -17,7 +18,7 @@ class GitLogInput(Documented):
 
     revision: str = Field(default="HEAD", min_length=1, max_length=200)
     """The commit, branch or tag to start from."""
-    paths: tuple[str, ...] = Field(default=(), max_length=200)
+    paths: tuple[str, ...] = Field(default=(), max_length=200, json_schema_extra={KIND: "path"})
     """Only commits that change these files and folders; relative to the workspace."""
     max_commits: int = Field(default=20, ge=1, le=500)
     """Commits to read."""
@@ -53,7 +54,7 @@ async def read_log(value: GitLogInput | None, context: SkillContext) -> GitLog:
     Raises:
         SkillRefusal: A path leads outside the project, `revision` is none, or `.git` leads
             elsewhere.
-        SkillFailure: No such commit, the workspace is no repository, or git fails.
+        SkillFailure: No such commit, the workspace is not a repository, or git fails.
     """
     wanted = value or GitLogInput()
     git = await repository(context.workspace)

@@ -68,7 +68,7 @@ async def read_status(value: GitStatusInput | None, context: SkillContext) -> Gi
 
     Raises:
         SkillRefusal: `.git` leads elsewhere.
-        SkillFailure: The workspace is no repository, or git fails.
+        SkillFailure: The workspace is not a repository, or git fails.
     """
     wanted = value or GitStatusInput()
     git = await repository(context.workspace)

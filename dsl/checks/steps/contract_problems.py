@@ -13,6 +13,7 @@ from dsl.checks.steps.possible_values import may_be, may_equal
 from dsl.errors import asked_back, listed, nearest
 from dsl.redaction import HIDDEN, names_secret
 from dsl.regular_expressions import pattern
+from dsl.schema_keys import ALSO
 from dsl.source.synonyms import meant_word
 from dsl.templates.literal_parts import Part, PartText, Unknown
 from dsl.values import Json, NodePath
@@ -25,9 +26,6 @@ from dsl.wording.step_wording import (
     text_like,
     write_list,
 )
-
-ALSO = "x-also"
-"""Key of a schema: further names of a property."""
 
 _MAX_DEPTH = 30
 

@@ -99,6 +99,7 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         "Git.diff": "read",
         "Git.log": "read",
         "Git.status": "read",
+        "Python.run": "read",
         "SemanticIterator.initialize": "read",
     }
 

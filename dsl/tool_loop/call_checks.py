@@ -1,0 +1,133 @@
+"""Check the calls of a model turn before any of them is executed. Pure."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+
+from pydantic import JsonValue
+
+from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.tool_loop.exchange import ToolCallRequest
+from dsl.tool_loop.progress import CallCount, EqualCalls, OpenCall, ToolLoopProgress
+from dsl.tool_loop.refusals import (
+    ArgumentsUnusable,
+    CallRefusal,
+    CallsUsedUp,
+    HandoffTooEarly,
+    RepeatedTooOften,
+    TooManyOfTurn,
+    UnknownToolCalled,
+)
+from dsl.tool_loop.terms import MAX_CALLS_OF_TURN, REFUSED_AT, LoopTerms
+from dsl.values import Json
+
+_MAX_REMEMBERED = 200
+"""Different calls that a loop remembers; it forgets the oldest."""
+_MAX_PROBLEMS = 5
+_MAX_NAME_LENGTH = 100
+
+
+def fingerprint(value: JsonValue) -> str:
+    """Return a digest of a JSON value: equal values, equal digests."""
+    text = json.dumps(value, sort_keys=True)
+    return sha256(text.encode(), usedforsecurity=False).hexdigest()[:16]
+
+
+def call_digest(tool: str, arguments: Json) -> str:
+    """Return a digest of a call."""
+    return fingerprint([tool, arguments])
+
+
+def equal_calls_of(progress: ToolLoopProgress, call: OpenCall) -> EqualCalls:
+    """Return the earlier calls with the same arguments, and remember this one as the latest."""
+    known = progress.equal_calls
+    digest = call_digest(call.tool, call.arguments)
+    found = known.pop(digest, None) or EqualCalls(call.tool)
+    known[digest] = found  # the latest comes last
+    while len(known) > _MAX_REMEMBERED:
+        del known[next(iter(known))]
+    return found
+
+
+def argument_problems(arguments: JsonValue, schema: Json) -> tuple[str, ...]:
+    """Return why the arguments do not match the schema of a tool.
+
+    A schema that cannot be checked here leaves the verdict to the tool itself.
+    """
+    try:
+        return tuple(misfits(arguments, schema, "arguments")[:_MAX_PROBLEMS])
+    except UnusableSchema:
+        return ()
+
+
+def checked_calls(
+    terms: LoopTerms,
+    progress: ToolLoopProgress,
+    asked: Sequence[ToolCallRequest],
+    missing: tuple[str, ...],
+) -> list[OpenCall]:
+    """Return the calls of a turn, with the reasons why some are not executed.
+
+    Args:
+        terms: of the loop.
+        progress: of the loop before the turn.
+        asked: what the model asks for.
+        missing: the tools that it must call before it may hand over.
+    """
+    calls: list[OpenCall] = []
+    running: Counter[str] = Counter()
+    equal: Counter[str] = Counter()
+    for one in asked:
+        call = OpenCall(one.tool[:_MAX_NAME_LENGTH], one.arguments)
+        digest = call_digest(call.tool, call.arguments)
+        refusal = _invalid(terms, one, missing)
+        if refusal is None and call.tool not in terms.handoffs:
+            refusal = _beyond(terms, progress, call.tool, running, digest, equal[digest])
+        if refusal is None:
+            running[call.tool] += 1
+            equal[digest] += 1
+        call.refusal = refusal
+        calls.append(call)
+    return calls
+
+
+def _invalid(
+    terms: LoopTerms, asked: ToolCallRequest, missing: tuple[str, ...]
+) -> CallRefusal | None:
+    """Return why nobody could execute the call."""
+    name = asked.tool
+    if name in terms.handoffs:
+        if missing:
+            return HandoffTooEarly("handoff_too_early", name, missing)
+        return None
+    schema = terms.tools.get(name)
+    if schema is None:
+        offered = (*terms.tools, *terms.handoffs)
+        return UnknownToolCalled("unknown_tool", name[:_MAX_NAME_LENGTH], offered)
+    if asked.problem is not None:
+        return ArgumentsUnusable("invalid_arguments", name, (asked.problem,))
+    problems = argument_problems(asked.arguments, schema)
+    return ArgumentsUnusable("invalid_arguments", name, problems) if problems else None
+
+
+def _beyond(
+    terms: LoopTerms,
+    progress: ToolLoopProgress,
+    tool: str,
+    running: Counter[str],
+    digest: str,
+    equal: int,
+) -> CallRefusal | None:
+    """Return the bound that a valid call exceeds, counting the calls before it in its turn."""
+    allowed = terms.policy(tool).max_calls
+    made = progress.counts.get(tool, CallCount()).calls + running[tool]
+    if allowed is not None and made >= allowed:
+        return CallsUsedUp("calls_used_up", tool, allowed)
+    if running.total() >= MAX_CALLS_OF_TURN:
+        return TooManyOfTurn("too_many_of_turn", tool, MAX_CALLS_OF_TURN)
+    known = progress.equal_calls.get(digest)
+    times = (known.times if known is not None else 0) + equal
+    if times >= REFUSED_AT - 1:
+        return RepeatedTooOften("repeated_too_often", tool, times)
+    return None

@@ -1,0 +1,222 @@
+"""Decide what a tool loop does next, from its progress alone. Pure.
+
+The caller acts, and reports what came of it with `take_turn` and `take_result`. Every call of a
+turn has exactly one result before the next turn begins, and no loop takes more than `max_turns`
+turns with calls, one last turn without, and `max_reasks` repeated answers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dsl.tool_loop.call_checks import call_digest, checked_calls, equal_calls_of
+from dsl.tool_loop.exchange import ToolCallRequest, ToolChoiceWord, ToolResult
+from dsl.tool_loop.progress import (
+    AnswerFailed,
+    CallCount,
+    CallsHandedBack,
+    ExitedOnSuccess,
+    HandoffMade,
+    LoopEnd,
+    ModelAnswered,
+    OpenCall,
+    PolicyUnmet,
+    ToolLoopProgress,
+    UnmetPolicy,
+)
+from dsl.tool_loop.refusals import LeftOut, NotExecuted
+from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
+from dsl.tool_loop.result_texts import handed_off_text, refused_result
+from dsl.tool_loop.terms import REMINDED_AT, LoopTerms
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Take a model turn."""
+
+    number: int
+    """From 1; re-asks count as well."""
+    choice: ToolChoiceWord = "auto"
+    tool: str | None = None
+    reminders: tuple[Reminder, ...] = ()
+    reask: bool = False
+    """Whether the latest answer was unusable."""
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the model must answer without a call."""
+        return self.choice == "none"
+
+
+@dataclass(frozen=True, slots=True)
+class RunCalls:
+    """Execute these calls of the latest turn, by index; the others have a result already."""
+
+    indexes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EndLoop:
+    """The loop is over."""
+
+    end: LoopEnd
+
+
+Action = AskModel | RunCalls | EndLoop
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTaken:
+    """What came of a model turn."""
+
+    calls: Sequence[ToolCallRequest] = field(default_factory=tuple[ToolCallRequest, ...])
+    unusable: bool = False
+    """Its answer does not match the schema, and may be given again."""
+    failed: bool = False
+    """It has no answer, for another reason."""
+
+
+def next_action(terms: LoopTerms, progress: ToolLoopProgress) -> Action:
+    """Return what to do next."""
+    open_calls = tuple(i for i, call in enumerate(progress.calls) if call.result is None)
+    if open_calls:
+        return RunCalls(open_calls)
+    end = progress.end or _exit(terms, progress)
+    if end is not None:
+        return EndLoop(end)
+    number = progress.turns + progress.reasks + 1
+    if terms.choice == "none" or progress.turns >= terms.max_turns:
+        missing = unmet_policies(terms, progress)
+        if missing:
+            return EndLoop(PolicyUnmet("policy_unmet", missing))
+        last = (LastTurn("last_turn"),) if terms.choice != "none" else ()
+        return AskModel(number, "none", None, (*_repeated(progress), *last), progress.unusable)
+    choice, tool = _choice(terms, progress)
+    reminders = (*_repeated(progress), *_missing(terms, progress))
+    return AskModel(number, choice, tool, reminders, progress.unusable)
+
+
+def take_turn(
+    terms: LoopTerms, progress: ToolLoopProgress, asked: AskModel, turn: TurnTaken
+) -> None:
+    """Note what came of a model turn, and decide which of its calls are executed."""
+    if asked.reask:
+        progress.reasks += 1
+    else:
+        progress.turns += 1
+    progress.calls, progress.unusable, progress.unmet = [], False, False
+    if turn.failed:
+        progress.end = AnswerFailed("answer_failed")
+    elif turn.calls and not asked.is_last:
+        _take_calls(terms, progress, turn.calls)
+    elif not asked.is_last and unmet_policies(terms, progress):
+        progress.unmet = True
+    elif not turn.unusable:
+        progress.end = ModelAnswered("answered")
+    elif progress.reasks < terms.max_reasks:
+        progress.unusable = True
+    else:
+        progress.end = AnswerFailed("answer_failed")
+
+
+def take_result(progress: ToolLoopProgress, index: int, result: ToolResult, digest: str) -> int:
+    """Note the result of an executed call.
+
+    Args:
+        progress: of the loop.
+        index: of the call in its turn.
+        result: for the model.
+        digest: of what came of the call: equal digests, equal results.
+
+    Returns:
+        How many times in a row the call has now given this result.
+    """
+    call = progress.calls[index]
+    call.result = result
+    count = progress.counts.setdefault(call.tool, CallCount())
+    count.calls += 1
+    count.successes += not result.failed
+    equal = equal_calls_of(progress, call)
+    equal.times = equal.times + 1 if equal.result == digest else 1
+    equal.result = digest
+    return equal.times
+
+
+def unmet_policies(terms: LoopTerms, progress: ToolLoopProgress) -> tuple[UnmetPolicy, ...]:
+    """Return what the policies still demand."""
+    unmet: list[UnmetPolicy] = []
+    for policy in terms.policies:
+        count = progress.counts.get(policy.tool, CallCount())
+        counted = count.successes if policy.require_success else count.calls
+        if counted < policy.wanted:
+            unmet.append(UnmetPolicy(policy.tool, policy.wanted, counted, policy.require_success))
+    return tuple(unmet)
+
+
+def _take_calls(
+    terms: LoopTerms, progress: ToolLoopProgress, asked: Sequence[ToolCallRequest]
+) -> None:
+    """Check the calls; end the loop if they are the data, or if one of them hands over."""
+    missing = tuple(one.tool for one in unmet_policies(terms, progress))
+    calls = progress.calls = checked_calls(terms, progress, asked, missing)
+    refused = any(call.refusal is not None for call in calls)
+    handoff = next(
+        (i for i, one in enumerate(calls) if one.refusal is None and one.tool in terms.handoffs),
+        None,
+    )
+    if handoff is not None:
+        team = terms.handoffs[calls[handoff].tool]
+        progress.end = HandoffMade("handed_off", handoff, team)
+        calls[handoff].result = ToolResult(text=handed_off_text(team))
+        _leave_out(calls, "handed_off")
+    elif terms.returns:
+        if not refused:
+            progress.end = CallsHandedBack("calls_returned")
+        _leave_out(calls, "others_invalid" if refused else "calls_returned")
+    for call in calls:
+        if call.refusal is not None:
+            call.result = refused_result(call.refusal)
+
+
+def _leave_out(calls: Sequence[OpenCall], code: LeftOut) -> None:
+    """Refuse the calls that the turn does not execute."""
+    for call in calls:
+        if call.refusal is None and call.result is None:
+            call.refusal = NotExecuted(code, call.tool)
+
+
+def _exit(terms: LoopTerms, progress: ToolLoopProgress) -> LoopEnd | None:
+    """Return the end that the first success of such a tool brings, if no policy demands more."""
+    for index, call in enumerate(progress.calls):
+        succeeded = call.refusal is None and call.result is not None and not call.result.failed
+        if succeeded and terms.policy(call.tool).exit_on_success:
+            if unmet_policies(terms, progress):
+                return None
+            return ExitedOnSuccess("exited_on_success", index, call.tool)
+    return None
+
+
+def _choice(terms: LoopTerms, progress: ToolLoopProgress) -> tuple[ToolChoiceWord, str | None]:
+    """Return what the model may choose: what is demanded counts until a call has met it."""
+    if terms.chosen is not None:
+        met = terms.chosen in progress.counts
+        return "auto", None if met else terms.chosen
+    if terms.choice == "required" and progress.counts:
+        return "auto", None
+    return terms.choice, None
+
+
+def _repeated(progress: ToolLoopProgress) -> tuple[CallsRepeated, ...]:
+    """Return the reminders of calls that the latest turn has repeated."""
+    found: dict[str, CallsRepeated] = {}
+    for call in progress.calls:
+        if call.refusal is None and call.result is not None:
+            equal = progress.equal_calls.get(call_digest(call.tool, call.arguments))
+            if equal is not None and equal.times >= REMINDED_AT:
+                found[call.tool] = CallsRepeated("calls_repeated", call.tool, equal.times)
+    return tuple(found.values())
+
+
+def _missing(terms: LoopTerms, progress: ToolLoopProgress) -> tuple[CallsMissing, ...]:
+    if not progress.unmet:
+        return ()
+    return (CallsMissing("calls_missing", unmet_policies(terms, progress)),)

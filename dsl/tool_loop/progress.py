@@ -1,0 +1,125 @@
+"""How far a tool loop is: typed and serialisable, so that a run continues between two calls."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from dsl.tool_loop.exchange import ToolResult
+from dsl.tool_loop.refusals import CallRefusal
+from dsl.values import Json, JsonValue
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """A call of the latest model turn."""
+
+    tool: str
+    arguments: Json = field(default_factory=dict[str, JsonValue])
+    refusal: CallRefusal | None = None
+    """Why it is not executed."""
+    result: ToolResult | None = None
+    """None while the call is open."""
+
+
+@dataclass(slots=True)
+class CallCount:
+    """The calls of one tool so far."""
+
+    calls: int = 0
+    successes: int = 0
+
+
+@dataclass(slots=True)
+class EqualCalls:
+    """Calls of one tool with equal arguments."""
+
+    tool: str
+    times: int = 0
+    """How many times in a row they gave the same result."""
+    result: str = ""
+    """Digest of that result."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered:
+    """The model answered without a call."""
+
+    code: Literal["answered"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFailed:
+    """The latest turn has no answer that can be used."""
+
+    code: Literal["answer_failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallsHandedBack:
+    """The calls of the latest turn are the data."""
+
+    code: Literal["calls_returned"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExitedOnSuccess:
+    """A call succeeded whose success ends the loop."""
+
+    code: Literal["exited_on_success"]
+    call: int
+    """Its index in the latest turn."""
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffMade:
+    """The model hands over to a team."""
+
+    code: Literal["handed_off"]
+    call: int
+    team: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnmetPolicy:
+    """A tool that was not called as often as its policy demands."""
+
+    tool: str
+    wanted: int
+    counted: int
+    require_success: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyUnmet:
+    """No turns are left, and the policy still demands calls."""
+
+    code: Literal["policy_unmet"]
+    unmet: tuple[UnmetPolicy, ...] = ()
+
+
+LoopEnd = Annotated[
+    ModelAnswered | AnswerFailed | CallsHandedBack | ExitedOnSuccess | HandoffMade | PolicyUnmet,
+    Field(discriminator="code"),
+]
+"""Why a tool loop ended."""
+
+
+@dataclass(slots=True)
+class ToolLoopProgress:
+    """Everything that the next decision depends on."""
+
+    turns: int = 0
+    """Model turns that have ended, without re-asks."""
+    reasks: int = 0
+    calls: list[OpenCall] = field(default_factory=list[OpenCall])
+    """Of the latest turn, in its order."""
+    counts: dict[str, CallCount] = field(default_factory=dict[str, CallCount])
+    equal_calls: dict[str, EqualCalls] = field(default_factory=dict[str, EqualCalls])
+    """`{digest of tool and arguments: the calls}`."""
+    unusable: bool = False
+    """The latest answer must be given again."""
+    unmet: bool = False
+    """The latest answer came before the policy allowed it."""
+    end: LoopEnd | None = None

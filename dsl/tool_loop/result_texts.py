@@ -1,0 +1,86 @@
+"""What a model reads instead of a result, or at the end of its message: facts in words."""
+
+from typing import assert_never
+
+from dsl.errors import listed, nearest
+from dsl.tool_loop.exchange import ToolResult
+from dsl.tool_loop.progress import UnmetPolicy
+from dsl.tool_loop.refusals import (
+    ArgumentsUnusable,
+    CallRefusal,
+    CallsUsedUp,
+    HandoffTooEarly,
+    NotExecuted,
+    RepeatedTooOften,
+    TooManyOfTurn,
+    UnknownToolCalled,
+)
+from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
+
+_LEFT_OUT = {
+    "handed_off": "not executed: another call of this turn hands over to a team",
+    "calls_returned": "not executed here: the caller of this agent receives the call",
+    "others_invalid": "not executed: correct the other calls of this turn, and send all again",
+}
+
+
+def refused_result(refusal: CallRefusal) -> ToolResult:
+    """Return the result of a call that is not executed."""
+    return ToolResult(text=refusal_text(refusal), failed=True)
+
+
+def handed_off_text(team: str) -> str:
+    """Return the result of a call that hands over."""
+    return f"the run continues with team {team!r}"
+
+
+def refusal_text(refusal: CallRefusal) -> str:
+    """Return why a call is not executed, and what to do instead."""
+    match refusal:
+        case UnknownToolCalled(tool=tool, offered=offered):
+            hint = nearest(tool, offered)
+            found = f"there is no tool {tool!r}; tools: {listed(offered) or 'none'}. {hint}"
+            return found.rstrip(". ")
+        case ArgumentsUnusable(tool=tool, problems=problems):
+            return f"the arguments of {tool!r} are invalid: {'; '.join(problems)}"
+        case CallsUsedUp(tool=tool, allowed=allowed):
+            return f"{tool!r} may be called {_times(allowed)}, and that is used up"
+        case TooManyOfTurn(allowed=allowed):
+            return f"one turn may call {allowed} tools; call this one again in the next turn"
+        case RepeatedTooOften(tool=tool, times=times):
+            return (
+                f"{tool!r} was called {times} times with the same arguments and gave the same "
+                "result each time, so it is not called again; do something else"
+            )
+        case HandoffTooEarly(unmet=unmet):
+            return f"before you hand over, call {listed(unmet)}"
+        case NotExecuted(code=code):
+            return _LEFT_OUT[code]
+        case _:
+            assert_never(refusal)
+
+
+def reminder_text(reminder: Reminder) -> str:
+    """Return a reminder as a note to the model."""
+    match reminder:
+        case CallsRepeated(tool=tool, times=times):
+            return (
+                f"[Note: {tool} was called {times} times with the same arguments and gave the "
+                "same result each time. Do something else.]"
+            )
+        case CallsMissing(unmet=unmet):
+            return f"[Note: before you answer, call {'; '.join(map(unmet_text, unmet))}.]"
+        case LastTurn():
+            return "[Note: no turns are left, and no tool runs any more. Answer now.]"
+        case _:
+            assert_never(reminder)
+
+
+def unmet_text(unmet: UnmetPolicy) -> str:
+    """Return what a policy still demands of a tool."""
+    what = "successfully " if unmet.require_success else ""
+    return f"{unmet.tool} {what}{_times(unmet.wanted)} (so far: {unmet.counted})"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"

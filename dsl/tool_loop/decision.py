@@ -135,6 +135,7 @@ def take_result(progress: ToolLoopProgress, index: int, result: ToolResult, dige
     count = progress.counts.setdefault(call.tool, CallCount())
     count.calls += 1
     count.successes += not result.failed
+    count.failed_last = result.failed
     equal = equal_calls_of(progress, call)
     equal.times = equal.times + 1 if equal.result == digest else 1
     equal.result = digest
@@ -147,8 +148,11 @@ def unmet_policies(terms: LoopTerms, progress: ToolLoopProgress) -> tuple[UnmetP
     for policy in terms.policies:
         count = progress.counts.get(policy.tool, CallCount())
         counted = count.successes if policy.require_success else count.calls
-        if counted < policy.wanted:
-            unmet.append(UnmetPolicy(policy.tool, policy.wanted, counted, policy.require_success))
+        wanted = policy.min_calls
+        if policy.require_success and not wanted and count.failed_last:
+            wanted, counted = 1, 0  # the latest call must have succeeded
+        if counted < wanted:
+            unmet.append(UnmetPolicy(policy.tool, wanted, counted, policy.require_success))
     return tuple(unmet)
 
 

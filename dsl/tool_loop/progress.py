@@ -28,6 +28,8 @@ class CallCount:
 
     calls: int = 0
     successes: int = 0
+    failed_last: bool = False
+    """Whether the latest call failed."""
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dsl.model.tools.tool_use import ToolPolicy
 from dsl.tool_loop.exchange import ToolChoiceWord
 from dsl.values import Json
 
@@ -14,25 +15,6 @@ REMINDED_AT = 3
 
 REFUSED_AT = 5
 """The equal call that no longer runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallPolicy:
-    """What must and may happen with one tool."""
-
-    tool: str
-    min_calls: int = 0
-    """Calls before the agent may end; successful ones with `require_success`."""
-    max_calls: int | None = None
-    require_success: bool = False
-    """Calls that failed do not count; without `min_calls`, one call is enough."""
-    exit_on_success: bool = False
-    """Its first success ends the loop, and its result is the step's data."""
-
-    @property
-    def wanted(self) -> int:
-        """How many calls must count before the agent may end."""
-        return max(self.min_calls, 1) if self.require_success else self.min_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +31,9 @@ class LoopTerms:
     """The tool that the first call must name; replaces `choice`."""
     returns: bool = False
     """Whether the calls are the step's data, and not executed."""
-    policies: tuple[CallPolicy, ...] = ()
+    policies: tuple[ToolPolicy, ...] = ()
     max_reasks: int = 0
 
-    def policy(self, tool: str) -> CallPolicy:
-        """Return the policy of a tool."""
-        return next((one for one in self.policies if one.tool == tool), CallPolicy(tool))
+    def policy(self, tool: str) -> ToolPolicy:
+        """Return the policy of a tool, which demands nothing where none is written."""
+        return next((one for one in self.policies if one.tool == tool), ToolPolicy(tool=tool))

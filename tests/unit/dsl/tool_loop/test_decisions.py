@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsl.model.tools.tool_use import ToolPolicy
 from dsl.tool_loop.decision import (
     AskModel,
     EndLoop,
@@ -26,7 +27,7 @@ from dsl.tool_loop.progress import (
 )
 from dsl.tool_loop.refusals import CallRefusal
 from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn
-from dsl.tool_loop.terms import CallPolicy, LoopTerms
+from dsl.tool_loop.terms import LoopTerms
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = {"weather": CITY, "clock": {"type": "object"}, "save": {"type": "object"}}
@@ -96,10 +97,10 @@ turns = st.builds(
     failed=st.sampled_from([False] * 9 + [True]),
 )
 policies = st.builds(
-    CallPolicy,
+    ToolPolicy,
     tool=st.sampled_from(list(TOOLS)),
     min_calls=st.integers(0, 2),
-    max_calls=st.one_of(st.none(), st.integers(0, 3)),
+    max_calls=st.one_of(st.none(), st.integers(1, 3)),
     require_success=st.booleans(),
     exit_on_success=st.booleans(),
 )
@@ -155,7 +156,10 @@ def test_a_loop_ends_in_time_and_gives_every_call_one_result(
             counted = (
                 0 if made is None else made.successes if policy.require_success else made.calls
             )
-            assert counted >= policy.wanted
+            assert counted >= policy.min_calls
+            assert not (
+                policy.require_success and not policy.min_calls and made and made.failed_last
+            )
     if of.returns:
         assert executed == 0
 
@@ -214,7 +218,7 @@ def test_equal_calls_of_one_turn_count_before_they_run() -> None:
 
 
 def test_calls_beyond_the_policy_are_refused() -> None:
-    loop = Loop(policies=(CallPolicy("clock", max_calls=2),))
+    loop = Loop(policies=(ToolPolicy(tool="clock", max_calls=2),))
     loop.turn(call("clock", n=1))
     loop.runs()
     loop.turn(call("clock", n=2), call("clock", n=3))
@@ -240,7 +244,7 @@ def test_the_last_turn_offers_no_calls() -> None:
 
 
 def test_an_answer_before_the_policy_is_met_is_not_accepted() -> None:
-    loop = Loop(policies=(CallPolicy("save", require_success=True),), max_turns=3)
+    loop = Loop(policies=(ToolPolicy(tool="save", min_calls=1, require_success=True),), max_turns=3)
     loop.turn()
     (reminder,) = loop.asks().reminders
     assert isinstance(reminder, CallsMissing)
@@ -253,7 +257,7 @@ def test_an_answer_before_the_policy_is_met_is_not_accepted() -> None:
 
 
 def test_a_success_that_exits_ends_the_loop_when_its_turn_is_over() -> None:
-    loop = Loop(policies=(CallPolicy("save", exit_on_success=True),))
+    loop = Loop(policies=(ToolPolicy(tool="save", exit_on_success=True),))
     loop.turn(call("clock"), call("save"))
     take_result(loop.progress, 1, ToolResult(text="saved"), "saved")
     assert loop.action == RunCalls((0,))
@@ -262,7 +266,7 @@ def test_a_success_that_exits_ends_the_loop_when_its_turn_is_over() -> None:
 
 
 def test_a_failure_does_not_exit() -> None:
-    loop = Loop(policies=(CallPolicy("save", exit_on_success=True),))
+    loop = Loop(policies=(ToolPolicy(tool="save", exit_on_success=True),))
     loop.turn(call("save"))
     loop.runs(failed=True)
     assert loop.asks().number == 2
@@ -308,7 +312,7 @@ def test_a_handoff_leaves_the_other_calls_out() -> None:
 
 
 def test_a_handoff_waits_for_what_the_policy_demands() -> None:
-    loop = Loop(handoffs={"to_review": "review"}, policies=(CallPolicy("save", min_calls=1),))
+    loop = Loop(handoffs={"to_review": "review"}, policies=(ToolPolicy(tool="save", min_calls=1),))
     loop.turn(call("to_review"))
     assert loop.codes() == ["handoff_too_early"]
     loop.turn(call("save"))
@@ -330,3 +334,16 @@ def test_a_turn_without_an_answer_ends_the_loop() -> None:
     loop = Loop()
     loop.turn(failed=True)
     assert loop.ends() == AnswerFailed("answer_failed")
+
+
+def test_a_demanded_success_without_a_number_concerns_the_latest_call() -> None:
+    loop = Loop(policies=(ToolPolicy(tool="save", require_success=True),))
+    loop.turn(call("save"))
+    loop.runs(failed=True)
+    loop.turn()
+    (reminder,) = loop.asks().reminders
+    assert isinstance(reminder, CallsMissing)
+    loop.turn(call("save", again=True))
+    loop.runs()
+    loop.turn()
+    assert loop.ends() == ModelAnswered("answered")

@@ -6,6 +6,8 @@ Deterministic by construction: it knows only the plan, the state and the Scope.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pydantic import JsonValue
+
 from dsl.errors import InvalidPlan, LimitExceeded, TeamError
 from dsl.evaluate.context_writes import ContextWrite
 from dsl.evaluate.declared_values import reset
@@ -33,6 +35,7 @@ from workflows.fan_out import fork, gathered, join, leave
 from workflows.sequence import run_steps
 from workflows.sessions.message_queue import counted_visits
 from workflows.skipped_steps import skip_unrun
+from workflows.steps.agent import run_agent
 
 _MAX_SEEN = 1000
 """Contexts of a team's visits that are compared with the next one: no longer cycle is detected."""
@@ -84,6 +87,10 @@ class TeamInterpreter:
         if made is None:
             made = self._personas[key] = snapshot(_persona(self.scope.plan, step), step)
         return made
+
+    async def run_agent(self, step: AgentStep, place: Location, given: JsonValue) -> Outcome:
+        """Run an agent with an input that nobody renders again."""
+        return await run_agent(step, place, self.scope, self, given)
 
     async def follow(self, track: StateKey) -> None:
         """Follow a track from team to team until its end, or to the join of its branches."""

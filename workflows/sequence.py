@@ -9,7 +9,7 @@ from dsl.model.outcomes import Failure, Outcome
 from dsl.model.steps import Step
 from workflows.agents.collected_files import found_by
 from workflows.control.cancellation import begin_to_stop
-from workflows.core.location import Interpreter, Location, Skipped
+from workflows.core.location import Interpreter, Location, Redirected, Skipped
 from workflows.core.scope import Scope, on_abort
 from workflows.core.step_progress import SequenceProgress, StartedStep
 from workflows.core.trail import note_step, note_step_end
@@ -67,10 +67,19 @@ async def run_steps(
             failed = failed or outcome
         progress.next += 1
         progress.started = None
+        _leave_if_handed_off(place.at(step.name), scope, outcome)
     sequences.pop(key, None)
     if failed is None and outcome.status == "failure":
         return Outcome.succeeded(outcome.data)  # `on_failure: continue` does not fail the block
     return failed or outcome
+
+
+def _leave_if_handed_off(place: Location, scope: Scope, outcome: Outcome) -> None:
+    """Leave the team if the step's agent has handed over to another one."""
+    handoffs = scope.state.progress.handoffs
+    cause = handoffs.pop(place.key, None) if handoffs else None
+    if cause is not None and outcome.success:
+        raise Redirected(cause.team, cause)
 
 
 def _stops(step: Step, outcome: Outcome) -> bool:

@@ -14,6 +14,7 @@ from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.step_kinds.step_base import Retry
 from dsl.model.steps import (
     ORCHESTRATING,
+    TOOL_CALLING,
     AgentStep,
     ParallelStep,
     SkillStep,
@@ -22,6 +23,7 @@ from dsl.model.steps import (
 )
 from dsl.model.traversal.step_lists import step_lists
 from dsl.values import MAX_DURATION
+from workflows.agents.time_limits import within_time
 from workflows.approvals.failed_steps import accepted
 from workflows.context_drafts import take_draft, with_writes
 from workflows.core.location import Interpreter, Location
@@ -154,7 +156,7 @@ def _is_call(step: Step) -> bool:
     """Return whether the step is a single call, and not made of other steps."""
     match step:
         case AgentStep(agent_type=agent_type):
-            return agent_type != ORCHESTRATING
+            return agent_type not in (ORCHESTRATING, TOOL_CALLING)
         case SkillStep() | ToolStep():
             return True
         case _:
@@ -165,22 +167,11 @@ async def _within(
     seconds: float, step: Step, place: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the whole step, and stop it when its time is up."""
-    ended: list[Outcome] = []
-    limits, key = scope.state.progress.time_limits, place.key
-
-    async def job() -> None:
-        ended.append(await execute(step, place, scope, interpreter))
-
-    left = limits.get(key, seconds)
-    try:
-        await scope.together({step.name: job}, enough=lambda done: bool(done), seconds=left)
-    except Interrupted as interrupted:
-        if interrupted.left is not None:
-            limits[key] = interrupted.left
-        raise
-    limits.pop(key, None)
-    if ended:
-        return ended[0]
+    outcome = await within_time(
+        seconds, step.name, place, scope, partial(execute, step, place, scope, interpreter)
+    )
+    if outcome is not None:
+        return outcome
     if isinstance(step, ParallelStep):
         best = parallel.at_timeout(step, place, scope)
         if best is not None:

@@ -15,6 +15,7 @@ from dsl.model.causes import (
     ExpressionFound,
     FieldFound,
     GroupFound,
+    HandedOff,
     Joined,
     NegatedFound,
     NoRouting,
@@ -33,6 +34,10 @@ from dsl.templates.jsonable import beginning
 
 # `dumps` would make a new encoder each time
 _ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode
+
+
+_MAX_REASON_LENGTH = 300
+"""Characters of a reason that a model gives."""
 
 
 def condition_because(found: ConditionFound) -> str:
@@ -100,7 +105,7 @@ def _route(cause: RouteCause) -> str:
             return f"the team has {what}: the run ends{_left_out(left_out)}"
         case Started():
             return "the run began"
-        case Called() | Joined() | VisitsReached():
+        case Called() | Joined() | HandedOff() | VisitsReached():
             return _within(cause)
         case RunCancelled() | SentOn() | NotDecided():
             return _outside(cause)
@@ -110,9 +115,12 @@ def _route(cause: RouteCause) -> str:
             assert_never(cause)
 
 
-def _within(cause: Called | Joined | VisitsReached) -> str:
+def _within(cause: Called | Joined | HandedOff | VisitsReached) -> str:
     if isinstance(cause, Called):
         return f"called by {cause.step}"
+    if isinstance(cause, HandedOff):
+        reason = f": {brief(cause.message, _MAX_REASON_LENGTH)}" if cause.message else ""
+        return f"handed over by {cause.step}{reason}"
     if isinstance(cause, VisitsReached):
         ran = f"{cause.team} has run {cause.limit} of {cause.limit} times"
         return f"{ran} since the latest visit of {cause.per}"

@@ -175,6 +175,18 @@ class NotDecided:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedOff:
+    """An agent handed its work over to a team."""
+
+    code: Literal["handed_off"]
+    team: str
+    step: str
+    """`team/path` of the agent."""
+    message: str = ""
+    """The reason that its model gives."""
+
+
+@dataclass(frozen=True, slots=True)
 class VisitsReached:
     """A team has reached its `max_visits`, and another one runs instead."""
 
@@ -220,6 +232,7 @@ RouteCause = Annotated[
     | RunCancelled
     | SentOn
     | NotDecided
+    | HandedOff
     | VisitsReached
     | BudgetReached,
     Field(discriminator="code"),

@@ -9,6 +9,7 @@ from typing import Literal
 
 from dsl.model.steps import (
     ORCHESTRATING,
+    TOOL_CALLING,
     AgentStep,
     BlockStep,
     BranchStep,
@@ -47,6 +48,8 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "NotAJoin": "with_other_input",
     "NotANumber": "with_other_input",
     "RepeatedCall": "with_other_input",
+    "ConversationBusy": "with_other_input",
+    "NestedTooDeep": "never",
     "NotAName": "with_other_input",
     "InvalidBound": "with_other_input",
     "NotAList": "with_other_input",
@@ -63,7 +66,7 @@ def holds_steps(step: Step) -> bool:
     """Return whether the step contains others, which can give it other data at the next attempt."""
     match step:
         case AgentStep(agent_type=agent_type):
-            return agent_type == ORCHESTRATING
+            return agent_type in (ORCHESTRATING, TOOL_CALLING)
         case LoopStep() | BranchStep() | ParallelStep() | TaskGraphStep():
             return True
         case TryStep() | BlockStep() | TeamStep():

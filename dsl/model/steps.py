@@ -25,6 +25,8 @@ SINGLE_SHOT = "generic_single_shot"
 """The agent type that asks a model once."""
 ORCHESTRATING = "generic_orchestrating"
 """The agent type that follows the execution plan of its persona."""
+TOOL_CALLING = "generic_tool_calling"
+"""The agent type whose model calls the tools of its persona, turn after turn."""
 
 
 class AgentStep(StepBase):

@@ -20,6 +20,12 @@ class OpenCall:
     """Why it is not executed."""
     result: ToolResult | None = None
     """None while the call is open."""
+    data: JsonValue = None
+    """The result itself, where its success ends the loop."""
+    started: float | None = None
+    """Unix time at which it started."""
+    attempts: int = 0
+    """Attempts of a whole agent or team that have failed."""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,8 @@ from dsl.model.steps import AgentStep
 from dsl.templates.template_filling import fill
 from workflows.core.location import Location
 from workflows.core.scope import Scope
+from workflows.core.state import RunState
+from workflows.core.state_keys import StateKey
 
 MAX_CONVERSATIONS = 1000
 """Maximum conversations of one run: the state keeps a line for each until the run ends."""
@@ -23,29 +25,74 @@ Turns = Callable[[Conversation], Awaitable[tuple[Outcome, AgentResponse | None]]
 
 async def converse(step: AgentStep, place: Location, scope: Scope, turns: Turns) -> Outcome:
     """Run the agent's turn in its conversation, after any other turn of that conversation."""
-    name = _name(step, place, scope)
+    name = conversation_name(step, place, scope)
     if isinstance(name, Outcome):
         return name
+
+    async def turn() -> Outcome:
+        conversations = scope.state.conversations
+        head = conversations.get(name)
+        outcome, response = await turns(conversation_window(step, head))
+        if outcome.success and response is not None and response.conversation is not None:
+            conversations[name] = response.conversation
+        return outcome
+
+    return await hold_conversation(name, place, scope, turn)
+
+
+def conversation_window(step: AgentStep, head: str | None) -> Conversation:
+    """Return where an agent continues its conversation, and how much of it the model gets."""
+    return Conversation(
+        head=head, turns=step.conversation_turns, characters=step.conversation_characters
+    )
+
+
+async def hold_conversation(
+    name: str, place: Location, scope: Scope, work: Callable[[], Awaitable[Outcome]]
+) -> Outcome:
+    """Do the work when no other agent has its turn in the conversation."""
     state = scope.state
-    while name in state.talking:
+    if _holder_around(name, place, state) is not None:
+        return Outcome.failed(
+            "ConversationBusy",
+            f"{place.name!r} cannot continue the conversation {name!r}: an agent that called it "
+            "has its turn there",
+        )
+    while _is_held(name, place, state):
         await scope.wait_until(
-            lambda: name not in state.talking, None, f"turn of {place.path} in {name}"
+            lambda: not _is_held(name, place, state), None, f"turn of {place.path} in {name}"
         )
     state.talking.append(name)
     try:
-        head = state.conversations.get(name)
-        window = Conversation(
-            head=head, turns=step.conversation_turns, characters=step.conversation_characters
-        )
-        outcome, response = await turns(window)
-        if outcome.success and response is not None and response.conversation is not None:
-            state.conversations[name] = response.conversation
+        return await work()
     finally:
         state.talking.remove(name)
-    return outcome
 
 
-def _name(step: AgentStep, place: Location, scope: Scope) -> str | Outcome:
+def _is_held(name: str, place: Location, state: RunState) -> bool:
+    """Return whether another agent has its turn, or is between two turns of a tool loop."""
+    if name in state.talking:
+        return True
+    loops = state.progress.tool_loops
+    return any(one.conversation == name and key != place.key for key, one in loops.items())
+
+
+def _holder_around(name: str, place: Location, state: RunState) -> str | None:
+    """Return the agent of that conversation that called this one: it cannot wait for itself."""
+    loops = state.progress.tool_loops
+    key = place.key
+    return next(
+        (
+            one
+            for one, loop in loops.items()
+            if loop.conversation == name and one != key and StateKey(one).holds(key)
+        ),
+        None,
+    )
+
+
+def conversation_name(step: AgentStep, place: Location, scope: Scope) -> str | Outcome:
+    """Return the name of the step's conversation, or the failure of one that cannot begin."""
     filled = fill(step.conversation, place.facts(scope).names())
     name = str(filled) if isinstance(filled, str | int) else ""
     if not name or len(name) > _MAX_NAME_LENGTH:

@@ -1,10 +1,19 @@
 """One call of a skill, by a skill step, a tool step or an aggregation."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from activities.contracts import CallOptions, FailureType, SkillRequest, SkillResult, Spent
+from activities.contracts import (
+    CallOptions,
+    FailureType,
+    KeptResult,
+    SkillRequest,
+    SkillResult,
+    Spent,
+)
 from dsl.model.outcomes import Failure, Outcome
 from dsl.model.step_kinds.step_base import SkillTerms
 from workflows.agents.repeated_calls import record_call, refused
@@ -21,6 +30,14 @@ _UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)
 """The most careful terms, for a plan without any."""
 
 
+class CalledSkill(NamedTuple):
+    """What a call of a skill came to."""
+
+    outcome: Outcome
+    kept: KeptResult | None = None
+    """Where its data is, if the worker stored it."""
+
+
 async def call_skill(
     skill: str,
     given: JsonValue,
@@ -30,18 +47,48 @@ async def call_skill(
     seconds: float | None = None,
 ) -> Outcome:
     """Call the skill by the terms of its contract; the call's key never changes."""
-    state = scope.state
     if place.loop is not None and (again := refused(skill, given, place, scope)) is not None:
         return again
+    count = partial(scope.state.executed, place.step)
+    outcome = (await make_call(skill, given, terms, place, scope, count, seconds=seconds)).outcome
+    if place.loop is not None:
+        record_call(skill, given, outcome, place, scope)
+    return outcome
+
+
+async def make_call(
+    skill: str,
+    given: JsonValue,
+    terms: SkillTerms | None,
+    place: Location,
+    scope: Scope,
+    count: Callable[[], int],
+    *,
+    seconds: float | None = None,
+    keep: bool = False,
+) -> CalledSkill:
+    """Make one call, within the budgets of the plan.
+
+    Args:
+        skill: `Name.method`.
+        given: its input.
+        terms: of its contract.
+        place: of the call.
+        scope: the run.
+        count: returns the execution of the step that the call belongs to, for its key.
+        seconds: time limit of one attempt, instead of that of the terms.
+        keep: whether the worker stores a large result.
+    """
+    state = scope.state
     budgeted = bool(scope.plan.budgets)
     if budgeted:
         await admit_call(scope, place, place.personas, "tool_calls")
     path = place.step
-    count = state.executed(path)
+    key = SkillCallKey.of(scope.run_id, path, count())
     terms = terms or _UNKNOWN
     state.calls += 1
     state.skill_calls += 1
-    request = SkillRequest(skill=skill, input=given, key=SkillCallKey.of(scope.run_id, path, count))
+    request = SkillRequest(skill=skill, input=given, key=key, keep=keep)
     call = Call(
         id=f"{state.calls:04}.{place.team}.{place.name}",
         summary=f"{path}: {skill}",
@@ -52,11 +99,12 @@ async def call_skill(
     )
     tally = began(state, place, place.personas[-1] if place.personas else "", tool=skill)
     spent: SkillResult | Spent | None = None
+    kept: KeptResult | None = None
     try:
         calling = scope.call_skill(request, call)
         async with on_abort(partial(_note_cut_off, terms, call, place, scope), failures=False):
             result = spent = await (in_flight(scope, calling) if budgeted else calling)
-        outcome = Outcome.succeeded(result.data)
+        outcome, kept = Outcome.succeeded(result.data), result.kept
     except CallFailed as error:
         spent = error.spent
         outcome = Outcome.failed(error.type, error.message)
@@ -64,9 +112,7 @@ async def call_skill(
         tally.seconds += spent.seconds
         if budgeted:
             paid(scope, place, place.personas, spent)
-    if place.loop is not None:
-        record_call(skill, given, outcome, place, scope)
-    return outcome
+    return CalledSkill(outcome, kept)
 
 
 def _note_cut_off(terms: SkillTerms, call: Call, place: Location, scope: Scope) -> None:
@@ -75,5 +121,6 @@ def _note_cut_off(terms: SkillTerms, call: Call, place: Location, scope: Scope) 
         return
     message = f"{call.summary} was cut off: whether it happened is not known"
     failure = Failure(FailureType.OUTCOME_UNKNOWN, message)
-    place.frame(scope).end(place.name, Outcome("failure", error=failure))
+    if not place.step.is_model_call:  # which is no task
+        place.frame(scope).end(place.name, Outcome("failure", error=failure))
     note_step(scope, place, "failure", Failed("failed", failure))

@@ -163,6 +163,10 @@ class Interpreter(Protocol):
         """Return the persona as the agent receives it."""
         ...
 
+    async def run_agent(self, step: AgentStep, place: Location, given: JsonValue) -> Outcome:
+        """Run an agent with an input that nobody renders again."""
+        ...
+
 
 class Redirected(Exception):
     """The run leaves the current team for another, instead of following its routes."""

@@ -8,6 +8,7 @@ from typing import Any, cast
 from pydantic import JsonValue, TypeAdapter
 
 from activities.contracts import Marks, OwnQueue, TokenUsage
+from dsl.tool_loop.exchange import ToolResult
 from dsl.values import Json
 from workflows.core.cause_facts import cause_facts
 from workflows.core.memory import (
@@ -75,6 +76,8 @@ class RunState:
     """Approvals that answer equal requests: `{team/step digest: the decision}`."""
     conversations: dict[str, str] = field(default_factory=dict[str, str])
     """`{conversation: the name of its latest turn}`."""
+    unsent_results: dict[str, list[ToolResult]] = field(default_factory=dict[str, list[ToolResult]])
+    """`{conversation: results of its latest turn, which its next turn sends}`."""
     talking: list[str] = field(default_factory=list[str])
     """Conversations in which an agent has its turn now."""
     skips: dict[str, SkipInput] = field(default_factory=dict[str, SkipInput])
@@ -135,20 +138,9 @@ class RunState:
             yield frame.input
             yield from frame.variables.values()
             yield from (outcome.data for outcome in frame.tasks.values())
-        progress = self.progress
-        for loop in progress.loops.values():
-            yield from (loop.items, loop.results)
-        for loop in progress.concurrent_loops.values():
-            yield loop.items
-            yield from (outcome.data for outcome in loop.ended.values())
-        for graph in progress.task_graphs.values():
-            for task in graph.tasks:
-                yield from (task.value, task.data)
-        for parallel in progress.parallels.values():
-            yield from (outcome.data for outcome in parallel.ended.values())
+        yield from self.progress.values()
         yield from (message.value for message in self.session.queue)
         yield from (reply.value for reply in self.session.replies.values())
-        yield from (write.value for write in progress.unjoined())
 
     @classmethod
     def resumed(cls, carried: Json) -> "RunState":

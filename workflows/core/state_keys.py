@@ -11,9 +11,11 @@ A StateKey says where in a run something is:
     main:plan#2/code:catch    one of the step lists at a place: PLACE:part
     main:plan#2/ask!          the track of a team that a step calls: PLACE!
 
-A StepKey names a step, whichever track and visit it runs in: `plan/code/apply`.
+A StepKey names a step, whichever track and visit it runs in: `plan/code/apply`. The call that the
+model of an agent makes is named by tool, turn and place in the turn: `plan/code/search@2.1`.
 """
 
+import re
 from collections.abc import Iterator, Set
 
 _ENDS = "/|!:>"
@@ -124,6 +126,8 @@ FAILED = "failed"
 
 _SKIPPED = "skipped"
 
+_MODEL_CALL = re.compile(r"@\d+\.\d+(?=/|$)")
+
 
 class StepKey(str):
     """`team/path` of a step: how people, calls and requests name it."""
@@ -194,9 +198,28 @@ class StepKey(str):
             yield name
             name = name.partition("/")[2]
 
+    @property
+    def is_model_call(self) -> bool:
+        """Whether this is a call that a model makes."""
+        return _MODEL_CALL.search(self.rpartition("/")[2]) is not None
+
+    @property
+    def model_calls_around(self) -> int:
+        """How many calls of models contain this step, or are it."""
+        return len(_MODEL_CALL.findall(self)) if "@" in self else 0
+
+    def without_model_calls(self) -> "StepKey":
+        """Return the step without turns and places in a turn: `plan/code/search`."""
+        return StepKey(_MODEL_CALL.sub("", self)) if "@" in self else self
+
     def without_rounds(self) -> "StepKey":
         """Return the step without the numbers of concurrent rounds."""
         return StepKey("/".join(part for part in self.split("/") if not part.isdigit()))
+
+
+def model_call(tool: str, turn: int, number: int) -> str:
+    """Return the name of a call that a model makes; both numbers are from 1."""
+    return f"{tool}@{turn}.{number}"
 
 
 class SkillCallKey(str):

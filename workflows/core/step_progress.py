@@ -12,9 +12,11 @@ from pydantic import Field, JsonValue
 
 from dsl.evaluate.context import apply
 from dsl.evaluate.context_writes import ContextWrite
+from dsl.model.causes import HandedOff
 from dsl.model.context.declarations import Declarations
 from dsl.model.outcomes import Failure, Outcome
 from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
+from dsl.tool_loop.progress import ToolLoopProgress
 from dsl.values import Json
 from workflows.core.trail_causes import TrailCause
 
@@ -153,6 +155,21 @@ class TaskGraphProgress:
 
 
 @dataclass(slots=True)
+class AgentLoopProgress:
+    """An agent that uses tools, between two of its turns and calls."""
+
+    execution: int
+    """The number of the execution of its step, which names its calls."""
+    head: str | None = None
+    """The name of its latest turn."""
+    conversation: str | None = None
+    """The conversation that it holds."""
+    problem: str = ""
+    """What is wrong with its latest answer, which must be given again."""
+    loop: ToolLoopProgress = field(default_factory=ToolLoopProgress)
+
+
+@dataclass(slots=True)
 class TryProgress:
     """A `try` step."""
 
@@ -212,6 +229,11 @@ class StepProgress:
     """`{place of a loop: {digest of a call: the call}}`."""
     parallels: dict[str, ParallelProgress] = field(default_factory=dict[str, ParallelProgress])
     task_graphs: dict[str, TaskGraphProgress] = field(default_factory=dict[str, TaskGraphProgress])
+    tool_loops: dict[str, AgentLoopProgress] = field(default_factory=dict[str, AgentLoopProgress])
+    tool_retries: dict[str, int] = field(default_factory=dict[str, int])
+    """Additional attempts so far of an agent or a team that a tool is made of."""
+    handoffs: dict[str, HandedOff] = field(default_factory=dict[str, HandedOff])
+    """The team that an agent has handed over to, until its step ends."""
     tries: dict[str, TryProgress] = field(default_factory=dict[str, TryProgress])
     retries: dict[str, RetryProgress] = field(default_factory=dict[str, RetryProgress])
     waits: dict[str, float] = field(default_factory=dict[str, float])
@@ -243,6 +265,27 @@ class StepProgress:
             for writes in loop.writes.values():
                 yield from writes
 
+    def values(self) -> Iterator[JsonValue]:
+        """Yield what grows with a run's data: items, results, arguments, writes."""
+        for loop in self.loops.values():
+            yield from (loop.items, loop.results)
+        for loop in self.concurrent_loops.values():
+            yield loop.items
+            yield from (outcome.data for outcome in loop.ended.values())
+        for graph in self.task_graphs.values():
+            for task in graph.tasks:
+                yield from (task.value, task.data)
+        for tool_loop in self.tool_loops.values():
+            for call in tool_loop.loop.calls:
+                yield from (
+                    call.arguments,
+                    call.data,
+                    "" if call.result is None else call.result.text,
+                )
+        for parallel in self.parallels.values():
+            yield from (outcome.data for outcome in parallel.ended.values())
+        yield from (write.value for write in self.unjoined())
+
     def kinds(self) -> tuple[dict[str, Any], ...]:
         """Return the dictionaries of all kinds."""
         return (
@@ -253,6 +296,9 @@ class StepProgress:
             self.repeated_calls,
             self.parallels,
             self.task_graphs,
+            self.tool_loops,
+            self.tool_retries,
+            self.handoffs,
             self.tries,
             self.retries,
             self.waits,

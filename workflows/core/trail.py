@@ -56,10 +56,12 @@ def note_step(
     status: str,
     cause: TrailCause | None,
     seconds: float | None = None,
+    *,
+    event: str | None = None,
 ) -> None:
     """Note an event of a step or a branch."""
     entry = _entry(scope, place, "step", cause, status)
-    entry.seconds = seconds
+    entry.seconds, entry.event = seconds, event
     scope.state.note(entry)
 
 

@@ -8,6 +8,7 @@ from dsl.model.causes import (
     Called,
     ConditionFound,
     DefaultTaken,
+    HandedOff,
     Joined,
     NoRouting,
     NotDecided,
@@ -28,11 +29,14 @@ from workflows.core.trail_causes import (
     AmendRefused,
     BranchChosen,
     BranchRanked,
+    CallRefused,
     CallRepeated,
     Failed,
     Forked,
+    LoopExited,
     MessageRefused,
     MessageTaken,
+    ModelTurned,
     NotBegun,
     NoticeFailed,
     PauseChanged,
@@ -70,6 +74,7 @@ def _worded(cause: TrailCause) -> str:
             | RunCancelled()
             | SentOn()
             | NotDecided()
+            | HandedOff()
             | VisitsReached()
             | BudgetReached()
         ):
@@ -84,6 +89,8 @@ def _worded(cause: TrailCause) -> str:
             | TimeOver()
         ):
             return _step(cause)
+        case ModelTurned() | CallRefused() | LoopExited():
+            return _tool_loop(cause)
         case Failed() | RunEnded() | MessageRefused() | SignalsDropped() | NoticeFailed():
             return _failed(cause)
         case RequestDecided() | RequestReminded() | RequestEscalated():
@@ -148,6 +155,26 @@ def _step(
             )
         case TimeOver(seconds=seconds):
             return f"cancel_timeout: {seconds:g} s have passed"
+
+
+_TURNS = {
+    "turn_called": "calls",
+    "turn_answered": "answers",
+    "turn_too_early": "answers before the calls that its policy demands",
+    "turn_unusable": "gives an answer that cannot be used",
+    "turn_failed": "has no answer",
+}
+
+
+def _tool_loop(cause: ModelTurned | CallRefused | LoopExited) -> str:
+    match cause:
+        case ModelTurned(code=code, number=number, calls=calls, last=last):
+            which = f"turn {number}{', the last,' if last else ''}"
+            return f"{which} {_TURNS[code]}{' ' if calls else ''}{', '.join(calls)}"
+        case CallRefused(message=message):
+            return message
+        case LoopExited(tool=tool):
+            return f"{tool} succeeded, which ends the agent"
 
 
 def _condition(found: ConditionFound | None) -> str:

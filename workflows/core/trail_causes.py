@@ -16,6 +16,7 @@ from dsl.model.causes import (
     Called,
     ConditionFound,
     DefaultTaken,
+    HandedOff,
     Joined,
     NoRouting,
     NotDecided,
@@ -122,6 +123,38 @@ class CallRepeated:
     call: str
     """The skill's name."""
     times: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurned:
+    """An agent that uses tools has had a turn."""
+
+    code: Literal["turn_called", "turn_answered", "turn_too_early", "turn_unusable", "turn_failed"]
+    number: int
+    """From 1."""
+    calls: tuple[str, ...] = ()
+    """The tools that it calls, in the order of the calls."""
+    last: bool = False
+    """Whether no turns were left, so that it could call nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRefused:
+    """A call of a model is not executed."""
+
+    code: Literal["call_refused"]
+    tool: str
+    refusal: str
+    """The code of the refusal."""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopExited:
+    """The success of a tool ended its agent."""
+
+    code: Literal["loop_exited"]
+    tool: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +324,7 @@ TrailCause = Annotated[
     | RunCancelled
     | SentOn
     | NotDecided
+    | HandedOff
     | VisitsReached
     | BudgetReached
     | StepStated
@@ -301,6 +335,9 @@ TrailCause = Annotated[
     | PersonaChosen
     | BranchRanked
     | CallRepeated
+    | ModelTurned
+    | CallRefused
+    | LoopExited
     | TimeOver
     | RequestDecided
     | RequestReminded

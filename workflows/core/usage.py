@@ -20,7 +20,7 @@ Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
 
 def began(state: RunState, place: Location, persona: str, model: str = "", tool: str = "") -> Tally:
     """Count a call that begins; its usage is added to the returned tally."""
-    task = place.step
+    task = place.step.without_model_calls()
     if place.frame_key.is_of_branch:  # a concurrent round has a number, which is not a task's name
         task = task.without_rounds()
     key = f"{task} {model}{tool}"

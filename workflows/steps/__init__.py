@@ -57,7 +57,7 @@ async def execute(  # noqa: C901  # one case a kind: that is the point
         case SkillStep():
             return await skill.execute(step, place, scope)
         case ToolStep():
-            return await tool.execute(step, place, scope)
+            return await tool.execute(step, place, scope, interpreter)
         case LoopStep():
             return await loop.execute(step, place, scope, interpreter)
         case BranchStep():

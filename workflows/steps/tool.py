@@ -2,25 +2,28 @@
 
 from pydantic import JsonValue
 
-from dsl.errors import InvalidPlan, listed, nearest
+from dsl.errors import listed, nearest
 from dsl.json_values import describe_kind
 from dsl.model.outcomes import Outcome
 from dsl.model.steps import ToolStep
 from dsl.model.terms import consent
 from dsl.templates.template_filling import fill
 from workflows.agents.skill_calls import call_skill
+from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
-from workflows.core.location import Location
+from workflows.core.location import Interpreter, Location
 from workflows.core.scope import Scope
 
 
-async def execute(step: ToolStep, place: Location, scope: Scope) -> Outcome:
+async def execute(
+    step: ToolStep, place: Location, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     """Call the tool; an unknown name is a failure that lists the tools."""
     names = place.facts(scope).names()
     name = fill(step.tool, names)
     tools = scope.plan.tools
     tool = tools.get(name) if isinstance(name, str) else None
-    if tool is None:
+    if tool is None or not isinstance(name, str):
         hint = nearest(str(name), tools)
         return Outcome.failed(
             "UnknownTool", f"there is no tool {name!r}; tools: {listed(tools)}. {hint}".rstrip(". ")
@@ -32,16 +35,14 @@ async def execute(step: ToolStep, place: Location, scope: Scope) -> Outcome:
             f"the arguments of the tool {name!r} are {describe_kind(arguments)}, not a mapping",
         )
     given = {**arguments, **tool.fixed}
-    skill = tool.skill
-    if skill is None:
-        raise InvalidPlan(f"the step {step.name!r} calls the tool {name!r}, which is no skill")
-    terms = consent(tool.requires_approval)
-    if terms is None:
-        return await call_skill(skill, given, tool.terms, place, scope, step.timeout)
+    call = ToolCall(name, tool, place, step.timeout)
 
     async def work(allowed: JsonValue) -> Outcome:
-        return await call_skill(skill, allowed, tool.terms, place, scope, step.timeout)
+        return await _called(call, allowed, scope, interpreter)
 
+    terms = consent(tool.requires_approval)
+    if terms is None:
+        return await work(given)
     subject = ApprovalSubject(
         given=given,
         allow=f"May the tool {name!r} be called?",
@@ -49,3 +50,13 @@ async def execute(step: ToolStep, place: Location, scope: Scope) -> Outcome:
         literal=True,
     )
     return await with_consent(terms, subject, place, scope, work)
+
+
+async def _called(
+    call: ToolCall, given: JsonValue, scope: Scope, interpreter: Interpreter
+) -> Outcome:
+    """Call the tool; a skill also counts as a call of the loop around the step."""
+    tool = call.tool
+    if tool.skill is not None:
+        return await call_skill(tool.skill, given, tool.terms, call.place, scope, call.seconds)
+    return (await call_tool(call, given, scope, interpreter)).outcome

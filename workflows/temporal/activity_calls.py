@@ -55,7 +55,7 @@ class Calls:
         Or on the queue of its provider, as soon as a worker has reported that queue.
         """
         queues, sent, detours = self._state.queues, call, 0
-        provider = request.persona.provider if request.persona is not None else ""
+        provider = request.provider_name
         while True:
             queue = queues.get(provider) if queues else None
             try:

@@ -36,7 +36,7 @@ from workflows.core.results import RunFailed
 from workflows.core.scope import Call, Interrupted
 from workflows.core.state import RunState
 from workflows.interpreter import run
-from workflows.steps.team_call import MAX_NESTED
+from workflows.agents.team_runs import MAX_NESTED
 from workflows.temporal.activity_calls import Calls
 from workflows.temporal.pacer import Pacer
 

@@ -1,0 +1,67 @@
+"""The terms of an agent's tool loop, and the tools that its model sees. Pure, from the plan."""
+
+import re
+
+from dsl.model.plan import Persona, Plan
+from dsl.model.tools.tool_use import NamedTool
+from dsl.tool_loop.exchange import OfferedTool
+from dsl.tool_loop.terms import LoopTerms
+from dsl.values import Json
+
+_ANY_OBJECT: Json = {"type": "object"}
+_HANDOFF: Json = {
+    "type": "object",
+    "properties": {"reason": {"type": "string", "description": "Why, in one sentence."}},
+    "additionalProperties": False,
+}
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def loop_terms(plan: Plan, persona: Persona, *, may_hand_over: bool) -> LoopTerms:
+    """Return how an agent of the persona uses its tools.
+
+    Args:
+        plan: of the run.
+        persona: of the agent.
+        may_hand_over: whether its handoffs are offered: not while another agent waits for it.
+    """
+    choice = persona.tool_choice
+    chosen = choice.tool if isinstance(choice, NamedTool) else None
+    return LoopTerms(
+        tools={name: plan.tools[name].input_schema or _ANY_OBJECT for name in persona.tools},
+        handoffs=_handoffs(persona) if may_hand_over else {},
+        max_turns=persona.max_turns,
+        choice="auto" if isinstance(choice, NamedTool) else choice,
+        chosen=chosen,
+        returns=persona.tool_calls == "return",
+        policies=persona.tool_policy,
+        max_reasks=persona.max_reasks,
+    )
+
+
+def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
+    """Return the tools as the model sees them: its own, then the teams that it may hand over to."""
+    own = [
+        OfferedTool(name=name, description=plan.tools[name].description, input_schema=schema)
+        for name, schema in terms.tools.items()
+    ]
+    teams = [
+        OfferedTool(name=name, description=_handoff_text(plan, team), input_schema=_HANDOFF)
+        for name, team in terms.handoffs.items()
+    ]
+    return (*own, *teams)
+
+
+def handoff_name(team: str) -> str:
+    """Return the name under which a model hands over to a team."""
+    return f"handoff_to_{_NOT_IN_A_NAME.sub('_', team)}"
+
+
+def _handoffs(persona: Persona) -> dict[str, str]:
+    return {handoff_name(team): team for team in persona.handoffs}
+
+
+def _handoff_text(plan: Plan, team: str) -> str:
+    named = plan.teams[team].name if team in plan.teams else ""
+    about = f" ({named})" if named and named != team else ""
+    return f"Hands the work over to the team {team}{about}, and ends yours."

@@ -1,0 +1,108 @@
+"""One model turn: what it is called, who pays for it, and what came of it."""
+
+from typing import NamedTuple
+
+from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType
+from dsl.model.outcomes import Outcome
+from workflows.agents.repeated_calls import notes
+from workflows.budgets.balances import paid
+from workflows.budgets.call_admission import admit_call, in_flight
+from workflows.core.location import Location
+from workflows.core.scope import Call, CallFailed, Scope
+from workflows.core.usage import began, used
+
+
+class Turner(NamedTuple):
+    """Whose turn it is."""
+
+    persona: str
+    """Its key in the plan, or the name of a legacy agent's step."""
+    model: str
+    """`provider/model`; empty for a legacy agent."""
+
+
+async def turn_notices(
+    scope: Scope, place: Location, persona: str, *, boundary: bool
+) -> tuple[str, ...]:
+    """Wait until the turn may start; return what the agent should know besides its prompt."""
+    nudges = notes(place, scope) if place.loop is not None else ()
+    if not scope.plan.budgets:
+        return nudges
+    personas = (*place.personas, persona)
+    return nudges + await admit_call(scope, place, personas, "model_calls", boundary=boundary)
+
+
+async def take_turn(
+    scope: Scope, place: Location, turner: Turner, request: AgentRequest, call: Call
+) -> AgentResponse:
+    """Run one model turn, count what it used, and charge the budgets of the plan.
+
+    Raises:
+        CallFailed: it has no answer.
+    """
+    state = scope.state
+    tally = began(state, place, turner.persona, turner.model)
+    try:
+        if scope.plan.budgets:
+            response = await _paid(scope, place, turner, request, call)
+        else:
+            response = await scope.run_agent(request, call)
+    except CallFailed as error:
+        if error.spent is not None:
+            used(state, place, tally, error.spent)
+        raise
+    used(state, place, tally, response)
+    return response
+
+
+async def _paid(
+    scope: Scope, place: Location, turner: Turner, request: AgentRequest, call: Call
+) -> AgentResponse:
+    personas = (*place.personas, turner.persona)
+    try:
+        response = await in_flight(scope, scope.run_agent(request, call))
+    except CallFailed as error:
+        if error.spent is not None:
+            paid(scope, place, personas, error.spent, turner.model)
+        raise
+    paid(scope, place, personas, response, turner.model)
+    return response
+
+
+def turner_of(request: AgentRequest, persona: str) -> Turner:
+    """Return whose turn a request is."""
+    model = "" if request.persona is None else f"{request.persona.provider}/{request.persona.model}"
+    return Turner(persona, model)
+
+
+def turn_call(
+    name: str, place: Location, scope: Scope, options: CallOptions, suffix: str = ""
+) -> Call:
+    """Count a model turn of the run, and return its name; `suffix` tells turns of a step apart."""
+    state = scope.state
+    state.calls += 1
+    state.model_calls += 1
+    path = place.step
+    return Call(
+        id=f"{state.calls:04}.{place.team}.{name}{suffix}",
+        summary=path + suffix,
+        options=options,
+        step=path,
+    )
+
+
+def is_worth_a_reask(response: AgentResponse) -> bool:
+    """Return whether the model can do better if it learns what is wrong with its answer."""
+    return response.error is not None and response.error.type == FailureType.ANSWER_UNUSABLE
+
+
+def turn_outcome(response: AgentResponse) -> Outcome:
+    """Return what a model turn came to."""
+    if response.success:
+        return Outcome.succeeded(response.data)
+    error = response.error
+    if error is None:
+        return Outcome.failed(
+            "AgentFailed", "the agent reports a failure without an error", response.data
+        )
+    return Outcome.failed(error.type, error.message, response.data)

@@ -1,0 +1,121 @@
+"""An agent that asks a model once, with a bounded number of re-asks after an unusable answer."""
+
+from functools import partial
+
+from pydantic import JsonValue
+
+from activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    CallOptions,
+    Conversation,
+    Reask,
+)
+from dsl.evaluate.slices import slice_for
+from dsl.model.outcomes import Outcome
+from dsl.model.steps import AgentStep
+from dsl.templates.template_filling import fill
+from dsl.values import Json
+from workflows.agents.conversation_order import converse
+from workflows.agents.model_turns import (
+    is_worth_a_reask,
+    take_turn,
+    turn_call,
+    turn_notices,
+    turn_outcome,
+    turner_of,
+)
+from workflows.core.location import Interpreter, Location
+from workflows.core.scope import CallFailed, Scope
+
+_LEGACY_TIMEOUT = 600.0
+_LEGACY_RETRIES = 2
+
+
+async def run_turns(
+    step: AgentStep,
+    place: Location,
+    scope: Scope,
+    interpreter: Interpreter,
+    given: JsonValue = None,
+) -> Outcome:
+    """Run a model turn, on its own or in a conversation."""
+    if step.conversation is None:
+        return (await _asked(step, place, scope, interpreter, given))[0]
+    return await converse(
+        step, place, scope, partial(_asked, step, place, scope, interpreter, given)
+    )
+
+
+async def _asked(
+    step: AgentStep,
+    place: Location,
+    scope: Scope,
+    interpreter: Interpreter,
+    given: JsonValue,
+    conversation: Conversation | None = None,
+) -> tuple[Outcome, AgentResponse | None]:
+    """Run one model turn, and a bounded number of re-asks after an unusable answer."""
+    persona = step.persona_key or step.name
+    noticing = bool(scope.plan.budgets) or place.loop is not None
+    notices = await turn_notices(scope, place, persona, boundary=True) if noticing else ()
+    request, options, reasks = _request(step, place, scope, interpreter, given)
+    if conversation is not None:
+        request = request.model_copy(update={"conversation": conversation})
+    turner = turner_of(request, persona)
+    number = 0
+    while True:
+        if notices != request.notices and request.agent_class is None:
+            request = request.model_copy(update={"notices": notices})
+        call = turn_call(step.name, place, scope, options, f".r{number}" if number else "")
+        try:
+            response = await take_turn(scope, place, turner, request, call)
+        except CallFailed as error:
+            return Outcome.failed(error.type, error.message), None
+        if not is_worth_a_reask(response) or number == reasks:
+            return turn_outcome(response), response
+        number += 1
+        problem = response.error.message if response.error else ""
+        reask = Reask(number=number, answer=response.answer or "", problem=problem)
+        request = request.model_copy(update={"reask": reask})
+        if noticing:
+            notices = await turn_notices(scope, place, persona, boundary=False)
+
+
+def _request(
+    step: AgentStep, place: Location, scope: Scope, interpreter: Interpreter, allowed: JsonValue
+) -> tuple[AgentRequest, CallOptions, int]:
+    """Return the request, with only what the prompts name, and how to run it.
+
+    `allowed` is the step's input as a person approved it; None without an approval.
+    """
+    facts = place.facts(scope)
+    count = scope.state.executed(place.step)
+    if step.agent_class is not None:
+        given: Json = (
+            {"context": facts.context}
+            if step.input is None
+            else {"input": fill(step.input, facts.names()) if allowed is None else allowed}
+        )
+        request = AgentRequest(
+            team=place.team,
+            task=step.name,
+            visit=count,
+            agent_type=None,
+            agent_class=step.agent_class,
+            legacy_config=scope.plan.legacy_agents,
+            inputs=given,
+        )
+        options = CallOptions(timeout=step.timeout or _LEGACY_TIMEOUT, retries=_LEGACY_RETRIES)
+        return request, options, 0
+    persona = interpreter.persona(step)
+    request = AgentRequest(
+        team=place.team,
+        task=step.name,
+        visit=count,
+        agent_type=step.agent_type,
+        persona=persona,
+        inputs=slice_for(persona, step, facts, allowed),
+    )
+    options = CallOptions(timeout=step.timeout or persona.timeout, retries=persona.retries)
+    return request, options, persona.max_reasks

@@ -1,0 +1,89 @@
+"""A team that a step or a model calls: it runs on a track of its own, within the same limits."""
+
+from pydantic import JsonValue
+
+from dsl.errors import InvalidContext, LimitExceeded, TeamError
+from dsl.evaluate.declared_values import merged
+from dsl.model.causes import Called
+from dsl.model.merge import deep_merge
+from dsl.model.outcomes import Outcome
+from dsl.values import Json
+from workflows.core.location import Interpreter, Location
+from workflows.core.memory import Routed, Track
+from workflows.core.results import rendered_output
+from workflows.core.scope import Interrupted, Scope
+
+MAX_NESTED = 20
+"""Maximum nesting of team calls: each takes Python's stack, which is limited."""
+
+
+def begin_team(
+    team: str, given: Json, caller: str, place: Location, scope: Scope
+) -> Outcome | None:
+    """Start the team's track with a copy of the context, unless it has started.
+
+    Args:
+        team: the team's id.
+        given: what is merged over the context.
+        caller: the step or tool that calls, for messages.
+        place: of the call.
+        scope: the run.
+
+    Returns:
+        The failure of a context that the team cannot have.
+
+    Raises:
+        LimitExceeded: teams are nested too deep.
+    """
+    tracks, name = scope.state.tracks, place.key.called_team()
+    if name.nested_calls > MAX_NESTED:
+        raise LimitExceeded(
+            f"Teams within teams are nested more than {MAX_NESTED} deep: {caller!r} of team "
+            f"{place.team!r} would be the next",
+            limit="max_recursion_depth",
+            allowed=MAX_NESTED,
+        )
+    if name in tracks:
+        return None
+    here = place.context(scope)
+    merging = deep_merge(here, given)
+    try:
+        context = merged(here, given, merging, scope.plan.context)
+    except InvalidContext as error:
+        return Outcome.failed("InvalidContext", f"input of {caller!r}: {error}")
+    routed = Routed("called", Called("called", place.step), place.team)
+    latest = dict(tracks[place.track].latest)
+    tracks[name] = Track(context=context, team=team, routed=routed, latest=latest)
+    return None
+
+
+async def follow_team(
+    team: str, place: Location, scope: Scope, interpreter: Interpreter
+) -> tuple[Outcome, Track]:
+    """Follow the team's track to its end; the data is its declared output, or `{task: data}`."""
+    tracks, name = scope.state.tracks, place.key.called_team()
+    track = tracks[name]
+    failed: Outcome | None = None
+    declared: JsonValue = None
+    try:
+        await interpreter.follow(name)
+        declared = _declared(team, track, scope)
+    except (Interrupted, LimitExceeded):
+        raise  # the run comes back to the middle of the called team, or ends here
+    except TeamError as error:
+        failed = Outcome.failed(type(error).__name__, str(error))
+    del tracks[name]
+    scope.state.forget(name)
+    if failed is not None:
+        return failed, track
+    if scope.plan.teams[team].output is not None:
+        return Outcome.succeeded(declared), track
+    last = track.latest.get(track.routed.from_team or "", {})
+    output: Json = {task: outcome.data for task, outcome in last.items() if outcome.success}
+    return Outcome.succeeded(output), track
+
+
+def _declared(team: str, track: Track, scope: Scope) -> JsonValue:
+    """Return the output that the team declares; None without one."""
+    output = scope.plan.teams[team].output
+    return rendered_output(f"team {team!r}", output, scope, track, track.latest.get(team, {}))

@@ -1,0 +1,32 @@
+"""A time limit for work of many calls; the state keeps what is left when a run continues as new."""
+
+from collections.abc import Awaitable, Callable
+
+from dsl.model.outcomes import Outcome
+from workflows.core.location import Location
+from workflows.core.scope import Interrupted, Scope
+
+
+async def within_time(
+    seconds: float,
+    name: str,
+    place: Location,
+    scope: Scope,
+    work: Callable[[], Awaitable[Outcome]],
+) -> Outcome | None:
+    """Do the work, and stop it when its time is up; then the answer is None."""
+    ended: list[Outcome] = []
+    limits, key = scope.state.progress.time_limits, place.key
+
+    async def job() -> None:
+        ended.append(await work())
+
+    left = limits.get(key, seconds)
+    try:
+        await scope.together({name: job}, enough=lambda done: bool(done), seconds=left)
+    except Interrupted as interrupted:
+        if interrupted.left is not None:
+            limits[key] = interrupted.left
+        raise
+    limits.pop(key, None)
+    return ended[0] if ended else None

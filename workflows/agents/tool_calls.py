@@ -1,0 +1,235 @@
+"""The calls of one model turn: concurrent, each with its approval, and each with one result."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from activities.contracts import KeptResult
+from dsl.errors import InvalidPlan
+from dsl.model.outcomes import Outcome
+from dsl.model.terms import Consent, consent
+from dsl.model.tools.tool_contract import Tool
+from dsl.tool_loop.call_checks import argument_problems, fingerprint
+from dsl.tool_loop.decision import take_result
+from dsl.tool_loop.exchange import ToolResult
+from dsl.tool_loop.progress import OpenCall
+from dsl.tool_loop.terms import REMINDED_AT, LoopTerms
+from workflows.agents.tool_kinds import ToolCall, call_tool
+from workflows.approvals.output_approval import ApprovalSubject, with_consent
+from workflows.approvals.payload_edits import changes
+from workflows.core.location import Interpreter, Location, Skipped
+from workflows.core.scope import Job, Scope
+from workflows.core.state_keys import model_call
+from workflows.core.step_progress import AgentLoopProgress
+from workflows.core.trail import note_step
+from workflows.core.trail_causes import CallRepeated, Failed, StepStated, TrailCause
+
+_MAX_ERROR_LENGTH = 4_000
+"""Characters of a failure's message that a model gets."""
+_SKIPPED = StepStated("skipped_by_person")
+
+
+async def run_calls(
+    indexes: Sequence[int],
+    progress: AgentLoopProgress,
+    terms: LoopTerms,
+    place: Location,
+    persona: str,
+    scope: Scope,
+    interpreter: Interpreter,
+    *,
+    concurrent: bool,
+) -> None:
+    """Make the calls of a turn that have no result yet, and note their results.
+
+    Args:
+        indexes: of the calls in the turn.
+        progress: of the agent.
+        terms: of its loop.
+        place: of the agent.
+        persona: of the agent; its budgets pay.
+        scope: the run.
+        interpreter: runs agents and teams.
+        concurrent: whether the calls run at the same time; calls of one stateful agent never do.
+    """
+    turn = _Turn(progress, terms, place, persona, scope, interpreter)
+    chains: dict[str, list[int]] = {}
+    for index in indexes:
+        tool = turn.tool(index)
+        alone = f"{index}" if concurrent else "all"
+        chains.setdefault(progress.loop.calls[index].tool if tool.stateful else alone, []).append(
+            index
+        )
+    if len(chains) == 1:
+        await turn.run(indexes)
+        return
+    jobs: dict[str, Job] = {name: partial(turn.run, chain) for name, chain in chains.items()}
+    await scope.together(jobs, enough=lambda finished: len(finished) == len(jobs))
+
+
+class _Ran(NamedTuple):
+    """What a call came to, and what the model learns besides."""
+
+    outcome: Outcome
+    kept: KeptResult | None = None
+    note: str = ""
+    """How the arguments that ran differ from the model's."""
+
+
+class _Turn:
+    """The calls of one turn."""
+
+    def __init__(
+        self,
+        progress: AgentLoopProgress,
+        terms: LoopTerms,
+        place: Location,
+        persona: str,
+        scope: Scope,
+        interpreter: Interpreter,
+    ) -> None:
+        self._progress = progress
+        self._terms = terms
+        self._scope = scope
+        self._interpreter = interpreter
+        self._place = place._replace(personas=(*place.personas, persona), loop=None)
+        self._agent = place
+
+    def tool(self, index: int) -> Tool:
+        """Return the tool of a call."""
+        name = self._progress.loop.calls[index].tool
+        tool = self._scope.plan.tools.get(name)
+        if tool is None:
+            raise InvalidPlan(f"the plan has no tool {name!r}")
+        return tool
+
+    async def run(self, indexes: Sequence[int]) -> None:
+        """Make calls one after another."""
+        for index in indexes:
+            if self._progress.loop.calls[index].result is None:
+                await self._one(index)
+
+    async def _one(self, index: int) -> None:
+        scope, state = self._scope, self._scope.state
+        call = self._progress.loop.calls[index]
+        number = self._progress.loop.turns + self._progress.loop.reasks
+        place = self._place.at(model_call(call.tool, number, index + 1))
+        key = place.step
+        state.doing[key] = scope.time() if call.started is None else call.started
+        status: str
+        cause: TrailCause | None = None
+        try:
+            await scope.checkpoint()
+            if state.skips and key in state.skips:
+                raise Skipped(state.skips.pop(key).value)
+            if call.started is None:
+                call.started = scope.time()
+                note_step(scope, place, "started", None, event="tool_start")
+            ran = await self._ran(call, self.tool(index), place)
+            if state.skips and key in state.skips:  # it ended before the request reached it
+                raise Skipped(state.skips.pop(key).value)
+            status, error = ran.outcome.status, ran.outcome.error
+            cause = None if error is None else Failed("failed", error)
+            result, digest = _for_model(ran)
+        except Skipped as skipped:
+            state.forget(place.key)
+            status, cause = "skipped", _SKIPPED
+            result = _skipped_result(skipped.value)
+            ran = _Ran(Outcome("skipped", skipped.value))
+            digest = fingerprint(skipped.value)
+        finally:
+            state.doing.pop(key, None)
+        if self._terms.policy(call.tool).exit_on_success:
+            call.data = ran.outcome.data
+        seconds = None if call.started is None else round(scope.time() - call.started, 3)
+        note_step(scope, place, status, cause, seconds, event="tool_end")
+        times = take_result(self._progress.loop, index, result, digest)
+        if times == REMINDED_AT:
+            repeated = CallRepeated("call_repeated", call.tool, times)
+            note_step(scope, self._agent, "repeated", repeated)
+
+    async def _ran(self, call: OpenCall, tool: Tool, place: Location) -> _Ran:
+        """Make one call, with a person's approval if the tool demands one."""
+        given = {**call.arguments, **tool.fixed}
+        terms = consent(tool.requires_approval)
+        if terms is None:
+            return await self._made(call, tool, place, given, terms)
+        ran: list[_Ran] = []
+
+        async def work(allowed: JsonValue) -> Outcome:
+            ran.append(await self._made(call, tool, place, allowed, terms))
+            return ran[-1].outcome
+
+        subject = ApprovalSubject(
+            given=given,
+            allow=f"May the tool {call.tool!r} be called?",
+            accept=f"Is the result of the tool {call.tool!r} accepted?",
+            literal=True,
+        )
+        outcome = await with_consent(terms, subject, place, self._scope, work)
+        if ran and ran[-1].outcome is outcome:
+            return ran[-1]
+        return _Ran(outcome)
+
+    async def _made(
+        self,
+        call: OpenCall,
+        tool: Tool,
+        place: Location,
+        given: JsonValue,
+        terms: Consent | None,
+    ) -> _Ran:
+        """Make one call with the arguments that may run; edited ones are checked again."""
+        edited = changes({**call.arguments, **tool.fixed}, given) if terms is not None else ()
+        if edited and tool.input_schema is not None:
+            own = (
+                {key: one for key, one in given.items() if key not in tool.fixed}
+                if isinstance(given, dict)
+                else given
+            )
+            problems = argument_problems(own, tool.input_schema)
+            if problems:
+                message = f"a person changed the arguments: {'; '.join(problems)}"
+                return _Ran(Outcome.failed("InvalidArguments", message))
+        made = ToolCall(
+            call.tool,
+            tool,
+            place,
+            keep=self._may_keep(call, terms),
+            counted=lambda: self._progress.execution,
+        )
+        called = await call_tool(made, given, self._scope, self._interpreter)
+        note = f"[A person changed the arguments: {', '.join(edited)}]" if edited else ""
+        return _Ran(called.outcome, called.kept, note)
+
+    def _may_keep(self, call: OpenCall, terms: Consent | None) -> bool:
+        """Return whether nobody here reads the result: neither a person nor the step."""
+        shown = terms is not None and terms.at == "after"
+        return not shown and not self._terms.policy(call.tool).exit_on_success
+
+
+def _for_model(ran: _Ran) -> tuple[ToolResult, str]:
+    """Return the result as the model gets it, and a digest of what it is."""
+    outcome, note = ran.outcome, f"{ran.note}\n" if ran.note else ""
+    error = outcome.error
+    if error is not None:
+        text = f"{note}{error.type}: {error.message}"[:_MAX_ERROR_LENGTH]
+        return ToolResult(text=text, failed=True), fingerprint([error.type, outcome.data])
+    if ran.kept is not None:
+        return ToolResult(text=note, kept=ran.kept.name), ran.kept.name
+    return ToolResult(text=f"{note}{_text(outcome.data)}"), fingerprint(outcome.data)
+
+
+def _skipped_result(value: JsonValue) -> ToolResult:
+    if value is None:
+        return ToolResult(text="a person skipped this call", failed=True)
+    return ToolResult(text=f"[A person skipped this call, and gave its result.]\n{_text(value)}")
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

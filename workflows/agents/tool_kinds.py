@@ -1,0 +1,172 @@
+"""One call of a tool, whatever the tool is made of: a skill, an agent, a team."""
+
+from collections.abc import Callable, Coroutine
+from typing import NamedTuple, assert_never
+
+from pydantic import JsonValue
+
+from dsl.errors import InvalidPlan
+from dsl.json_schema.schema_checker import UnusableSchema, misfits
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Persona
+from dsl.model.retryability import can_pass
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING, AgentStep
+from dsl.model.tools.tool_contract import Tool
+from dsl.values import Json
+from workflows.agents.skill_calls import CalledSkill, make_call
+from workflows.agents.team_runs import begin_team, follow_team
+from workflows.agents.time_limits import within_time
+from workflows.budgets.call_admission import admit_call
+from workflows.core.location import Interpreter, Location
+from workflows.core.scope import Scope
+
+MAX_NESTED_AGENTS = 5
+"""How deep agents and teams may call each other as tools."""
+
+
+class ToolCall(NamedTuple):
+    """One call of a tool."""
+
+    name: str
+    tool: Tool
+    place: Location
+    seconds: float | None = None
+    """Time limit, instead of the tool's own."""
+    keep: bool = False
+    """Whether the worker stores a large result."""
+    counted: Callable[[], int] | None = None
+    """Returns the execution of the step that the call belongs to. Default: counts its place."""
+
+
+async def call_tool(
+    call: ToolCall, given: JsonValue, scope: Scope, interpreter: Interpreter
+) -> CalledSkill:
+    """Call the tool with its whole input."""
+    tool, place = call.tool, call.place
+    kind, made_of = tool.origin
+    match kind:
+        case "skill":
+            count = call.counted or (lambda: scope.state.executed(place.step))
+            return await make_call(
+                made_of,
+                given,
+                tool.terms,
+                place,
+                scope,
+                count,
+                seconds=call.seconds,
+                keep=call.keep,
+            )
+        case "agent" | "team":
+            outcome = await _whole(
+                call, given if isinstance(given, dict) else {}, scope, interpreter
+            )
+            return CalledSkill(outcome)
+        case "function" | "mcp":
+            raise InvalidPlan(f"the tool {call.name!r} is made of what this version cannot call")
+        case _:
+            assert_never(kind)
+
+
+async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:
+    """Run an agent or a team to its end, with the attempts of its contract."""
+    place, tool, retries = call.place, call.tool, scope.state.progress.tool_retries
+    if place.step.model_calls_around > MAX_NESTED_AGENTS:
+        return Outcome.failed(
+            "NestedTooDeep",
+            f"agents and teams that call each other as tools may be nested {MAX_NESTED_AGENTS} "
+            "deep; do this work without the tool",
+        )
+    if scope.plan.budgets and place.key not in retries:
+        await admit_call(scope, place, place.personas, "tool_calls")
+    retries.setdefault(place.key, 0)
+    while True:
+        outcome = await _in_time(call, given, scope, interpreter)
+        error = outcome.error
+        done = retries.get(place.key, 0)
+        if (
+            error is None
+            or tool.on_error == "surface"
+            or done >= tool.retries
+            or not can_pass(error.type, data_can_differ=True)
+        ):
+            retries.pop(place.key, None)
+            return outcome
+        retries[place.key] = done + 1
+
+
+async def _in_time(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:
+    async def work() -> Outcome:
+        return _checked(call, await _made(call, given, scope, interpreter))
+
+    seconds = call.seconds or call.tool.timeout
+    if seconds is None:
+        return await work()
+    outcome = await within_time(seconds, call.name, call.place, scope, work)
+    if outcome is not None:
+        return outcome
+    _stop(call.place, scope)
+    return Outcome.failed("Timeout", f"{call.name!r} did not end within {seconds:g} s")
+
+
+def _stop(place: Location, scope: Scope) -> None:
+    """Drop all progress within the call, but not what a person has allowed it to do."""
+    allowed = scope.state.progress.approved_inputs
+    kept, retries = allowed.get(place.key), scope.state.progress.tool_retries.get(place.key)
+    scope.state.forget(place.key)
+    if kept is not None:
+        allowed[place.key] = kept
+    if retries is not None:
+        scope.state.progress.tool_retries[place.key] = retries
+
+
+def _made(
+    call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter
+) -> Coroutine[None, None, Outcome]:
+    tool = call.tool
+    if tool.team is not None:
+        return _team(call, tool.team, given, scope, interpreter)
+    return interpreter.run_agent(agent_step(call.name, tool, scope), call.place, given)
+
+
+async def _team(
+    call: ToolCall, team: str, given: Json, scope: Scope, interpreter: Interpreter
+) -> Outcome:
+    """Run a team; a caller gets what it declares as output, or what its tasks came to."""
+    place = call.place
+    refused = begin_team(team, given, call.name, place, scope)
+    if refused is not None:
+        return refused
+    return (await follow_team(team, place, scope, interpreter))[0]
+
+
+def agent_step(name: str, tool: Tool, scope: Scope) -> AgentStep:
+    """Return the step that a call of an agent is like."""
+    persona = scope.plan.personas[tool.agent or ""]
+    return AgentStep(
+        name=name,
+        agent_type=_agent_type(persona),
+        persona_key=tool.agent,
+        input={},
+        conversation=f"tool:{name}" if tool.stateful else None,
+    )
+
+
+def _agent_type(persona: Persona) -> str:
+    if persona.execution_plan is not None:
+        return ORCHESTRATING
+    return TOOL_CALLING if persona.tools or persona.handoffs else SINGLE_SHOT
+
+
+def _checked(call: ToolCall, outcome: Outcome) -> Outcome:
+    """Hold the result of an agent or a team against the tool's output schema."""
+    schema = call.tool.output_schema
+    if schema is None or not outcome.success:
+        return outcome
+    try:
+        problems = misfits(outcome.data, schema, "the result")
+    except UnusableSchema as error:
+        problems = [f"its schema cannot be checked: {error}"]
+    if not problems:
+        return outcome
+    return Outcome.failed("InvalidResult", f"{call.name!r}: {'; '.join(problems)}", outcome.data)

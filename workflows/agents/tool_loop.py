@@ -1,0 +1,272 @@
+"""An agent that uses tools: model turns and calls, until the model answers.
+
+`dsl.tool_loop` decides what is next; this acts. Each turn and each call is one activity. The state
+keeps how far the loop is, so a run that comes back continues between two calls.
+"""
+
+from pydantic import JsonValue
+
+from activities.contracts import AgentRequest, AgentResponse, CallOptions, Conversation, Reask
+from dsl.evaluate.slices import slice_for
+from dsl.model.causes import HandedOff
+from dsl.model.outcomes import Outcome
+from dsl.model.plan import Persona
+from dsl.model.steps import AgentStep
+from dsl.tool_loop.decision import (
+    AskModel,
+    EndLoop,
+    RunCalls,
+    TurnTaken,
+    next_action,
+    take_turn,
+)
+from dsl.tool_loop.exchange import ToolResult, ToolTurn
+from dsl.tool_loop.progress import (
+    AnswerFailed,
+    CallsHandedBack,
+    ExitedOnSuccess,
+    HandoffMade,
+    LoopEnd,
+    ModelAnswered,
+    OpenCall,
+    PolicyUnmet,
+)
+from dsl.tool_loop.result_texts import reminder_text, unmet_text
+from workflows.agents import model_turns
+from workflows.agents.conversation_order import conversation_name, hold_conversation
+from workflows.agents.loop_terms import loop_terms, offered_tools
+from workflows.agents.model_turns import is_worth_a_reask, turn_call, turn_notices, turn_outcome
+from workflows.agents.tool_calls import run_calls
+from workflows.core.location import Interpreter, Location
+from workflows.core.scope import CallFailed, Scope
+from workflows.core.step_progress import AgentLoopProgress
+from workflows.core.trail import note_step
+from workflows.core.trail_causes import CallRefused, LoopExited, ModelTurned
+
+
+async def run_tool_loop(
+    step: AgentStep,
+    place: Location,
+    scope: Scope,
+    interpreter: Interpreter,
+    given: JsonValue = None,
+) -> Outcome:
+    """Run the agent to its end, from where the state left it."""
+    if step.conversation is None:
+        return await _Loop(step, place, scope, interpreter, given, None).run()
+    name = conversation_name(step, place, scope)
+    if isinstance(name, Outcome):
+        return name
+    loop = _Loop(step, place, scope, interpreter, given, name)
+    return await hold_conversation(name, place, scope, loop.run)
+
+
+class _Loop:
+    """One agent in its loop."""
+
+    def __init__(
+        self,
+        step: AgentStep,
+        place: Location,
+        scope: Scope,
+        interpreter: Interpreter,
+        given: JsonValue,
+        conversation: str | None,
+    ) -> None:
+        self._step = step
+        self._place = place
+        self._scope = scope
+        self._interpreter = interpreter
+        self._given = given
+        self._conversation = conversation
+        self._persona = interpreter.persona(step)
+        self._key = step.persona_key or step.name
+        nested = place.step.model_calls_around > 0
+        self._terms = loop_terms(scope.plan, self._persona, may_hand_over=not nested)
+
+    async def run(self) -> Outcome:
+        """Take turns and make calls until the loop ends."""
+        loops, key = self._scope.state.progress.tool_loops, self._place.key
+        known = loops.get(key)
+        if known is None:
+            known = loops[key] = self._begun()
+        self._progress, loop = known, known.loop
+        response: AgentResponse | None = None
+        while True:
+            match next_action(self._terms, loop):
+                case AskModel() as asked:
+                    try:
+                        response = await self._ask(asked)
+                    except CallFailed as error:
+                        del loops[key]
+                        return Outcome.failed(error.type, error.message)
+                case RunCalls(indexes):
+                    await run_calls(
+                        indexes,
+                        known,
+                        self._terms,
+                        self._place,
+                        self._key,
+                        self._scope,
+                        self._interpreter,
+                        concurrent=self._persona.parallel_tool_calls,
+                    )
+                case EndLoop(end):
+                    del loops[key]
+                    self._leave_results()
+                    return self._outcome(end, response)
+
+    def _begun(self) -> AgentLoopProgress:
+        state = self._scope.state
+        count = state.executed(self._place.step.without_model_calls())
+        head = None if self._conversation is None else state.conversations.get(self._conversation)
+        return AgentLoopProgress(count, head, self._conversation)
+
+    async def _ask(self, asked: AskModel) -> AgentResponse:
+        """Take one model turn, and note what it asks for."""
+        scope, place, progress = self._scope, self._place, self._progress
+        if asked.number > 1:
+            await scope.checkpoint()
+        notices = await turn_notices(scope, place, self._key, boundary=True)
+        notices += tuple(map(reminder_text, asked.reminders))
+        request = self._request(asked, notices)
+        persona = self._persona
+        options = CallOptions(timeout=persona.timeout, retries=persona.retries)
+        call = turn_call(self._step.name, place, scope, options, f".t{asked.number}")
+        turner = model_turns.Turner(self._key, f"{persona.provider}/{persona.model}")
+        response = await model_turns.take_turn(scope, place, turner, request, call)
+        if response.conversation is not None:
+            self._advance(response.conversation)
+        unusable = is_worth_a_reask(response)
+        progress.problem = response.error.message if unusable and response.error else ""
+        turn = TurnTaken(response.tool_calls, unusable, not response.success and not unusable)
+        take_turn(self._terms, progress.loop, asked, turn)
+        self._note(asked, turn)
+        return response
+
+    def _advance(self, head: str) -> None:
+        """Continue from the turn that the worker has stored."""
+        self._progress.head = head
+        if self._conversation is not None:
+            self._scope.state.conversations[self._conversation] = head
+            self._scope.state.unsent_results.pop(self._conversation, None)
+
+    def _request(self, asked: AskModel, notices: tuple[str, ...]) -> AgentRequest:
+        """Return the request of a turn: whole for the first one, then only what is new."""
+        step, place, progress = self._step, self._place, self._progress
+        first = progress.loop.turns + progress.loop.reasks == 0
+        turn = ToolTurn(
+            offered=offered_tools(self._scope.plan, self._terms) if first else (),
+            results=self._results() if not first else self._unsent(),
+            choice=asked.choice,
+            tool=asked.tool,
+            parallel=self._persona.parallel_tool_calls,
+        )
+        request = AgentRequest(
+            team=place.team,
+            task=step.name,
+            visit=progress.execution,
+            agent_type=step.agent_type,
+            conversation=Conversation(head=progress.head, turns=step.conversation_turns),
+            notices=notices,
+            tool_turn=turn,
+        )
+        if not first:
+            problem = progress.problem if asked.reask else ""
+            reask = Reask(number=progress.loop.reasks + 1, answer="", problem=problem)
+            update = {"provider": self._persona.provider, "reask": reask if asked.reask else None}
+            return request.model_copy(update=update)
+        persona = _without_tools(self._persona)
+        facts = place.facts(self._scope)
+        inputs = slice_for(persona, step, facts, self._given)
+        return request.model_copy(update={"persona": persona, "inputs": inputs})
+
+    def _results(self) -> tuple[ToolResult, ...]:
+        return tuple(map(_result, self._progress.loop.calls))
+
+    def _unsent(self) -> tuple[ToolResult, ...]:
+        """Return the results that the conversation's latest turn still waits for."""
+        if self._conversation is None:
+            return ()
+        return tuple(self._scope.state.unsent_results.get(self._conversation, ()))
+
+    def _leave_results(self) -> None:
+        """Keep the results of the last turn for the next visit of the conversation."""
+        results = self._results()
+        if self._conversation is not None and results:
+            self._scope.state.unsent_results[self._conversation] = list(results)
+
+    def _note(self, asked: AskModel, turn: TurnTaken) -> None:
+        """Note the turn in the trail, and the calls that are not executed."""
+        scope, place, loop = self._scope, self._place, self._progress.loop
+        calls = tuple(call.tool for call in loop.calls)
+        if turn.failed:
+            code = "turn_failed"
+        elif calls:
+            code = "turn_called"
+        elif loop.unmet:
+            code = "turn_too_early"
+        else:
+            code = "turn_unusable" if turn.unusable else "turn_answered"
+        cause = ModelTurned(code, asked.number, calls, asked.is_last)
+        note_step(scope, place, "turn", cause, event="routing")
+        for call in loop.calls:
+            if call.refusal is not None:
+                message = "" if call.result is None else call.result.text
+                refused = CallRefused("call_refused", call.tool, call.refusal.code, message)
+                note_step(scope, place, "refused", refused)
+
+    def _outcome(self, end: LoopEnd, response: AgentResponse | None) -> Outcome:
+        """Return what the agent came to."""
+        match end:
+            case ModelAnswered() | AnswerFailed():
+                return self._answer(response)
+            case CallsHandedBack():
+                return self._answer(response, self._progress.loop.calls)
+            case ExitedOnSuccess(call=index, tool=tool):
+                note_step(self._scope, self._place, "exited", LoopExited("loop_exited", tool))
+                return Outcome.succeeded(self._progress.loop.calls[index].data)
+            case HandoffMade(call=index, team=team):
+                return self._handed_off(team, self._progress.loop.calls[index])
+            case PolicyUnmet(unmet=unmet):
+                missing = "; ".join(map(unmet_text, unmet))
+                return Outcome.failed(
+                    "ToolPolicyUnmet",
+                    f"agent {self._step.name!r} has used its {self._terms.max_turns} turns, and "
+                    f"its policy demands more calls: {missing}",
+                )
+
+    def _answer(
+        self, response: AgentResponse | None, calls: list[OpenCall] | None = None
+    ) -> Outcome:
+        assert response is not None, "a loop ends with the turn that answers"
+        outcome = turn_outcome(response)
+        if not self._terms.returns or not outcome.success or not isinstance(outcome.data, dict):
+            return outcome
+        if calls is None and self._persona.output_schema is not None:
+            return outcome
+        made: list[JsonValue] = [
+            {"tool": call.tool, "arguments": call.arguments} for call in calls or ()
+        ]
+        return Outcome.succeeded({**outcome.data, "tool_calls": made})
+
+    def _handed_off(self, team: str, call: OpenCall) -> Outcome:
+        """Let the run leave for the team when the step has ended."""
+        reason = call.arguments.get("reason")
+        said = reason if isinstance(reason, str) else ""
+        place = self._place
+        cause = HandedOff("handed_off", team, place.step, said)
+        self._scope.state.progress.handoffs[place.key] = cause
+        return Outcome.succeeded({"handoff": team, "reason": said})
+
+
+def _result(call: OpenCall) -> ToolResult:
+    assert call.result is not None, "a turn begins when every call has a result"
+    return call.result
+
+
+def _without_tools(persona: Persona) -> Persona:
+    """Return the persona as its worker needs it: the request carries the tools themselves."""
+    fields = Persona.model_fields
+    settings = ("tools", "max_turns", "tool_choice", "tool_calls", "tool_policy", "handoffs")
+    return persona.model_copy(update={name: fields[name].default for name in settings})

@@ -32,11 +32,11 @@ from tests.support.simulation.stopping import (
     stopped_everywhere,
     undisturbed,
 )
+from workflows.agents.team_runs import MAX_NESTED
 from workflows.core.results import RunFailed
 from workflows.core.scope import Call, Interrupted
 from workflows.core.state import RunState
 from workflows.interpreter import run
-from workflows.agents.team_runs import MAX_NESTED
 from workflows.temporal.activity_calls import Calls
 from workflows.temporal.pacer import Pacer
 

@@ -98,8 +98,9 @@ class AgentActivities:
         if self._queues:
             self._refuse_elsewhere(request)
         meter = Meter.of_activity(self._pricing)
-        meter.live = self._live(request, meter)
         try:
+            request = await self._whole(request)
+            meter.live = self._live(request, meter)
             response = await self._processed(request, meter)
         except ProviderFailure as failure:
             raise to_application_error(failure, *meter.hand_on()) from None
@@ -126,6 +127,17 @@ class AgentActivities:
             raise
         return _sendable(response, request, meter)
 
+    async def _whole(self, request: AgentRequest) -> AgentRequest:
+        """Return the request with its persona, which a later turn with tools leaves out."""
+        if request.tool_turn is None or request.persona is not None:
+            return request
+        conversation = self._conversation(request)
+        latest = None if conversation is None else await conversation.latest()
+        if conversation is None or latest is None or latest.opening is None:
+            raise AgentRefused(f"agent {request.task!r} continues without an earlier turn")
+        opening = await conversation.opening(latest.opening)
+        return request.model_copy(update={"persona": opening.persona})
+
     async def _processed(self, request: AgentRequest, meter: Meter) -> object:
         """Return the agent's response, while heartbeats report that it works."""
         with meter.live or nullcontext():
@@ -145,7 +157,7 @@ class AgentActivities:
 
     def _refuse_elsewhere(self, request: AgentRequest) -> None:
         """Redirect the call to the queue of its rate-limited provider, before any model call."""
-        provider = request.persona.provider if request.persona is not None else ""
+        provider = request.provider_name
         queue = self._queues.get(provider)
         if queue is None or not activity.in_activity() or activity.info().task_queue == queue.name:
             return
@@ -184,6 +196,7 @@ class AgentActivities:
             key=key,
             conversation=self._conversation(request),
             reask=request.reask,
+            tool_turn=request.tool_turn,
             on_text=None if meter.live is None else meter.live.write,
             checked=checked,
             notices=request.notices,
@@ -273,5 +286,12 @@ def _sendable(response: object, request: AgentRequest, meter: Meter) -> AgentRes
 def _instead(response: AgentResponse, type: str, message: str) -> AgentResponse:
     error = AgentError(type=type, message=message)
     return response.model_copy(
-        update={"success": False, "data": None, "answer": None, "error": error}
+        update={
+            "success": False,
+            "data": None,
+            "answer": None,
+            "error": error,
+            "conversation": None,
+            "tool_calls": (),
+        }
     )

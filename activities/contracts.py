@@ -46,6 +46,7 @@ class FailureType:
     ANSWER_TRUNCATED = "AnswerTruncated"  # the model stopped at max_tokens
     ANSWER_REFUSED = "AnswerRefused"  # the model declined
     ANSWER_UNUSABLE = "AnswerUnusable"  # does not match the output schema, after all re-asks
+    TURNS_EXHAUSTED = "TurnsExhausted"  # no turns are left, and the model still calls tools
     ANSWER_TOO_LARGE = "AnswerTooLarge"  # more than fits in a run's history
     REQUEST_TOO_LARGE = "RequestTooLarge"  # too large or not JSON: never sent
     AGENT_REFUSED = "AgentRefused"  # agent_class or agent_type outside what the worker allows

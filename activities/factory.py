@@ -9,9 +9,10 @@ from activities.agents.legacy import LegacyAgent, check_agent_path
 from activities.agents.orchestrating import GenericOrchestratingAgent
 from activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
 from activities.agents.single_shot import GenericSingleShotAgent
+from activities.agents.tool_calling import GenericToolCallingAgent
 from dsl.errors import listed, nearest
 from dsl.model.merge import deep_merge
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.values import Json
 
 AgentTypes = Mapping[str, type[BaseAgent]]
@@ -20,6 +21,7 @@ BUILT_IN: AgentTypes = MappingProxyType(
     {
         SINGLE_SHOT: GenericSingleShotAgent,
         ORCHESTRATING: GenericOrchestratingAgent,
+        TOOL_CALLING: GenericToolCallingAgent,
     }
 )
 """Agent types that Coterie provides; a worker may add its own."""

@@ -24,6 +24,7 @@ from dsl.model.merge import deep_merge
 from dsl.model.model_defaults import read_defaults
 from dsl.model.plan import Persona
 from dsl.model.steps import Step
+from dsl.tool_loop.exchange import ToolTurn
 from dsl.values import Json
 
 
@@ -69,6 +70,8 @@ class AgentServices:
     """Identifies this turn permanently, also across retries; call keys start with it."""
     conversation: OpenConversation | None = None
     """Set when the turn belongs to a conversation."""
+    tool_turn: ToolTurn | None = None
+    """Set when the agent uses tools, which the run calls between its turns."""
     reask: Reask | None = None
     """Set when the turn repeats a question after an unusable answer."""
     notices: tuple[str, ...] = ()

@@ -56,9 +56,7 @@ class GenericSingleShotAgent(BaseAgent):
             prompt, system = await self._asked(persona, context)
             request = self._request(persona, system, prompt, await self._earlier())
         except (TemplateFailed, BadTemplate) as error:
-            limited = isinstance(error, EvaluationLimitExceeded)
-            type = "EvaluationLimitExceeded" if limited else "TemplateFailed"
-            return failed(type, f"task {self.unique_name!r}: {error}")
+            return template_failure(self.unique_name, error)
         completion = await self.services.providers.get(persona.provider).complete(request)
         if persona.output_schema is None:
             response = self._response(persona, completion)
@@ -169,18 +167,30 @@ def conversation(prompt: str, reask: Reask | None, schema: Json | None) -> tuple
     asked = ModelMessage.of("user", prompt)
     if reask is None:
         return (asked,)
-    again = [f"Your answer could not be used: {reask.problem}"]
-    if schema is None:
-        again.append("Answer again, in full.")
-    else:  # the provider sends the schema with each call
-        again.append("Answer again, in full, with one JSON value and nothing else.")
+    again = reask_text(reask, schema)
     if not reask.answer.strip():  # providers reject an empty message
-        return (ModelMessage.of("user", "\n\n".join([prompt, *again])),)
+        return (ModelMessage.of("user", f"{prompt}\n\n{again}"),)
     return (
         asked,
         ModelMessage.of("assistant", reask.answer),
-        ModelMessage.of("user", "\n\n".join(again)),
+        ModelMessage.of("user", again),
     )
+
+
+def reask_text(reask: Reask, schema: Json | None) -> str:
+    """Return what the model reads after an unusable answer."""
+    if schema is None:
+        again = "Answer again, in full."
+    else:  # the provider sends the schema with each call
+        again = "Answer again, in full, with one JSON value and nothing else."
+    return f"Your answer could not be used: {reask.problem}\n\n{again}"
+
+
+def template_failure(agent: str, error: TemplateFailed | BadTemplate) -> AgentResponse:
+    """Return the failure of a prompt that cannot be rendered."""
+    limited = isinstance(error, EvaluationLimitExceeded)
+    type = "EvaluationLimitExceeded" if limited else "TemplateFailed"
+    return failed(type, f"task {agent!r}: {error}")
 
 
 def _beginning(answer: str) -> str:

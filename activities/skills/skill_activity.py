@@ -9,11 +9,12 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import confirm_attempt
-from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
+from activities.contracts import CALL_SKILL, FailureType, KeptResult, SkillRequest, SkillResult
 from activities.heartbeats import heartbeating
 from activities.metering import Meter
 from activities.os_errors import reason_of, shown_path
 from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
+from activities.storage.blobs import Blobs, BlobsUnusable
 from activities.workspace.skill_base import (
     OutcomeLost,
     SkillContext,
@@ -25,6 +26,13 @@ from activities.workspace.skill_base import (
 MAX_RESULT_SIZE = 1_500_000
 """Bytes of JSON; Temporal limits a payload to 2 MiB."""
 
+MAX_INLINE = 200
+"""Bytes of JSON of a result that is returned although the request wants it kept: its name would not
+be much shorter."""
+
+_PREVIEW = 100
+"""Bytes of a kept result that the run shows."""
+
 
 def _attempt() -> int:
     return activity.info().attempt if activity.in_activity() else 1
@@ -33,9 +41,22 @@ def _attempt() -> int:
 class SkillActivities:
     """Runs skills on one workspace."""
 
-    def __init__(self, workspace: Workspace, skills: Mapping[str, AnySkill] = SKILLS) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        skills: Mapping[str, AnySkill] = SKILLS,
+        blobs: Blobs | None = None,
+    ) -> None:
+        """Take the worker's own settings.
+
+        Args:
+            workspace: The project that skills may touch.
+            skills: By name.
+            blobs: Stores results that a request wants kept; without it, they are returned.
+        """
         self._workspace = workspace
         self._skills = skills
+        self._blobs = blobs
 
     @activity.defn(name=CALL_SKILL)
     async def call_skill(self, request: SkillRequest) -> SkillResult:
@@ -73,8 +94,29 @@ class SkillActivities:
             if cut is not None:
                 raise cut from None
             raise
-        _refuse_huge(request.skill, data)
+        encoded = _encoded(request.skill, data)
+        if request.keep and self._blobs is not None and len(encoded) > MAX_INLINE:
+            return await self._kept(encoded, request, self._blobs, meter)
         return SkillResult(data=data, seconds=meter.seconds)
+
+    async def _kept(
+        self, encoded: bytes, request: SkillRequest, blobs: Blobs, meter: Meter
+    ) -> SkillResult:
+        """Store the result, and return its name."""
+        try:
+            name = await blobs.put(encoded, _run_id(request))
+        except BlobsUnusable as error:
+            skill = find_skill(request.skill, self._skills)
+            if skill.effect == "once":
+                raise _unknown(skill, f"its result could not be stored: {error}", meter) from None
+            raise ApplicationError(
+                f"the result of {request.skill} could not be stored: {error}",
+                *meter.hand_on(),
+                type=FailureType.STORAGE_UNUSABLE,
+            ) from None
+        preview = encoded[:_PREVIEW].decode(errors="ignore")
+        kept = KeptResult(name=name, size=len(encoded), preview=preview)
+        return SkillResult(kept=kept, seconds=meter.seconds)
 
     async def _called(self, skill: AnySkill, request: SkillRequest, meter: Meter) -> JsonValue:
         """Run the skill; an interrupted `once` skill has an unknown outcome."""
@@ -120,15 +162,17 @@ def _run_id(request: SkillRequest) -> str:
     return request.key.partition("/")[0]
 
 
-def _refuse_huge(skill: str, data: JsonValue) -> None:
+def _encoded(skill: str, data: JsonValue) -> bytes:
+    """Return the result as JSON; refuse what a history cannot hold."""
     try:
-        size = len(to_json(data))
+        encoded = to_json(data)
     except ValueError as error:
         raise ApplicationError(
             f"the result of {skill} contains a value that is not JSON: {error}",
             type=FailureType.SKILL_FAILED,
             non_retryable=True,
         ) from None
+    size = len(encoded)
     if size > MAX_RESULT_SIZE:
         raise ApplicationError(
             f"the result of {skill} has {size} bytes; at most {MAX_RESULT_SIZE} fit in a "
@@ -136,3 +180,4 @@ def _refuse_huge(skill: str, data: JsonValue) -> None:
             type=FailureType.SKILL_FAILED,
             non_retryable=True,
         )
+    return encoded

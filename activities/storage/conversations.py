@@ -2,30 +2,28 @@
 
 A history holds only the name of the latest turn, so a conversation of n turns takes n turns of
 storage, not their sum over and over. Turns never change; a worker caches those that it has read.
+
+A conversation only grows: what a model has seen stays as it was, so providers can cache it and bind
+thinking to it. An agent with tools therefore freezes its system prompt and its tools in an opening,
+which its turns name.
 """
 
 from collections import OrderedDict
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
+from pydantic_core import from_json
 
 from activities.contracts import Conversation
 from activities.providers.message_model import ModelMessage
 from activities.storage.blobs import BlobMissing, Blobs
+from activities.storage.turn_records import Opening, Turn, messages_of
 from dsl.values import Frozen
 
 _KEPT = 32_000_000
 """Characters of turns that a process caches, for all its runs."""
 
-
-class Turn(Frozen):
-    """One question to an agent, and its answer."""
-
-    parent: str | None = None
-    """The name of the previous turn; None for the first."""
-    number: int | None = None
-    """Its number in the conversation, from 1; None where an older worker stored it."""
-    prompt: str
-    answer: str
+Record = TypeVar("Record", bound=Frozen)
 
 
 class Conversations:
@@ -33,7 +31,7 @@ class Conversations:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self._read: OrderedDict[str, Turn] = OrderedDict()
+        self._read: OrderedDict[str, tuple[Frozen, int]] = OrderedDict()
         self._characters = 0
 
     def open(self, asked: Conversation, within: str) -> "OpenConversation":
@@ -52,38 +50,62 @@ class Conversations:
             BlobMissing: It does not exist, or is not a turn.
             BlobsUnusable: The storage cannot be reached.
         """
-        known = self._read.get(name)
-        if known is not None:
-            self._read.move_to_end(name)
-            return known
+        return await self._record(name, within, Turn, "a turn of a conversation")
+
+    async def opening(self, name: str, within: str) -> Opening:
+        """Return the opening of that name.
+
+        Raises:
+            BlobMissing: It does not exist, or is not an opening.
+            BlobsUnusable: The storage cannot be reached.
+        """
+        return await self._record(name, within, Opening, "the opening of a conversation")
+
+    async def value(self, name: str, within: str) -> JsonValue:
+        """Return a stored value.
+
+        Raises:
+            BlobMissing: It does not exist, or is not JSON.
+            BlobsUnusable: The storage cannot be reached.
+        """
         data = await self._blobs.get(name, within)
         try:
-            turn = Turn.model_validate_json(data)
-        except ValidationError:
-            raise BlobMissing(
-                f"the stored value {name[:12]} is not a turn of a conversation"
-            ) from None
-        self._keep(name, turn)
-        return turn
+            return from_json(data)
+        except ValueError:
+            raise BlobMissing(f"the stored value {name[:12]} is not JSON") from None
 
-    async def add(self, turn: Turn, within: str) -> str:
-        """Store a turn, and return its name.
+    async def add(self, record: Turn | Opening, within: str) -> str:
+        """Store a turn or an opening, and return its name.
 
         Raises:
             BlobsUnusable: The storage cannot be written.
         """
-        name = await self._blobs.put(turn.model_dump_json().encode(), within)
-        self._keep(name, turn)
+        data = record.model_dump_json(exclude_defaults=True).encode()
+        name = await self._blobs.put(data, within)
+        self._keep(name, record, len(data))
         return name
 
-    def _keep(self, name: str, turn: Turn) -> None:
+    async def _record(self, name: str, within: str, kind: type[Record], what: str) -> Record:
+        known = self._read.get(name)
+        if known is not None and isinstance(known[0], kind):
+            self._read.move_to_end(name)
+            return known[0]
+        data = await self._blobs.get(name, within)
+        try:
+            record = kind.model_validate_json(data)
+        except ValidationError:
+            raise BlobMissing(f"the stored value {name[:12]} is not {what}") from None
+        self._keep(name, record, len(data))
+        return record
+
+    def _keep(self, name: str, record: Frozen, size: int) -> None:
         if name in self._read:
             return
-        self._read[name] = turn
-        self._characters += _length(turn)
+        self._read[name] = record, size
+        self._characters += size
         while self._characters > _KEPT and len(self._read) > 1:
-            _, oldest = self._read.popitem(last=False)
-            self._characters -= _length(oldest)
+            _, (_, oldest) = self._read.popitem(last=False)
+            self._characters -= oldest
 
 
 class OpenConversation:
@@ -96,27 +118,73 @@ class OpenConversation:
         self.number = 1
         """The number of this turn, from 1; known after `earlier`."""
 
-    async def earlier(self) -> tuple[ModelMessage, ...]:
-        """Return the previous turns, oldest first: all, or the latest ones within the window."""
-        asked, turns, latest = self._asked, list[Turn](), None
-        name, characters = asked.head, 0
-        while name is not None and (asked.turns is None or len(turns) < asked.turns):
+    async def earlier(
+        self, opening: str | None = None, *, continues: bool = False
+    ) -> tuple[ModelMessage, ...]:
+        """Return the previous turns, oldest first: all, or the latest ones within the window.
+
+        A window holds whole steps: the turns of an agent with tools belong together. So it stays
+        the same for all turns of one step.
+
+        Args:
+            opening: The name of the reader's own opening. Its turns keep their calls and results;
+                all others are text.
+            continues: Whether the latest turns belong to the reader's own step; they are returned
+                beside the window.
+        """
+        asked, kept, latest = self._asked, list[Turn](), None
+        name, steps, characters = asked.head, 0, 0
+        step: list[Turn] = []
+        while name is not None and (continues or asked.turns is None or steps < asked.turns):
             turn = await self._conversations.turn(name, self._within)
-            latest = latest or turn
-            characters += _length(turn)
-            if asked.characters is not None and characters > asked.characters:
-                break
-            turns.append(turn)
+            latest, name = latest or turn, turn.parent
+            step.append(turn)
+            if turn.continues and name is not None:
+                continue
+            if not continues:
+                steps += 1
+                characters += sum(one.length for one in step)
+                if asked.characters is not None and characters > asked.characters:
+                    break
+            continues = False
+            kept += step
+            step = []
+        self.number = 1 + (0 if latest is None else latest.number or len(kept))
+        return messages_of(tuple(reversed(kept)), opening)
+
+    async def latest(self) -> Turn | None:
+        """Return the latest turn."""
+        if self._asked.head is None:
+            return None
+        return await self._conversations.turn(self._asked.head, self._within)
+
+    async def opening(self, name: str) -> Opening:
+        """Return the opening of that name."""
+        return await self._conversations.opening(name, self._within)
+
+    async def opening_of(self, agent: str) -> str | None:
+        """Return the name of the latest opening of an agent in this conversation."""
+        name, seen = self._asked.head, set[str]()
+        while name is not None:
+            turn = await self._conversations.turn(name, self._within)
+            if turn.opening is not None and turn.opening not in seen:
+                seen.add(turn.opening)
+                if (await self.opening(turn.opening)).agent == agent:
+                    return turn.opening
             name = turn.parent
-        self.number = 1 + (0 if latest is None else latest.number or len(turns))
-        return tuple(
-            message
-            for turn in reversed(turns)
-            for message in (
-                ModelMessage.of("user", turn.prompt),
-                ModelMessage.of("assistant", turn.answer),
-            )
-        )
+        return None
+
+    async def begin(self, opening: Opening) -> str:
+        """Store an opening, and return its name.
+
+        Raises:
+            BlobsUnusable: The storage cannot be written.
+        """
+        return await self._conversations.add(opening, self._within)
+
+    async def value(self, name: str) -> JsonValue:
+        """Return a stored value."""
+        return await self._conversations.value(name, self._within)
 
     async def add(self, prompt: str, answer: str) -> str:
         """Store this turn, and return its name, from which the next one continues.
@@ -127,6 +195,26 @@ class OpenConversation:
         turn = Turn(parent=self._asked.head, number=self.number, prompt=prompt, answer=answer)
         return await self._conversations.add(turn, self._within)
 
+    async def add_messages(
+        self, opening: str, asked: ModelMessage, answered: ModelMessage, *, continues: bool
+    ) -> str:
+        """Store this turn of an agent with tools, and return its name.
 
-def _length(turn: Turn) -> int:
-    return len(turn.prompt) + len(turn.answer)
+        Args:
+            opening: The name of the agent's opening.
+            asked: What the model got: a prompt, or the results of its calls.
+            answered: What it sent, all of it.
+            continues: Whether it goes on with the turn before.
+
+        Raises:
+            BlobsUnusable: The storage cannot be written.
+        """
+        turn = Turn.of_messages(asked, answered).model_copy(
+            update={
+                "parent": self._asked.head,
+                "number": self.number,
+                "opening": opening,
+                "continues": continues,
+            }
+        )
+        return await self._conversations.add(turn, self._within)

@@ -18,6 +18,7 @@ from activities.contracts import (
 )
 from activities.factory import AgentFactory
 from activities.skills.skill_activity import SkillActivities
+from activities.storage.blobs import MemoryBlobs
 from activities.workspace.skill_base import Workspace
 from coterie.runs.local_scope import LocalScope, World
 from dsl.model.plan import Plan
@@ -32,8 +33,9 @@ class LocalWorld:
     """The activities of a worker, called directly."""
 
     def __init__(self, providers: ProviderAccess, workspace: Workspace) -> None:
-        self._skills = SkillActivities(workspace)
-        self._agents = AgentActivities(providers, call_skill=self._skills.call_skill)
+        blobs = MemoryBlobs()
+        self._skills = SkillActivities(workspace, blobs=blobs)
+        self._agents = AgentActivities(providers, call_skill=self._skills.call_skill, blobs=blobs)
 
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
         """Run one model turn."""

@@ -180,7 +180,8 @@ def build_workers(
     accept_plans: bool = True,
 ) -> tuple[Worker, ...]:
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
-    skills = SkillActivities(workspace_of(trusted, settings, commands_in))
+    workspace = workspace_of(trusted, settings, commands_in)
+    skills = SkillActivities(workspace, blobs=storage_of(settings).blobs)
     known = KnownSecrets(_secret_values(trusted, settings))
     hide(known)  # in logs
     agents = _agents(settings, trusted, providers, queues, pricing, user_code, skills, known)

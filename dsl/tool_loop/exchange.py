@@ -45,6 +45,8 @@ class ToolTurn(Frozen):
 
     offered: tuple[OfferedTool, ...] = ()
     """In the first turn of a step only; later turns read them from the conversation."""
+    continues: bool = False
+    """Whether this is a later turn of its step."""
     results: tuple[ToolResult, ...] = ()
     """Of the calls of the turn before, in the order of the calls."""
     choice: ToolChoiceWord = "auto"

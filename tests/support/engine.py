@@ -163,7 +163,7 @@ async def engine(
         pricing=Pricing({"scripted": settings}),
         user_code=user_code,
     )
-    skills = SkillActivities(workspace, SKILLS)
+    skills = SkillActivities(workspace, SKILLS, blobs)
     notices = NotificationActivities(channels or {}, {"PATH": os.environ["PATH"]}, folder)
     queue = f"test-{uuid.uuid4()}"
     async with Worker(

@@ -157,6 +157,7 @@ class _Loop:
         first = progress.loop.turns + progress.loop.reasks == 0
         turn = ToolTurn(
             offered=offered_tools(self._scope.plan, self._terms) if first else (),
+            continues=not first,
             results=self._results() if not first else self._unsent(),
             choice=asked.choice,
             tool=asked.tool,

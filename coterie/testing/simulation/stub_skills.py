@@ -12,6 +12,7 @@ from temporalio.exceptions import ApplicationError
 from activities.answer_schema import schema_errors
 from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from activities.skills.skill_activity import SkillActivities
+from activities.storage.blobs import Blobs
 from activities.workspace.skill_base import Workspace
 from coterie.testing.files.stand_ins import StandInDocument
 from coterie.testing.files.test_document import SkillResultDocument
@@ -27,8 +28,9 @@ class StubSkills:
         workspace: Workspace,
         played: Sequence[SkillResultDocument],
         stand_ins: Mapping[str, StandInDocument],
+        blobs: Blobs | None = None,
     ) -> None:
-        self._real = SkillActivities(workspace)
+        self._real = SkillActivities(workspace, blobs=blobs)
         self._played = played
         self._stand_ins = stand_ins
         self.unanswered: dict[str, str] = {}

@@ -1,0 +1,216 @@
+"""The agent that uses tools: one model turn at a time; the run makes the calls between its turns.
+
+Its first turn stores an opening with the rendered system prompt, the tools and the model settings,
+and later turns read it from there. So the prefix that a provider sees never changes.
+"""
+
+import asyncio
+import json
+from hashlib import sha256
+from typing import NoReturn
+
+from pydantic import JsonValue
+
+from activities.agents.refusals import AgentRefused
+from activities.agents.single_shot import (
+    GenericSingleShotAgent,
+    failed,
+    reask_text,
+    template_failure,
+)
+from activities.contracts import AgentResponse, FailureType
+from activities.providers.message_model import (
+    ModelMessage,
+    Part,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    ToolSpec,
+)
+from activities.providers.provider import Completion, ModelRequest
+from activities.storage.blobs import BlobsUnusable
+from activities.storage.conversations import OpenConversation
+from activities.storage.turn_records import Opening, Turn, with_results
+from dsl.errors import TemplateFailed
+from dsl.model.plan import Persona
+from dsl.model.tools.tool_use import NamedTool, ToolChoice
+from dsl.templates.template_rules import BadTemplate
+from dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
+from dsl.values import Json
+
+_MAX_NAME_LENGTH = 100
+
+
+class GenericToolCallingAgent(GenericSingleShotAgent):
+    """Takes one turn of a tool loop: asks the model once, and returns the calls that it wants."""
+
+    async def process(self, context: Json) -> AgentResponse:
+        """Take one turn.
+
+        Raises:
+            AgentRefused: There is no provider, no storage or no prompt, or a schema is unusable.
+            ProviderFailure: The model is unreachable or refuses the request.
+        """
+        turn, conversation = self.services.tool_turn, self.services.conversation
+        if self.services.providers is None or turn is None or conversation is None:
+            raise AgentRefused(
+                f"agent {self.unique_name!r} uses tools: it needs model providers, a run that "
+                "makes its calls, and a storage for its conversation"
+            )
+        latest = await conversation.latest()
+        if turn.continues and latest is not None and latest.opening is not None:
+            name = latest.opening
+            opening = await conversation.opening(name)
+            asked: tuple[Part, ...] = _text_parts(self._news(opening.persona))
+        else:
+            try:
+                text, system = await self._asked(self.persona, context)
+            except (TemplateFailed, BadTemplate) as error:
+                return template_failure(self.unique_name, error)
+            name, opening = await self._opened(turn, system, conversation)
+            news = "" if opening.system == system else f"Your instructions are now:\n\n{system}\n\n"
+            asked = (TextPart(news + text),)
+        earlier = await conversation.earlier(name)
+        results = await self._results(turn.results, latest, name, conversation)
+        question = ModelMessage("user", with_results(earlier, (*results, *asked)))
+        request = self._model_request(opening, turn, (*earlier, question))
+        completion = await self.services.providers.get(opening.persona.provider).complete(request)
+        response = await self._answer(opening.persona, turn, completion)
+        if not response.success and response.answer is None:
+            return response  # nothing was said that the conversation could continue from
+        reply = ModelMessage("assistant", completion.content or (TextPart(""),))
+        try:
+            head = await conversation.add_messages(name, question, reply, continues=turn.continues)
+        except BlobsUnusable as error:
+            message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
+            return failed(FailureType.STORAGE_UNUSABLE, message, completion)
+        return response.model_copy(update={"conversation": head, "answer": None})
+
+    def _news(self, persona: Persona) -> str:
+        """Return what a later turn tells the model besides results."""
+        reask = self.services.reask
+        again = () if reask is None else (reask_text(reask, persona.output_schema),)
+        return "\n\n".join((*again, *self.services.notices))
+
+    async def _opened(
+        self, turn: ToolTurn, system: str | None, conversation: OpenConversation
+    ) -> tuple[str, Opening]:
+        """Return the agent's opening in its conversation, new or from an earlier step."""
+        agent = _digest(self.persona, turn)
+        known = await conversation.opening_of(agent)
+        if known is not None:
+            return known, await conversation.opening(known)
+        persona = self.persona.model_copy(update={"prompts": {}, "prompt": None})
+        opening = Opening(agent=agent, persona=persona, system=system, tools=turn.offered)
+        return await conversation.begin(opening), opening
+
+    async def _results(
+        self,
+        results: tuple[ToolResult, ...],
+        latest: Turn | None,
+        opening: str,
+        conversation: OpenConversation,
+    ) -> tuple[ToolResultPart, ...]:
+        """Return the results of the latest turn's calls, in the order of the calls."""
+        calls = latest.calls if latest is not None and latest.opening == opening else ()
+        if len(results) > len(calls):
+            raise AgentRefused(
+                f"agent {self.unique_name!r} got {len(results)} results for {len(calls)} calls"
+            )
+        found: list[ToolResultPart] = []
+        for call, result in zip(calls, results, strict=False):
+            text = result.text
+            if result.kept is not None:
+                text += _text(await conversation.value(result.kept))
+            found.append(ToolResultPart(call.id, text, is_error=result.failed))
+        return tuple(found)
+
+    def _model_request(
+        self, opening: Opening, turn: ToolTurn, messages: tuple[ModelMessage, ...]
+    ) -> ModelRequest:
+        persona, conversation = opening.persona, self.services.conversation
+        choice: ToolChoice = turn.choice if turn.tool is None else NamedTool(tool=turn.tool)
+        return ModelRequest(
+            model=persona.model,
+            messages=messages,
+            system=opening.system,
+            max_tokens=persona.max_tokens,
+            temperature=persona.temperature,
+            top_p=persona.top_p,
+            output_schema=persona.output_schema,
+            tools=tuple(
+                ToolSpec(tool.name, tool.description, tool.input_schema) for tool in opening.tools
+            ),
+            tool_choice=choice,
+            parallel_tool_calls=None if turn.parallel else False,
+            timeout=persona.timeout,
+            label=self.services.label,
+            turn=1 if conversation is None else conversation.number,
+            call=self.services.key,
+            on_text=self.services.on_text,
+        )
+
+    async def _answer(
+        self, persona: Persona, turn: ToolTurn, completion: Completion
+    ) -> AgentResponse:
+        """Return the calls of the turn, or else its answer."""
+        calls = completion.tool_calls
+        is_cut = completion.stop_reason in ("max_tokens", "refusal")
+        if is_cut or not calls:
+            return await asyncio.to_thread(self._response, persona, completion)
+        if turn.choice == "none" and turn.tool is None:
+            if completion.text.strip():
+                ended = Completion.of(completion.text, "end", completion.model, completion.usage)
+                return await asyncio.to_thread(self._response, persona, ended)
+            return failed(
+                FailureType.TURNS_EXHAUSTED,
+                f"task {self.unique_name!r}: no turns are left, and {completion.model} calls "
+                "tools instead of answering; raise max_turns in the persona or ask for less",
+                completion,
+            )
+        return AgentResponse(
+            data={"text": completion.text} if completion.text else None,
+            usage=completion.usage,
+            model=None if completion.model == persona.model else completion.model,
+            tool_calls=tuple(map(_requested, calls)),
+        )
+
+
+def _requested(call: ToolCallPart) -> ToolCallRequest:
+    """Return a call with its arguments, or with what is wrong with them."""
+    tool = _encodable(call.name)[:_MAX_NAME_LENGTH]
+    try:
+        arguments = json.loads(call.arguments or "{}", parse_constant=_not_json)
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        return ToolCallRequest(tool=tool, problem=f"they are not JSON: {_encodable(str(error))}")
+    if not isinstance(arguments, dict):
+        return ToolCallRequest(tool=tool, problem="they are not an object")
+    return ToolCallRequest(tool=tool, arguments=arguments)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _not_json(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON value")
+
+
+def _encodable(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+def _text_parts(text: str) -> tuple[Part, ...]:
+    return (TextPart(text),) if text else ()
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _digest(persona: Persona, turn: ToolTurn) -> str:
+    """Return a digest of what makes an agent the same one in its next step."""
+    parts = (
+        persona.model_dump_json(exclude_defaults=True, by_alias=True),
+        turn.model_dump_json(include={"offered"}),
+    )
+    return sha256("\n".join(parts).encode()).hexdigest()

@@ -1,0 +1,142 @@
+"""The records of a conversation: turns and openings, and the messages that a model gets of them."""
+
+from collections.abc import Sequence
+
+from pydantic import Field, JsonValue
+
+from activities.providers.message_json import content_from_json, content_to_json
+from activities.providers.message_model import (
+    ModelMessage,
+    Part,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    calls_of,
+    text_of,
+)
+from dsl.model.plan import Persona
+from dsl.tool_loop.exchange import OfferedTool
+from dsl.values import Frozen
+
+LOST = "this call has no result: the agent's work ended before it"
+"""What a model reads of a call whose result nobody kept."""
+
+
+class Opening(Frozen):
+    """What stays the same in all turns of an agent with tools."""
+
+    agent: str
+    """Digest of its persona and its tools, as the plan has them."""
+    persona: Persona
+    """Without its prompts."""
+    system: str | None = None
+    """The system prompt, as it was rendered for the first turn."""
+    tools: tuple[OfferedTool, ...] = Field(default=())
+
+
+class Turn(Frozen):
+    """One question to an agent, and its answer."""
+
+    parent: str | None = None
+    """The name of the previous turn; None for the first."""
+    number: int | None = None
+    """Its number in the conversation, from 1; None where an older worker stored it."""
+    prompt: str = ""
+    answer: str = ""
+    opening: str | None = None
+    """The name of the opening, for an agent with tools; then `asked` and `answered` hold all."""
+    asked: JsonValue = None
+    """The parts of the message to the model."""
+    answered: JsonValue = None
+    """The parts that it sent."""
+    continues: bool = False
+    """It goes on with the turn before: with results, or with an answer that was asked for again."""
+
+    @classmethod
+    def of_messages(cls, asked: ModelMessage, answered: ModelMessage) -> "Turn":
+        """Build a turn of messages with parts."""
+        return cls(asked=content_to_json(asked.content), answered=content_to_json(answered.content))
+
+    @property
+    def question(self) -> tuple[Part, ...]:
+        """What the model got."""
+        return (TextPart(self.prompt),) if self.asked is None else content_from_json(self.asked)
+
+    @property
+    def reply(self) -> tuple[Part, ...]:
+        """What it sent."""
+        return (
+            (TextPart(self.answer),) if self.answered is None else content_from_json(self.answered)
+        )
+
+    @property
+    def length(self) -> int:
+        """Its characters, without thinking and images."""
+        return sum(map(_length, (*self.question, *self.reply)))
+
+    @property
+    def calls(self) -> tuple[ToolCallPart, ...]:
+        """The calls that it asks for."""
+        return calls_of(self.reply)
+
+
+def messages_of(turns: Sequence[Turn], opening: str | None) -> tuple[ModelMessage, ...]:
+    """Return turns as messages; those of another opening as text.
+
+    The calls of a turn that another agent's turn follows get a result that says they have none.
+    """
+    messages: list[ModelMessage] = []
+    for turn in turns:
+        own = turn.opening == opening and opening is not None
+        if opening is None and turn.opening is None:  # as they were sent
+            _add(messages, "user", turn.question)
+            _add(messages, "assistant", turn.reply)
+            continue
+        asked = turn.question if own else _as_text(turn.question)
+        _add(messages, "user", with_results(messages, asked))
+        _add(messages, "assistant", turn.reply if own else _as_text(turn.reply))
+    return tuple(messages)
+
+
+def with_results(messages: Sequence[ModelMessage], asked: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the next question, with a result for each call of the last message that has none."""
+    calls = calls_of(messages[-1].content) if messages else ()
+    given = {part.call_id for part in asked if isinstance(part, ToolResultPart)}
+    lost = [ToolResultPart(call.id, LOST, is_error=True) for call in calls if call.id not in given]
+    results = [part for part in asked if isinstance(part, ToolResultPart)]
+    others = [part for part in asked if not isinstance(part, ToolResultPart)]
+    return (*results, *lost, *others)
+
+
+def _length(part: Part) -> int:
+    match part:
+        case TextPart(text=text) | ToolResultPart(text=text):
+            return len(text)
+        case ToolCallPart(arguments=arguments):
+            return len(arguments)
+        case _:
+            return 0
+
+
+def _as_text(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    text = text_of(parts)
+    return (TextPart(text),) if text.strip() else ()
+
+
+def _add(messages: list[ModelMessage], role: str, parts: tuple[Part, ...]) -> None:
+    """Add a message; join it to one of the same role, and leave an empty one out."""
+    if not parts:
+        return
+    if messages and messages[-1].role == role:
+        before = messages.pop()
+        messages.append(ModelMessage(before.role, _joined(before.content, parts)))
+        return
+    messages.append(ModelMessage("user" if role == "user" else "assistant", parts))
+
+
+def _joined(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
+    match before, after:
+        case (TextPart(text=first, extra=None),), (TextPart(text=second, extra=None),):
+            return (TextPart(f"{first}\n\n{second}"),)
+        case _:
+            return (*before, *after)

@@ -8,7 +8,7 @@ from activities.contracts import FailureType, StopReason, TokenUsage
 from activities.providers.provider_failures import ProviderFailure
 from dsl.errors import InvalidDocument
 from dsl.source.yaml_reader import Node, read
-from dsl.values import Frozen, JsonValue, Seconds, misfit
+from dsl.values import Frozen, Json, JsonValue, Seconds, misfit
 
 
 class ScriptedError(Frozen):
@@ -16,6 +16,14 @@ class ScriptedError(Frozen):
 
     type: str = Field(default=FailureType.PROVIDER_UNAVAILABLE, min_length=1)
     message: str
+
+
+class ScriptedCall(Frozen):
+    """A call that the model asks for."""
+
+    tool: str = Field(min_length=1)
+    arguments: Json | str = Field(default_factory=dict[str, JsonValue])
+    """A mapping; or text that is sent as it is, to play a model that writes bad JSON."""
 
 
 class ScriptedAnswer(Frozen):
@@ -27,6 +35,7 @@ class ScriptedAnswer(Frozen):
     reask: int | None = Field(default=None, ge=0)
     contains: str | None = None
     answer: JsonValue = None
+    tool_calls: tuple[ScriptedCall, ...] = ()
     error: ScriptedError | None = None
     stop_reason: StopReason = "end"
     seconds: Seconds = 0.0
@@ -34,8 +43,9 @@ class ScriptedAnswer(Frozen):
 
     @model_validator(mode="after")
     def _one_of_two(self) -> "ScriptedAnswer":
-        if ("answer" in self.model_fields_set) is ("error" in self.model_fields_set):
-            raise misfit("answer", "an entry has either an `answer` or an `error`")
+        answers = "answer" in self.model_fields_set or bool(self.tool_calls)
+        if answers is ("error" in self.model_fields_set):
+            raise misfit("answer", "an entry has an `answer`, `tool_calls` or an `error`")
         return self
 
 

@@ -8,6 +8,8 @@
         contains: calculator.py      # optional: only if the prompt contains this text
         answer: {approved: true}     # text, or any value: sent as JSON
         error: {type: RateLimited, message: Not today}   # instead: the call fails for good
+        tool_calls:                  # or besides an answer: the calls that the model asks for
+          - {tool: search, arguments: {query: rain}}
         stop_reason: end             # optional: end, max_tokens, refusal, other
         seconds: 0.5                 # optional: simulated duration; a stream is spread over it
         usage: {input_tokens: 900, output_tokens: 40}   # optional; default: estimated
@@ -29,6 +31,12 @@ from typing import Literal, NamedTuple
 
 from activities.contracts import FailureType, TokenUsage
 from activities.os_errors import may_pass, reason_of
+from activities.providers.message_model import (
+    ModelMessage,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.script import ScriptedAnswer, read_script
@@ -140,7 +148,7 @@ def choose(answers: Sequence[ScriptedAnswer], request: ModelRequest) -> Scripted
         ProviderFailure: The request has no label.
     """
     call = _call(request.label)
-    prompt = "\n".join([request.system or "", *(turn.text for turn in request.messages)])
+    prompt = "\n".join([request.system or "", *map(_read_of, request.messages)])
     fitting = [
         (rank, -number, entry)
         for number, entry in enumerate(answers)
@@ -168,12 +176,32 @@ def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
             entry.error.type, entry.error.message, retryable=False, usage=entry.usage
         )
     text = _text(entry.answer)
+    if entry.tool_calls:
+        return _called(entry, request, text)
     return Completion.of(
         text=text,
         stop_reason=entry.stop_reason,
         model=request.model,
         usage=entry.usage or _estimated(request, text),
     )
+
+
+def _called(entry: ScriptedAnswer, request: ModelRequest, text: str) -> Completion:
+    """Return the calls of an entry, after its text if there is one."""
+    said = (TextPart(text),) if entry.answer is not None else ()
+    calls = tuple(
+        ToolCallPart(f"call_{request.turn}_{number}", call.tool, _text(call.arguments))
+        for number, call in enumerate(entry.tool_calls, 1)
+    )
+    written = "".join(call.arguments for call in calls)
+    usage = entry.usage or _estimated(request, (text if said else "") + written)
+    return Completion((*said, *calls), "tool_calls", request.model, usage)
+
+
+def _read_of(message: ModelMessage) -> str:
+    """Return what a model reads of a message: its text, and the results of calls."""
+    results = [part.text for part in message.content if isinstance(part, ToolResultPart)]
+    return "\n".join([*results, message.text])
 
 
 async def _play(entry: ScriptedAnswer, request: ModelRequest) -> None:
@@ -233,7 +261,7 @@ def _text(answer: JsonValue) -> str:
 
 def _estimated(request: ModelRequest, text: str) -> TokenUsage:
     """Estimate four characters per token: close enough, and the same each time."""
-    asked = len(request.system or "") + sum(len(turn.text) for turn in request.messages)
+    asked = len(request.system or "") + sum(len(_read_of(turn)) for turn in request.messages)
     return TokenUsage(input_tokens=-(-asked // 4), output_tokens=-(-len(text) // 4))
 
 

@@ -242,14 +242,15 @@ class _Loop:
     ) -> Outcome:
         assert response is not None, "a loop ends with the turn that answers"
         outcome = turn_outcome(response)
-        if not self._terms.returns or not outcome.success or not isinstance(outcome.data, dict):
+        if not self._terms.returns or not outcome.success:
             return outcome
         if calls is None and self._persona.output_schema is not None:
             return outcome
         made: list[JsonValue] = [
             {"tool": call.tool, "arguments": call.arguments} for call in calls or ()
         ]
-        return Outcome.succeeded({**outcome.data, "tool_calls": made})
+        said = outcome.data if isinstance(outcome.data, dict) else {"text": ""}
+        return Outcome.succeeded({**said, "tool_calls": made})
 
     def _handed_off(self, team: str, call: OpenCall) -> Outcome:
         """Let the run leave for the team when the step has ended."""

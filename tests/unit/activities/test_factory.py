@@ -125,7 +125,7 @@ def test_an_unknown_agent_type_is_told_with_what_there_is_and_the_nearest() -> N
         recording_factory().create_agent({**TASK, "agent_type": "generic_singel_shot"})
     assert str(caught.value) == (
         "unknown agent_type 'generic_singel_shot'; allowed: generic_orchestrating, "
-        "generic_single_shot, recorder: did you mean 'generic_single_shot'?"
+        "generic_single_shot, generic_tool_calling, recorder: did you mean 'generic_single_shot'?"
     )
 
 

@@ -28,7 +28,7 @@ ENTRY = "answers:\n  - task: a\n    answer: 1\n"
         (
             "answers:\n  - task: a\n",
             2,
-            "invalid entry, an entry has either an `answer` or an `error`",
+            "invalid entry, an entry has an `answer`, `tool_calls` or an `error`",
         ),
         (
             ENTRY + "    error: {message: no}\n",

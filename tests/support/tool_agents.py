@@ -1,0 +1,129 @@
+"""Plans of agents that use tools, and models that answer as a test says."""
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from activities.contracts import AgentError, AgentRequest, AgentResponse, SkillRequest, SkillResult
+from dsl.model.plan import Plan
+from dsl.tool_loop.exchange import ToolCallRequest
+from dsl.values import Json, JsonValue
+from tests.support.simulation.stopping import StoppingScope, World
+from workflows.core.scope import Call, CallFailed
+
+READ: Json = {"effect": "read", "timeout": 60, "retries": 0}
+QUERY: Json = {
+    "type": "object",
+    "properties": {"query": {"type": "string"}},
+    "required": ["query"],
+    "additionalProperties": False,
+}
+MODEL: Json = {"provider": "scripted", "model": "demo"}
+
+
+def skill_tool(skill: str = "Discovery.collect", **more: JsonValue) -> Json:
+    """A tool made of a skill."""
+    return {"skill": skill, "terms": READ, **more}
+
+
+def persona(*tools: str, **more: JsonValue) -> Json:
+    """A persona with tools."""
+    prompts: Json = {"system": "You act.", "user": "Do {{ input }}."}
+    return {**MODEL, "prompts": prompts, "tools": list(tools), **more}
+
+
+def tool_plan(
+    tools: Mapping[str, Json],
+    personas: Mapping[str, Json],
+    *,
+    step: Json | None = None,
+    tasks: list[Json] | None = None,
+    teams: Mapping[str, Json] | None = None,
+    **more: JsonValue,
+) -> Plan:
+    """A plan whose team `work` has a task `act` by the persona `actor`."""
+    act: Json = {
+        "name": "act",
+        "agent_type": "generic_tool_calling",
+        "persona_key": "actor",
+        "input": "it",
+        **(step or {}),
+    }
+    work: Json = {"id": "work", "steps": [act, *(tasks or ())]}
+    return Plan.model_validate(
+        {
+            "name": "test",
+            "entry_team": "work",
+            "tools": dict(tools),
+            "personas": dict(personas),
+            "teams": {"work": work, **(teams or {})},
+            **more,
+        }
+    ).sealed()
+
+
+def calls(*asked: tuple[str, Json], text: str = "") -> AgentResponse:
+    """A turn that asks for calls."""
+    return AgentResponse(
+        data={"text": text} if text else None,
+        tool_calls=tuple(ToolCallRequest(tool=tool, arguments=given) for tool, given in asked),
+    )
+
+
+def answer(text: str) -> AgentResponse:
+    """A turn that answers."""
+    return AgentResponse(data={"text": text})
+
+
+def unusable(problem: str) -> AgentResponse:
+    """A turn whose answer does not match."""
+    return AgentResponse(
+        success=False, error=AgentError(type="AnswerUnusable", message=problem), data=None
+    )
+
+
+class ModelWorld(World):
+    """What is outside of the run: models that take turns, and skills."""
+
+    def __init__(
+        self,
+        model: Callable[[AgentRequest, int], AgentResponse],
+        skill: Callable[[SkillRequest], JsonValue],
+    ) -> None:
+        super().__init__(answer=lambda _: {})
+        self.model = model
+        """Takes a request and the number of the turn in its conversation."""
+        self.skill = skill
+        self.requests: list[AgentRequest] = []
+        self.made: list[SkillRequest] = []
+        self.turns: dict[str, int] = {}
+
+
+class ModelScope(StoppingScope):
+    """A scope whose models take turns of tool loops; a conversation's head is its turn's name."""
+
+    async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
+        world = cast("ModelWorld", self.world)
+        world.calls.append(call.id)
+        world.seconds += 1
+        world.requests.append(request)
+        asked = request.conversation
+        head = "" if asked is None or asked.head is None else asked.head
+        number = world.turns.get(head, 0) + 1
+        response = world.model(request, number)
+        if not response.success and not (
+            response.error is not None and response.error.type == "AnswerUnusable"
+        ):
+            return response
+        name = f"{call.id}"
+        world.turns[name] = number
+        return response.model_copy(update={"conversation": name})
+
+    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+        world = cast("ModelWorld", self.world)
+        world.calls.append(call.id)
+        world.seconds += 1
+        world.made.append(request)
+        found = world.skill(request)
+        if isinstance(found, dict) and "fails" in found:
+            raise CallFailed(str(found["fails"]), str(found.get("message", "on purpose")))
+        return SkillResult(data=found)

@@ -33,7 +33,7 @@ ENTRY = "answers:\n  - task: a\n    answer: 1\n"
         (
             ENTRY + "    error: {message: no}\n",
             2,
-            "invalid entry, an entry has either an `answer` or",
+            "invalid entry, an entry has an `answer`, `tool_calls` or",
         ),
         ("answers:\n  - {task: a, error: {type: X}}\n", 2, "invalid entry, error: Field required"),
         (ENTRY + "    visits: 2\n", 4, "invalid entry, visits: Extra inputs"),

@@ -34,10 +34,10 @@ TOOLS: dict[str, Json] = {
 Model = Callable[[AgentRequest, int], AgentResponse]
 
 
-def plan(*tools: str, more: Json | None = None, **of_persona: JsonValue) -> Plan:
+def plan(*tools: str, **of_persona: JsonValue) -> Plan:
     """The plan of an agent with these tools, or with all."""
     actor = persona(*(tools or TOOLS), **of_persona)
-    return tool_plan(TOOLS, {"actor": actor}, **(more or {}))
+    return tool_plan(TOOLS, {"actor": actor})
 
 
 def found(request: SkillRequest) -> JsonValue:
@@ -109,7 +109,8 @@ async def test_the_first_request_has_all_and_a_later_one_only_what_is_new() -> N
 async def test_results_come_in_the_order_of_the_calls_whatever_ends_first() -> None:
     def model(request: AgentRequest, number: int) -> AgentResponse:
         if number == 1:
-            return calls(*(("search", {"query": str(i)}) for i in range(5)))
+            asked: list[tuple[str, Json]] = [("search", {"query": str(i)}) for i in range(5)]
+            return calls(*asked)
         return answer("done")
 
     _, world, _ = await ran(plan(), model)

@@ -6,6 +6,7 @@ and later turns read it from there. So the prefix that a provider sees never cha
 
 import asyncio
 import json
+from dataclasses import replace
 from hashlib import sha256
 from typing import NoReturn
 
@@ -30,7 +31,7 @@ from activities.providers.message_model import (
 from activities.providers.provider import Completion, ModelRequest
 from activities.storage.blobs import BlobsUnusable
 from activities.storage.conversations import OpenConversation
-from activities.storage.turn_records import Opening, Turn, with_results
+from activities.storage.turn_records import Opening, Turn, storable, with_results
 from dsl.errors import TemplateFailed
 from dsl.model.plan import Persona
 from dsl.model.tools.tool_use import NamedTool, ToolChoice
@@ -70,11 +71,12 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             name, opening = await self._opened(turn, system, conversation)
             news = "" if opening.system == system else f"Your instructions are now:\n\n{system}\n\n"
             asked = (TextPart(news + text),)
-        earlier = await conversation.earlier(name)
+        earlier = await conversation.earlier(name, continues=turn.continues)
         results = await self._results(turn.results, latest, name, conversation)
         question = ModelMessage("user", with_results(earlier, (*results, *asked)))
         request = self._model_request(opening, turn, (*earlier, question))
         completion = await self.services.providers.get(opening.persona.provider).complete(request)
+        completion = replace(completion, content=storable(completion.content))
         response = await self._answer(opening.persona, turn, completion)
         if not response.success and response.answer is None:
             return response  # nothing was said that the conversation could continue from
@@ -178,7 +180,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
 
 def _requested(call: ToolCallPart) -> ToolCallRequest:
     """Return a call with its arguments, or with what is wrong with them."""
-    tool = _encodable(call.name)[:_MAX_NAME_LENGTH]
+    tool = call.name[:_MAX_NAME_LENGTH]
     try:
         arguments = json.loads(call.arguments or "{}", parse_constant=_not_json)
         json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()

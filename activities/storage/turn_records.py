@@ -1,5 +1,6 @@
 """The records of a conversation: turns and openings, and the messages that a model gets of them."""
 
+import json
 from collections.abc import Sequence
 
 from pydantic import Field, JsonValue
@@ -78,6 +79,17 @@ class Turn(Frozen):
     def calls(self) -> tuple[ToolCallPart, ...]:
         """The calls that it asks for."""
         return calls_of(self.reply)
+
+
+def storable(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return parts of an answer without halves of surrogate pairs, which UTF-8 cannot hold."""
+    text = json.dumps(content_to_json(parts), ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        clean = text.encode(errors="replace").decode()
+        return content_from_json(json.loads(clean))
+    return parts
 
 
 def messages_of(turns: Sequence[Turn], opening: str | None) -> tuple[ModelMessage, ...]:

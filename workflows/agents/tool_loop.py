@@ -6,7 +6,7 @@ keeps how far the loop is, so a run that comes back continues between two calls.
 
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, AgentResponse, CallOptions, Conversation, Reask
+from activities.contracts import AgentRequest, AgentResponse, CallOptions, Reask
 from dsl.evaluate.slices import slice_for
 from dsl.model.causes import HandedOff
 from dsl.model.outcomes import Outcome
@@ -33,7 +33,11 @@ from dsl.tool_loop.progress import (
 )
 from dsl.tool_loop.result_texts import reminder_text, unmet_text
 from workflows.agents import model_turns
-from workflows.agents.conversation_order import conversation_name, hold_conversation
+from workflows.agents.conversation_order import (
+    conversation_name,
+    conversation_window,
+    hold_conversation,
+)
 from workflows.agents.loop_terms import loop_terms, offered_tools
 from workflows.agents.model_turns import is_worth_a_reask, turn_call, turn_notices, turn_outcome
 from workflows.agents.tool_calls import run_calls
@@ -168,7 +172,7 @@ class _Loop:
             task=step.name,
             visit=progress.execution,
             agent_type=step.agent_type,
-            conversation=Conversation(head=progress.head, turns=step.conversation_turns),
+            conversation=conversation_window(step, progress.head),
             notices=notices,
             tool_turn=turn,
         )

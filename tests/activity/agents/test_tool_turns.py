@@ -1,0 +1,321 @@
+"""A turn of an agent that uses tools: what the model gets, and what the worker stores of it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from temporalio.exceptions import ApplicationError
+
+from activities.agent_activity import AgentActivities
+from activities.contracts import AgentRequest, AgentResponse, Conversation, Reask, SkillRequest
+from activities.providers.message_model import (
+    ModelMessage,
+    Part,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    ToolSpec,
+)
+from activities.providers.provider import Completion, ModelRequest
+from activities.skills.skill_activity import MAX_INLINE, SkillActivities
+from activities.storage.blobs import MemoryBlobs
+from activities.storage.turn_records import LOST
+from activities.workspace.skill_base import Workspace
+from dsl.model.plan import Persona
+from dsl.tool_loop.exchange import OfferedTool, ToolCallRequest, ToolResult, ToolTurn
+
+SEARCH = OfferedTool(name="search", description="Finds.", input_schema={"type": "object"})
+ACTOR = Persona(
+    provider="scripted",
+    model="demo",
+    prompts={"system": "You are {{ context.role }}.", "user": "{{ input }}"},
+)
+Says = Callable[[ModelRequest], Sequence[Part]]
+
+
+class Model:
+    """Takes turns as the test says, and keeps what it was asked."""
+
+    def __init__(self, *turns: Sequence[Part], stop: str = "end") -> None:
+        self.turns = list(turns)
+        self.asked: list[ModelRequest] = []
+        self.stop = stop
+
+    def get(self, name: str) -> "Model":
+        return self
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        self.asked.append(request)
+        content = tuple(self.turns.pop(0))
+        calling = any(isinstance(part, ToolCallPart) for part in content)
+        stop = "tool_calls" if calling and self.stop == "end" else self.stop
+        return Completion(content, stop, request.model)  # type: ignore[arg-type]
+
+    async def close(self) -> None:
+        pass
+
+
+def wants(*queries: str) -> tuple[Part, ...]:
+    return tuple(
+        ToolCallPart(f"c{i}", "search", f'{{"query": "{query}"}}')
+        for i, query in enumerate(queries)
+    )
+
+
+def says(text: str) -> tuple[Part, ...]:
+    return (TextPart(text),)
+
+
+class Agents:
+    """A worker's agents, and one conversation."""
+
+    def __init__(self, model: Model, blobs: MemoryBlobs | None = None) -> None:
+        self.blobs = blobs or MemoryBlobs()
+        self.model = model
+        self.activities = AgentActivities(model, blobs=self.blobs)
+        self.head: str | None = None
+
+    async def first(
+        self, given: str = "Go.", role: str = "kind", persona: Persona = ACTOR, **turn: object
+    ) -> AgentResponse:
+        """The first turn of a step."""
+        return await self._turn(
+            persona=persona,
+            inputs={"input": given, "context": {"role": role}},
+            tool_turn=ToolTurn.model_validate({"offered": (SEARCH,), **turn}),
+        )
+
+    async def later(
+        self, *results: str, notices: tuple[str, ...] = (), **turn: object
+    ) -> AgentResponse:
+        """A later turn of the step."""
+        found = tuple(ToolResult(text=text) for text in results)
+        made = ToolTurn.model_validate({"continues": True, "results": found, **turn})
+        return await self._turn(notices=notices, tool_turn=made, provider="scripted")
+
+    async def _turn(self, **given: object) -> AgentResponse:
+        request = AgentRequest.model_validate(
+            {
+                "team": "t",
+                "task": "act",
+                "agent_type": "generic_tool_calling",
+                "conversation": Conversation(head=self.head),
+                **given,
+            }
+        )
+        response = await self.activities.run_agent(request)
+        self.head = response.conversation or self.head
+        return response
+
+
+def texts(message: ModelMessage) -> list[str]:
+    return [part.text for part in message.content if isinstance(part, TextPart | ToolResultPart)]
+
+
+async def test_the_prefix_of_every_request_is_the_whole_request_before() -> None:
+    thinking = ThinkingPart("scripted", "demo", {"signature": "S"})
+    agents = Agents(Model((thinking, *wants("a")), wants("b", "c"), says("Done.")))
+    await agents.first()
+    await agents.later("1", notices=("[Note: hurry.]",))
+    await agents.later("2", "3")
+    first, second, third = agents.model.asked
+    assert second.messages[:1] == first.messages
+    assert third.messages[:3] == second.messages
+    assert second.messages[1] == ModelMessage("assistant", (thinking, *wants("a")))
+    for one in agents.model.asked:
+        assert one.system == "You are kind."
+        assert one.tools == (ToolSpec("search", "Finds.", {"type": "object"}),)
+    assert second.messages[2].content == (ToolResultPart("c0", "1"), TextPart("[Note: hurry.]"))
+    assert third.messages[4].content == (ToolResultPart("c0", "2"), ToolResultPart("c1", "3"))
+    assert [one.turn for one in agents.model.asked] == [1, 2, 3]
+
+
+async def test_a_turn_returns_its_calls_and_the_name_of_what_is_stored() -> None:
+    agents = Agents(Model((TextPart("I look."), *wants("a", "b"))))
+    response = await agents.first()
+    assert response.tool_calls == (
+        ToolCallRequest(tool="search", arguments={"query": "a"}),
+        ToolCallRequest(tool="search", arguments={"query": "b"}),
+    )
+    assert response.data == {"text": "I look."}
+    assert response.conversation is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("{", "they are not JSON"),
+        ("[1]", "they are not an object"),
+        ('{"n": NaN}', "they are not JSON: NaN is no JSON value"),
+        ('{"n": 1e999}', "they are not JSON"),
+        ('{"s": "\\ud800"}', "they are not JSON"),
+        ("[" * 100_000, "they are not JSON"),
+    ],
+)
+async def test_arguments_that_are_no_object_are_a_problem_of_the_call(
+    arguments: str, problem: str
+) -> None:
+    agents = Agents(Model((ToolCallPart("c", "search\ud800", arguments),)))
+    (call,) = (await agents.first()).tool_calls
+    assert call.tool == "search?"
+    assert call.arguments == {}
+    assert (call.problem or "").startswith(problem)
+
+
+async def test_a_call_without_arguments_has_none() -> None:
+    agents = Agents(Model((ToolCallPart("c", "search", ""),)))
+    assert (await agents.first()).tool_calls == (ToolCallRequest(tool="search"),)
+
+
+async def test_calls_whose_results_nobody_kept_get_one_that_says_so() -> None:
+    agents = Agents(Model(wants("a", "b"), says("Well.")))
+    await agents.first()
+    await agents.first("Go on.", results=(ToolResult(text="1"),))
+    assert agents.model.asked[1].messages[2].content == (
+        ToolResultPart("c0", "1"),
+        ToolResultPart("c1", LOST, is_error=True),
+        TextPart("Go on."),
+    )
+
+
+async def test_more_results_than_calls_are_refused() -> None:
+    agents = Agents(Model(wants("a")))
+    await agents.first()
+    with pytest.raises(ApplicationError, match="got 2 results for 1 calls"):
+        await agents.later("1", "2")
+
+
+async def test_a_later_step_keeps_the_frozen_system_prompt_and_gets_the_news_as_text() -> None:
+    agents = Agents(Model(says("Hm."), says("Aha.")))
+    await agents.first()
+    await agents.first("Again.", role="strict")
+    later = agents.model.asked[1]
+    assert later.system == "You are kind."
+    assert texts(later.messages[2]) == ["Your instructions are now:\n\nYou are strict.\n\nAgain."]
+
+
+async def test_turns_of_another_agent_enter_as_text() -> None:
+    agents = Agents(Model(wants("a"), says("Rain."), says("I agree."), says("So do I.")))
+    await agents.first()
+    await agents.later("wet")
+    other = ACTOR.model_copy(update={"max_tokens": 17})
+    await agents.first("And you?", persona=other)
+    assert [(one.role, texts(one)) for one in agents.model.asked[2].messages] == [
+        ("user", ["Go."]),
+        ("assistant", ["Rain."]),
+        ("user", ["And you?"]),
+    ]
+    await agents.first("And you again?")
+    assert [texts(one) for one in agents.model.asked[3].messages] == [
+        ["Go."],
+        [],
+        ["wet"],
+        ["Rain."],
+        ["And you?"],
+        ["I agree."],
+        ["And you again?"],
+    ]
+
+
+async def test_a_window_never_separates_a_call_from_its_result() -> None:
+    agents = Agents(Model(wants("a"), says("Rain."), wants("b"), says("Sun.")))
+    await agents.first()
+    await agents.later("wet")
+    agents.head, head = agents.head, agents.head
+    request = AgentRequest(
+        team="t",
+        task="act",
+        agent_type="generic_tool_calling",
+        persona=ACTOR,
+        inputs={"input": "Then?", "context": {"role": "kind"}},
+        tool_turn=ToolTurn(offered=(SEARCH,)),
+        conversation=Conversation(head=head, turns=1),
+    )
+    await agents.activities.run_agent(request)
+    assert [texts(one) for one in agents.model.asked[2].messages] == [
+        ["Go."],
+        [],
+        ["wet"],
+        ["Rain."],
+        ["Then?"],
+    ]
+
+
+async def test_an_unusable_answer_stays_in_the_conversation() -> None:
+    persona = ACTOR.model_copy(update={"output_schema": {"type": "object"}})
+    agents = Agents(Model(says("no"), says('{"n": 1}')))
+    response = await agents.first(persona=persona)
+    assert response.error is not None
+    assert response.error.type == "AnswerUnusable"
+    assert response.answer is None
+    reask = Reask(number=1, answer="", problem=response.error.message)
+    again = await agents._turn(  # pyright: ignore[reportPrivateUsage]
+        reask=reask, tool_turn=ToolTurn(continues=True), provider="scripted"
+    )
+    assert again.data == {"n": 1}
+    *before, question = agents.model.asked[1].messages
+    assert [texts(one) for one in before] == [["Go."], ["no"]]
+    assert question.text.startswith("Your answer could not be used: ")
+    assert question.text.endswith("with one JSON value and nothing else.")
+
+
+async def test_the_last_turn_takes_the_text_and_leaves_the_calls_out() -> None:
+    agents = Agents(Model((TextPart("Enough."), *wants("a")), wants("b")))
+    response = await agents.first(choice="none")
+    assert (response.data, response.tool_calls) == ({"text": "Enough."}, ())
+    response = await agents.first(choice="none")
+    assert response.error is not None
+    assert response.error.type == "TurnsExhausted"
+
+
+@pytest.mark.parametrize(
+    ("stop", "type"), [("max_tokens", "AnswerTruncated"), ("refusal", "AnswerRefused")]
+)
+async def test_calls_of_a_cut_answer_never_run_and_are_not_stored(stop: str, type: str) -> None:
+    agents = Agents(Model(wants("a"), stop=stop))
+    response = await agents.first()
+    assert response.error is not None
+    assert (response.error.type, response.tool_calls, agents.head) == (type, (), None)
+
+
+async def test_a_turn_without_its_conversation_is_refused_for_good() -> None:
+    agents = Agents(Model(says("Hm.")))
+    with pytest.raises(ApplicationError, match="continues without an earlier turn") as refused:
+        await agents.later()
+    assert refused.value.non_retryable
+    agents.head = "0" * 64
+    with pytest.raises(ApplicationError, match="cannot continue its conversation") as missing:
+        await agents.later()
+    assert missing.value.type == "StorageUnusable"
+    assert agents.model.asked == []
+
+
+async def test_a_large_result_of_a_skill_stays_outside_the_history(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("rain " * 1000)
+    blobs = MemoryBlobs()
+    skills = SkillActivities(Workspace(root=tmp_path), blobs=blobs)
+    request = SkillRequest(skill="Discovery.collect", input={"path": "."}, key="r/t/s#1", keep=True)
+    result = await skills.call_skill(request)
+    assert result.data is None
+    assert result.kept is not None
+    assert result.kept.size > 5000
+    assert len(result.model_dump_json(exclude_defaults=True)) < 400
+    agents = Agents(Model(wants("a"), says("Wet.")), blobs)
+    await agents.first()
+    await agents.later(results=(ToolResult(text="Look: ", kept=result.kept.name),))
+    (text,) = texts(agents.model.asked[1].messages[2])
+    assert text.startswith('Look: {"')
+    assert "rain rain" in text
+
+
+async def test_a_small_result_is_returned_and_so_is_one_without_a_storage(tmp_path: Path) -> None:
+    request = SkillRequest(skill="Discovery.collect", input={"path": "."}, key="r/t/s#1", keep=True)
+    without = SkillActivities(Workspace(root=tmp_path))
+    small = await SkillActivities(Workspace(root=tmp_path), blobs=MemoryBlobs()).call_skill(request)
+    assert small.kept is None
+    assert len(small.model_dump_json()) <= MAX_INLINE + 100
+    (tmp_path / "long.txt").write_text("rain " * 1000)
+    large = await without.call_skill(request)
+    assert large.kept is None
+    assert isinstance(large.data, dict)

@@ -1,0 +1,243 @@
+"""Agents that use tools, on a server: events, histories, approvals, crashes, ways to fail."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from temporalio.api.enums.v1 import EventType
+from temporalio.testing import WorkflowEnvironment
+
+from dsl.model.plan import Plan
+from dsl.values import Json, JsonValue
+from tests.support.engine import engine, trail
+from tests.support.runs import asked, decide, scheduled
+from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.workflow.histories.test_continue_as_new import suggesting_after
+
+PATH: Json = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}},
+    "required": ["path"],
+    "additionalProperties": False,
+}
+TOOLS: dict[str, Json] = {
+    "look": skill_tool(input_schema=PATH),
+    "guarded": skill_tool(input_schema=PATH, requires_approval={"editable": True}),
+    "count": skill_tool("SemanticIterator.initialize", input_schema={"type": "object"}),
+}
+
+
+def plan(**of_persona: JsonValue) -> Plan:
+    return tool_plan(TOOLS, {"actor": persona(*TOOLS, **of_persona)})
+
+
+def turn(number: int, *calls: Json, **more: JsonValue) -> Json:
+    return {"task": "act", "turn": number, "tool_calls": list(calls), **more}
+
+
+def look(path: str = ".") -> Json:
+    return {"tool": "look", "arguments": {"path": path}}
+
+
+DONE: Json = {"task": "act", "answer": "Done."}
+
+
+async def test_a_turn_and_a_call_write_the_events_of_one_activity_each(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    answers = [turn(1, look(), look("answers.yml")), turn(2, look()), {**DONE, "turn": 3}]
+    async with engine(env, tmp_path, answers) as running:
+        handle: Any = await running.start(plan())
+        result = await handle.result()
+        assert result["output"] == {"act": {"text": "Done."}}
+        history = await handle.fetch_history()
+    kinds = Counter(EventType.Name(event.event_type) for event in history.events)
+    for kind in ("SCHEDULED", "STARTED", "COMPLETED"):
+        assert kinds.pop(f"EVENT_TYPE_ACTIVITY_TASK_{kind}") == 6
+    assert {kind for kind in kinds if "WORKFLOW_TASK" not in kind} == {
+        "EVENT_TYPE_WORKFLOW_EXECUTION_STARTED",
+        "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED",
+    }
+    # the start, then one for each turn that ends, and one for each call
+    assert kinds["EVENT_TYPE_WORKFLOW_TASK_SCHEDULED"] <= 7
+
+
+async def test_large_results_and_earlier_turns_stay_outside_the_history(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    (tmp_path / "long.txt").write_text("rain and wind " * 2000)
+    turns = [turn(number, look(), text) for number, text in enumerate([look("long.txt")] * 6, 1)]
+    answers = [*turns, {**DONE, "turn": 7}]
+    async with engine(env, tmp_path, answers) as running:
+        handle: Any = await running.start(plan())
+        await handle.result()
+        calls = await scheduled(handle)
+        history = await handle.fetch_history()
+    assert b"rain and wind" not in b"".join(e.SerializeToString() for e in history.events)
+    later = [one["input"] for one in calls if one["type"] == "run_agent"][1:]
+    assert all("persona" not in one and "inputs" not in one for one in later)
+    assert all("offered" not in one["tool_turn"] for one in later)
+
+
+async def test_each_call_of_a_turn_fails_in_its_own_way(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    ways: list[Json] = [
+        {"tool": "lok", "arguments": {}},
+        {"tool": "look", "arguments": "{broken"},
+        {"tool": "look", "arguments": {"path": 3}},
+        look("../outside"),
+        look("missing"),
+        {"tool": "guarded", "arguments": {"path": "."}},
+        {"tool": "count", "arguments": {"nothing": 1}},
+        look("answers.yml"),
+    ]
+    answers = [turn(1, *ways), {**DONE, "turn": 2, "contains": "ann rejected it: because"}]
+    async with engine(env, tmp_path, answers) as running:
+        handle: Any = await running.start(plan())
+        request = await asked(handle, env)
+        assert request["id"] == "work/act/guarded@1.6#1"
+        await decide(handle, request["id"], "reject")
+        await handle.result()
+        told = [(one.step, one.status, one.because) for one in await trail(handle)]
+        calls = await scheduled(handle)
+    refused = [because for _, status, because in told if status == "refused"]
+    assert [because.partition(":")[0] for because in refused] == [
+        "there is no tool 'lok'; tools",
+        "the arguments of 'look' are invalid",
+        "the arguments of 'look' are invalid",
+    ]
+    failed = {
+        step: because.partition(":")[0] for step, status, because in told if status == "failure"
+    }
+    assert failed == {
+        "act/look@1.4": "SkillRefused",
+        "act/look@1.5": "SkillFailed",
+        "act/guarded@1.6": "Rejected",
+        "act/count@1.7": "SkillRefused",
+    }
+    (later,) = [
+        one["input"]
+        for one in calls
+        if one["type"] == "run_agent" and "persona" not in one["input"]
+    ]
+    assert [result.get("failed", False) for result in later["tool_turn"]["results"]] == [
+        True
+    ] * 7 + [False]
+
+
+async def test_edited_arguments_run_and_the_result_says_so(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    answers = [
+        turn(1, {"tool": "guarded", "arguments": {"path": "nowhere"}}),
+        {**DONE, "turn": 2, "contains": '[A person changed the arguments: path: "nowhere" -> "."]'},
+    ]
+    async with engine(env, tmp_path, answers) as running:
+        handle: Any = await running.start(plan())
+        request = await asked(handle, env)
+        assert request["show"] == {"path": "nowhere"}
+        payload = {
+            "id": request["id"],
+            "decision": "approve",
+            "by": "ann",
+            "payload": {"path": "."},
+        }
+        await handle.execute_update("decide", payload)
+        await handle.result()
+        calls = await scheduled(handle)
+    assert [one["input"]["input"] for one in calls if one["type"] == "call_skill"] == [
+        {"path": "."}
+    ]
+
+
+async def test_edited_arguments_are_checked_again(env: WorkflowEnvironment, tmp_path: Path) -> None:
+    tools = {
+        "guarded": {
+            **TOOLS["guarded"],
+            "input_schema": {**PATH, "properties": {"path": {"maxLength": 9}}},
+        }
+    }
+    answers = [
+        turn(1, {"tool": "guarded", "arguments": {"path": "."}}),
+        {**DONE, "turn": 2, "contains": "InvalidArguments: a person changed the arguments"},
+    ]
+    async with engine(env, tmp_path, answers) as running:
+        handle: Any = await running.start(tool_plan(tools, {"actor": persona("guarded")}))
+        request = await asked(handle, env)
+        payload = {"path": "much/too/long"}
+        given = {"id": request["id"], "decision": "approve", "by": "ann", "payload": payload}
+        await handle.execute_update("decide", given)
+        result = await handle.result()
+    assert result["skill_calls"] == 0
+
+
+async def test_a_person_skips_one_call_and_gives_its_result(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    answers = [
+        turn(1, {"tool": "guarded", "arguments": {"path": "."}}, look()),
+        {**DONE, "turn": 2, "contains": "a person skipped this call"},
+    ]
+    async with engine(env, tmp_path, answers) as running:
+        handle: Any = await running.start(plan())
+        request = await asked(handle, env)
+        await handle.execute_update("skip", {"task": "guarded@1.1", "by": "ann"})
+        await handle.result()
+        told = {one.step: one.status for one in await trail(handle) if "@" in (one.step or "")}
+    assert request["id"] == "work/act/guarded@1.1#1"
+    assert told == {"act/guarded@1.1": "skipped", "act/look@1.2": "success"}
+
+
+async def test_a_budget_of_tool_calls_counts_the_calls_of_models(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    answers = [turn(1, look(), look("answers.yml")), turn(2, look()), {**DONE, "turn": 3}]
+    budget: Json = {
+        "scope": "persona",
+        "name": "actor",
+        "kind": "tool_calls",
+        "limit": 2,
+        "on_exceeded": "stop",
+    }
+    of = plan().model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    limited = Plan.model_validate({**of, "budgets": [budget]}).sealed()
+    async with engine(env, tmp_path, answers) as running:
+        handle: Any = await running.start(limited)
+        try:
+            await handle.result()
+            ended = "completed"
+        except Exception as error:
+            ended = str(error.__cause__)
+        calls = await scheduled(handle)
+    assert "BudgetExceeded" in ended or "budget" in ended
+    assert [one["type"] for one in calls] == ["run_agent", "call_skill", "call_skill", "run_agent"]
+
+
+async def test_a_loop_continues_as_new_between_its_calls_and_repeats_nothing(
+    tmp_path: Path,
+) -> None:
+    turns = [turn(number, look(), look("answers.yml")) for number in range(1, 9)]
+    for number, one in enumerate(turns):  # other arguments, or the calls would be refused
+        one["tool_calls"][1]["arguments"] = {"path": "answers.yml", "n": number}  # type: ignore[index,call-overload]
+    tools = {"look": skill_tool(input_schema={"type": "object"}, fixed={})}
+    answers: list[Json] = [
+        {**one, "tool_calls": [look(f"f{number}"), look(f"g{number}")]}
+        for number, one in enumerate(turns)
+    ]
+    for number in range(len(turns)):
+        (tmp_path / f"f{number}").write_text("f")
+        (tmp_path / f"g{number}").write_text("g")
+    async with (
+        suggesting_after(20) as server,
+        engine(server, tmp_path, [*answers, {**DONE, "turn": 9}]) as running,
+    ):
+        handle: Any = await running.start(tool_plan(tools, {"actor": persona("look")}))
+        result = await handle.result()
+        first = await running.client.get_workflow_handle(
+            handle.id, run_id=handle.first_execution_run_id
+        ).describe()
+    assert first.status is not None
+    assert first.status.name == "CONTINUED_AS_NEW"
+    assert result["output"] == {"act": {"text": "Done."}}
+    assert (result["model_calls"], result["skill_calls"]) == (9, 16)

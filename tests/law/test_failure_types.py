@@ -13,6 +13,7 @@ MAY_PASS = {
     "AnswerRefused",
     "AnswerUnusable",
     "AnswerTooLarge",
+    "TurnsExhausted",
     "AgentFailed",
     "SkillFailed",
     "StorageUnusable",

@@ -90,7 +90,7 @@ def _request(
     `allowed` is the step's input as a person approved it; None without an approval.
     """
     facts = place.facts(scope)
-    count = scope.state.executed(place.step)
+    count = scope.state.executed(place.step.without_model_calls())
     if step.agent_class is not None:
         given: Json = (
             {"context": facts.context}

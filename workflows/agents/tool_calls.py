@@ -122,7 +122,8 @@ class _Turn:
         status: str
         cause: TrailCause | None = None
         try:
-            await scope.checkpoint()
+            if call.started is None:
+                await scope.checkpoint()
             if state.skips and key in state.skips:
                 raise Skipped(state.skips.pop(key).value)
             if call.started is None:

@@ -204,7 +204,7 @@ class OpenConversation:
             opening: The name of the agent's opening.
             asked: What the model got: a prompt, or the results of its calls.
             answered: What it sent, all of it.
-            continues: Whether it goes on with the turn before.
+            continues: Whether the turn continues the step of the one before.
 
         Raises:
             BlobsUnusable: The storage cannot be written.

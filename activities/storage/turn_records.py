@@ -51,7 +51,7 @@ class Turn(Frozen):
     answered: JsonValue = None
     """The parts that it sent."""
     continues: bool = False
-    """It goes on with the turn before: with results, or with an answer that was asked for again."""
+    """It continues the step of the turn before: with results, or after an unusable answer."""
 
     @classmethod
     def of_messages(cls, asked: ModelMessage, answered: ModelMessage) -> "Turn":

@@ -8,9 +8,7 @@ from hashlib import sha256
 from pydantic import JsonValue
 
 from dsl.json_schema.schema_checker import UnusableSchema, misfits
-from dsl.tool_loop.exchange import ToolCallRequest
-from dsl.tool_loop.progress import CallCount, EqualCalls, OpenCall, ToolLoopProgress
-from dsl.tool_loop.refusals import (
+from dsl.tool_loop.call_refusals import (
     ArgumentsUnusable,
     CallRefusal,
     CallsUsedUp,
@@ -19,7 +17,9 @@ from dsl.tool_loop.refusals import (
     TooManyOfTurn,
     UnknownToolCalled,
 )
-from dsl.tool_loop.terms import MAX_CALLS_OF_TURN, REFUSED_AT, LoopTerms
+from dsl.tool_loop.exchange import ToolCallRequest
+from dsl.tool_loop.tool_loop_progress import CallCount, EqualCalls, OpenCall, ToolLoopProgress
+from dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_TURN, REFUSED_AT, LoopTerms
 from dsl.values import Json
 
 _MAX_REMEMBERED = 200

@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dsl.tool_loop.call_checks import call_digest, checked_calls, equal_calls_of
+from dsl.tool_loop.call_refusals import LeftOut, NotExecuted
 from dsl.tool_loop.exchange import ToolCallRequest, ToolChoiceWord, ToolResult
-from dsl.tool_loop.progress import (
+from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
+from dsl.tool_loop.result_texts import handed_off_text, refused_result
+from dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallCount,
     CallsHandedBack,
@@ -23,10 +26,7 @@ from dsl.tool_loop.progress import (
     ToolLoopProgress,
     UnmetPolicy,
 )
-from dsl.tool_loop.refusals import LeftOut, NotExecuted
-from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
-from dsl.tool_loop.result_texts import handed_off_text, refused_result
-from dsl.tool_loop.terms import REMINDED_AT, LoopTerms
+from dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
 
 
 @dataclass(frozen=True, slots=True)

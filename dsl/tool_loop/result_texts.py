@@ -3,9 +3,7 @@
 from typing import assert_never
 
 from dsl.errors import listed, nearest
-from dsl.tool_loop.exchange import ToolResult
-from dsl.tool_loop.progress import UnmetPolicy
-from dsl.tool_loop.refusals import (
+from dsl.tool_loop.call_refusals import (
     ArgumentsUnusable,
     CallRefusal,
     CallsUsedUp,
@@ -15,7 +13,9 @@ from dsl.tool_loop.refusals import (
     TooManyOfTurn,
     UnknownToolCalled,
 )
+from dsl.tool_loop.exchange import ToolResult
 from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
+from dsl.tool_loop.tool_loop_progress import UnmetPolicy
 
 _LEFT_OUT = {
     "handed_off": "not executed: another call of this turn hands over to a team",

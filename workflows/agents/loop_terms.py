@@ -1,11 +1,10 @@
 """The terms of an agent's tool loop, and the tools that its model sees. Pure, from the plan."""
 
-import re
-
 from dsl.model.plan import Persona, Plan
 from dsl.model.tools.tool_use import NamedTool
+from dsl.tool_loop.call_names import handoff_name
 from dsl.tool_loop.exchange import OfferedTool
-from dsl.tool_loop.terms import LoopTerms
+from dsl.tool_loop.tool_loop_terms import LoopTerms
 from dsl.values import Json
 
 _ANY_OBJECT: Json = {"type": "object"}
@@ -14,7 +13,6 @@ _HANDOFF: Json = {
     "properties": {"reason": {"type": "string", "description": "Why, in one sentence."}},
     "additionalProperties": False,
 }
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def loop_terms(plan: Plan, persona: Persona, *, may_hand_over: bool) -> LoopTerms:
@@ -50,11 +48,6 @@ def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
         for name, team in terms.handoffs.items()
     ]
     return (*own, *teams)
-
-
-def handoff_name(team: str) -> str:
-    """Return the name under which a model hands over to a team."""
-    return f"handoff_to_{_NOT_IN_A_NAME.sub('_', team)}"
 
 
 def _handoffs(persona: Persona) -> dict[str, str]:

@@ -121,6 +121,6 @@ def _note_cut_off(terms: SkillTerms, call: Call, place: Location, scope: Scope) 
         return
     message = f"{call.summary} was cut off: whether it happened is not known"
     failure = Failure(FailureType.OUTCOME_UNKNOWN, message)
-    if not place.step.is_model_call:  # which is no task
+    if not place.step.is_model_call:  # then there is no task
         place.frame(scope).end(place.name, Outcome("failure", error=failure))
     note_step(scope, place, "failure", Failed("failed", failure))

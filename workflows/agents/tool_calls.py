@@ -13,16 +13,16 @@ from dsl.model.outcomes import Outcome
 from dsl.model.terms import Consent, consent
 from dsl.model.tools.tool_contract import Tool
 from dsl.tool_loop.call_checks import argument_problems, fingerprint
+from dsl.tool_loop.call_names import call_name
 from dsl.tool_loop.decision import take_result
 from dsl.tool_loop.exchange import ToolResult
-from dsl.tool_loop.progress import OpenCall
-from dsl.tool_loop.terms import REMINDED_AT, LoopTerms
+from dsl.tool_loop.tool_loop_progress import OpenCall
+from dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
 from workflows.approvals.payload_edits import changes
 from workflows.core.location import Interpreter, Location, Skipped
 from workflows.core.scope import Job, Scope
-from workflows.core.state_keys import model_call
 from workflows.core.step_progress import AgentLoopProgress
 from workflows.core.trail import note_step
 from workflows.core.trail_causes import CallRepeated, Failed, StepStated, TrailCause
@@ -116,7 +116,7 @@ class _Turn:
         scope, state = self._scope, self._scope.state
         call = self._progress.loop.calls[index]
         number = self._progress.loop.turns + self._progress.loop.reasks
-        place = self._place.at(model_call(call.tool, number, index + 1))
+        place = self._place.at(call_name(call.tool, number, index + 1))
         key = place.step
         state.doing[key] = scope.time() if call.started is None else call.started
         status: str

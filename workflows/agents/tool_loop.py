@@ -21,7 +21,8 @@ from dsl.tool_loop.decision import (
     take_turn,
 )
 from dsl.tool_loop.exchange import ToolResult, ToolTurn
-from dsl.tool_loop.progress import (
+from dsl.tool_loop.result_texts import reminder_text, unmet_text
+from dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallsHandedBack,
     ExitedOnSuccess,
@@ -31,7 +32,6 @@ from dsl.tool_loop.progress import (
     OpenCall,
     PolicyUnmet,
 )
-from dsl.tool_loop.result_texts import reminder_text, unmet_text
 from workflows.agents import model_turns
 from workflows.agents.conversation_order import (
     conversation_name,

@@ -15,8 +15,9 @@ A StepKey names a step, whichever track and visit it runs in: `plan/code/apply`.
 model of an agent makes is named by tool, turn and place in the turn: `plan/code/search@2.1`.
 """
 
-import re
 from collections.abc import Iterator, Set
+
+from dsl.tool_loop.call_names import calls_in, without_calls
 
 _ENDS = "/|!:>"
 _ONE_END = str.maketrans(_ENDS, ":" * len(_ENDS))
@@ -126,8 +127,6 @@ FAILED = "failed"
 
 _SKIPPED = "skipped"
 
-_MODEL_CALL = re.compile(r"@\d+\.\d+(?=/|$)")
-
 
 class StepKey(str):
     """`team/path` of a step: how people, calls and requests name it."""
@@ -201,25 +200,20 @@ class StepKey(str):
     @property
     def is_model_call(self) -> bool:
         """Whether this is a call that a model makes."""
-        return _MODEL_CALL.search(self.rpartition("/")[2]) is not None
+        return calls_in(self.rpartition("/")[2]) > 0
 
     @property
     def model_calls_around(self) -> int:
         """How many calls of models contain this step, or are it."""
-        return len(_MODEL_CALL.findall(self)) if "@" in self else 0
+        return calls_in(self)
 
     def without_model_calls(self) -> "StepKey":
         """Return the step without turns and places in a turn: `plan/code/search`."""
-        return StepKey(_MODEL_CALL.sub("", self)) if "@" in self else self
+        return StepKey(without_calls(self)) if "@" in self else self
 
     def without_rounds(self) -> "StepKey":
         """Return the step without the numbers of concurrent rounds."""
         return StepKey("/".join(part for part in self.split("/") if not part.isdigit()))
-
-
-def model_call(tool: str, turn: int, number: int) -> str:
-    """Return the name of a call that a model makes; both numbers are from 1."""
-    return f"{tool}@{turn}.{number}"
 
 
 class SkillCallKey(str):

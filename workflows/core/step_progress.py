@@ -16,7 +16,7 @@ from dsl.model.causes import HandedOff
 from dsl.model.context.declarations import Declarations
 from dsl.model.outcomes import Failure, Outcome
 from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
-from dsl.tool_loop.progress import ToolLoopProgress
+from dsl.tool_loop.tool_loop_progress import ToolLoopProgress
 from dsl.values import Json
 from workflows.core.trail_causes import TrailCause
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsl.model.tools.tool_use import ToolPolicy
+from dsl.tool_loop.call_refusals import CallRefusal
 from dsl.tool_loop.decision import (
     AskModel,
     EndLoop,
@@ -16,7 +17,8 @@ from dsl.tool_loop.decision import (
     take_turn,
 )
 from dsl.tool_loop.exchange import ToolCallRequest, ToolResult
-from dsl.tool_loop.progress import (
+from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn
+from dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallsHandedBack,
     ExitedOnSuccess,
@@ -25,9 +27,7 @@ from dsl.tool_loop.progress import (
     PolicyUnmet,
     ToolLoopProgress,
 )
-from dsl.tool_loop.refusals import CallRefusal
-from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn
-from dsl.tool_loop.terms import LoopTerms
+from dsl.tool_loop.tool_loop_terms import LoopTerms
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = {"weather": CITY, "clock": {"type": "object"}, "save": {"type": "object"}}

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from dsl.tool_loop.call_refusals import CallRefusal
 from dsl.tool_loop.exchange import ToolResult
-from dsl.tool_loop.refusals import CallRefusal
 from dsl.values import Json, JsonValue
 
 

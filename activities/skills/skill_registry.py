@@ -17,6 +17,9 @@ from activities.skills.repository.git_diff import DIFF
 from activities.skills.repository.git_log import LOG
 from activities.skills.repository.git_status import STATUS
 from activities.skills.semantic_iterator import INITIALIZE
+from activities.skills.web.arxiv_search import SEARCH_PAPERS
+from activities.skills.web.web_fetch import FETCH
+from activities.skills.web.web_search import SEARCH_WEB
 from activities.workspace.skill_base import Skill, SkillRefusal
 from dsl.errors import listed, nearest
 from dsl.model.capabilities import SkillContract
@@ -25,6 +28,7 @@ AnySkill = Skill[Any, Any]
 """A skill with any input and output types: callers pass JSON."""
 
 SKILLS: dict[str, AnySkill] = {
+    "Arxiv.search": SEARCH_PAPERS,
     "AssetManager.apply_changes": APPLY_CHANGES,
     "AssetManager.process_action": PROCESS_ACTION,
     "Calculator.evaluate": EVALUATE,
@@ -41,6 +45,8 @@ SKILLS: dict[str, AnySkill] = {
     "Git.status": STATUS,
     "Python.run": RUN_PYTHON,
     "SemanticIterator.initialize": INITIALIZE,
+    "Web.fetch": FETCH,
+    "Web.search": SEARCH_WEB,
 }
 
 

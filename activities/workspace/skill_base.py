@@ -18,6 +18,7 @@ from pydantic_core import core_schema
 from activities.processes.bubblewrap import Bubblewrap
 from activities.processes.process_group import ProcessLimits
 from activities.workspace.protected_files import protected_place, why_protected
+from activities.workspace.web_access import WebAccess
 from dsl.model.capabilities import Effect, Label, SkillContract
 from dsl.safety.field_safety import blocked_fields, describe_blocked
 from dsl.schema_keys import ALSO
@@ -97,6 +98,8 @@ class Workspace:
     """Files and folders of the workspace that the sandbox hides, besides the state."""
     limits: ProcessLimits = field(default_factory=ProcessLimits)
     """Resource limits of each command."""
+    web: WebAccess = field(default_factory=WebAccess)
+    """What skills may reach on the web."""
 
     def __post_init__(self) -> None:
         root = self.root.resolve()

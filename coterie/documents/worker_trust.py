@@ -22,6 +22,7 @@ from dsl.model.sections.worker_document import (
     CommandSection,
     SandboxMode,
     SandboxSection,
+    WebSection,
     WorkerSection,
 )
 from dsl.source.yaml_reader import Node
@@ -39,6 +40,7 @@ class TrustedConfig(Frozen):
     agent_packages: tuple[str, ...] = ()
     agent_env: tuple[str, ...] = ()
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
+    web: WebSection = WebSection()
     accept_plans: bool = True
     """Run plans that this worker did not compile."""
     search_attributes: bool = False
@@ -92,6 +94,7 @@ def resolved(
         agent_packages=worker.agent_packages,
         agent_env=worker.agent_env,
         notify=worker.notify,
+        web=worker.web or WebSection(),
         accept_plans=settings.address is None
         if worker.accept_plans is None
         else worker.accept_plans,

@@ -14,6 +14,7 @@ from activities.providers.provider import ProviderSettings
 from activities.user_code.child_pool import UserCode
 from activities.workspace.command_start import PASSED_ON
 from activities.workspace.skill_base import Command, Workspace
+from activities.workspace.web_access import WebAccess
 from coterie.documents.worker_trust import TrustedConfig, key_name
 from coterie.settings import Settings
 from coterie.worker.protected_paths import hidden_paths, protected_paths
@@ -65,7 +66,7 @@ def workspace_of(
         settings: The environment.
         sandbox: The sandbox of commands.
     """
-    limits = trusted.sandbox
+    limits, web = trusted.sandbox, trusted.web
     return Workspace(
         root=Path(trusted.workspace),
         commands={
@@ -82,6 +83,14 @@ def workspace_of(
             memory=limits.max_memory_mb << 20,
             processes=limits.max_processes,
             output=limits.max_output_mb << 20,
+        ),
+        web=WebAccess(
+            fetch=web.fetch,
+            search=web.search,
+            arxiv=web.arxiv,
+            hosts=web.hosts,
+            private_hosts=web.private_hosts,
+            engines=web.engines,
         ),
     )
 

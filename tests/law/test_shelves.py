@@ -18,6 +18,8 @@ LOADERS = {
     ("activities.providers.provider_registry", "activities.providers.anthropic"),
     ("activities.providers.provider_registry", "activities.providers.openai"),
     ("activities.providers.provider_registry", "activities.providers.scripted"),
+    ("activities.skills.web.web_fetch", "activities.skills.web.page_download"),
+    ("activities.skills.web.web_fetch", "activities.skills.web.page_text"),
     ("coterie.inspection.recorded_requests", "coterie.replay.rebuilt_run"),
     ("coterie.storage.large_values", "coterie.storage.bucket"),
 }

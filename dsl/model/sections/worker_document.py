@@ -144,6 +144,30 @@ Sandbox = Annotated[
 """Accept a mode, or a mapping."""
 
 
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9*?][A-Za-z0-9.*?-]{0,252}$")]
+PrivateHost = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,252}(:[0-9]{1,5})?$")]
+Engine = Literal["brave", "duckduckgo", "grokipedia", "mojeek", "startpage", "wikipedia", "yahoo"]
+
+
+class WebSection(Frozen):
+    """What skills may reach on the web; nothing by default."""
+
+    fetch: bool = False
+    """Whether `Web.fetch` may read pages."""
+    search: bool = False
+    """Whether `Web.search` may ask search engines."""
+    arxiv: bool = False
+    """Whether `Arxiv.search` may ask arxiv.org."""
+    hosts: tuple[HostName, ...] = ()
+    """The only hosts that `Web.fetch` reads, such as `docs.python.org` or `*.python.org`; empty
+    for all public ones."""
+    private_hosts: tuple[PrivateHost, ...] = ()
+    """Hosts that `Web.fetch` may read although their addresses are private, such as
+    `wiki.intranet:8080`."""
+    engines: tuple[Engine, ...] = ()
+    """The search engines of `Web.search`; empty for all."""
+
+
 class WorkerSection(Frozen):
     """Settings of the worker's own configuration; a run can name them, never set them."""
 
@@ -158,6 +182,8 @@ class WorkerSection(Frozen):
     """Names of further environment variables that classes of these packages may see."""
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     """`{channel: how it reaches people}`; a document can only name channels."""
+    web: WebSection | None = None
+    """What skills may reach on the web; nothing by default."""
     accept_plans: bool | None = None
     """Run plans that this worker did not compile. Default: only with the embedded server."""
     search_attributes: bool = False

@@ -85,6 +85,7 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         assert contract.output_schema
     effects = {name: contract.effect for name, contract in contracts().items()}
     assert effects == {
+        "Arxiv.search": "read",
         "AssetManager.apply_changes": "idempotent",
         "AssetManager.process_action": "idempotent",
         "Calculator.evaluate": "read",
@@ -101,6 +102,8 @@ def test_every_skill_has_a_contract_under_its_own_name() -> None:
         "Git.status": "read",
         "Python.run": "read",
         "SemanticIterator.initialize": "read",
+        "Web.fetch": "read",
+        "Web.search": "read",
     }
 
 
@@ -119,6 +122,11 @@ def test_skills_that_show_files_or_output_are_private() -> None:
     }
 
 
+def test_skills_that_ask_others_are_untrusted_and_egress() -> None:
+    outside = {name for name, one in contracts().items() if one.labels == ("untrusted", "egress")}
+    assert outside == {"Arxiv.search", "Web.fetch", "Web.search"}
+
+
 def test_the_contracts_that_documents_are_checked_against_are_those_of_the_skills() -> None:
     assert known_contracts() == contracts(), "run `python -m activities.skills.write_contracts`"
 
@@ -129,7 +137,7 @@ async def test_an_unknown_skill_is_refused_with_the_known_ones_and_the_nearest(
     error = await refusal(workspace, "AssetManager.apply_change")
     assert error.type == FailureType.SKILL_REFUSED
     assert error.non_retryable
-    assert "unknown skill 'AssetManager.apply_change'; known skills: Asset" in error.message
+    assert "unknown skill 'AssetManager.apply_change'; known skills: Arxiv" in error.message
     assert "did you mean 'AssetManager.apply_changes'?" in error.message
 
 

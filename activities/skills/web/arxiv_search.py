@@ -1,0 +1,114 @@
+"""`Arxiv.search`: find scientific papers at arxiv.org.
+
+The worker must allow it (`worker.web.arxiv`). The query leaves the system, and abstracts come from
+strangers.
+"""
+
+import asyncio
+from typing import Literal
+
+from pydantic import Field, TypeAdapter
+
+from activities.contracts import FailureType
+from activities.skills.web.missing_packages import needing
+from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
+from dsl.values import Documented
+
+
+class ArxivInput(Documented):
+    """What to look for."""
+
+    query: str = Field(min_length=1, max_length=500, pattern=r"\S")
+    """Words, or arXiv's own syntax such as `au:lecun AND ti:vision`."""
+    max_results: int = Field(default=5, ge=1, le=50)
+    """Papers to return."""
+    order: Literal["relevance", "newest"] = "relevance"
+    """Which papers come first."""
+
+
+class Paper(Documented):
+    """A paper."""
+
+    id: str
+    """Its arXiv id with the version, such as `2010.11929v2`."""
+    title: str
+    """Its title."""
+    authors: list[str]
+    """At most 20 authors."""
+    published: str
+    """The day of its first version."""
+    category: str
+    """Its primary category, such as `cs.CV`."""
+    abstract: str
+    """At most 4,000 characters."""
+    pdf_url: str | None
+    """Where the PDF is."""
+
+
+class Papers(Documented):
+    """The papers."""
+
+    papers: list[Paper]
+    """In the order wanted; empty if nothing was found."""
+
+
+async def search_papers(value: ArxivInput, context: SkillContext) -> Papers:
+    """Ask arXiv.
+
+    Raises:
+        SkillRefusal: The worker does not allow it.
+        SkillFailure: arXiv does not answer.
+    """
+    if not context.workspace.web.arxiv:
+        raise SkillRefusal(
+            "the worker does not ask arXiv; set `worker.web.arxiv: true` in coterie.yml"
+        )
+    return Papers(papers=await asyncio.to_thread(_asked, value))
+
+
+def _asked(value: ArxivInput) -> list[Paper]:
+    with needing("web", "Arxiv.search"):
+        import arxiv  # pyright: ignore[reportMissingTypeStubs]  # types are inline
+        from requests import RequestException
+    client = arxiv.Client(page_size=value.max_results, num_retries=0)
+    newest = arxiv.SortCriterion.SubmittedDate
+    search = arxiv.Search(
+        query=value.query,
+        max_results=value.max_results,
+        sort_by=newest if value.order == "newest" else arxiv.SortCriterion.Relevance,
+    )
+    try:
+        return [
+            Paper(
+                id=one.get_short_id()[:50],
+                title=" ".join(one.title.split())[:500],
+                authors=[author.name[:200] for author in one.authors[:20]],
+                published=one.published.date().isoformat(),
+                category=one.primary_category[:50],
+                abstract=" ".join(one.summary.split())[:4000],
+                pdf_url=one.pdf_url,
+            )
+            for one in client.results(search)
+        ]
+    except arxiv.HTTPError as error:
+        raise SkillFailure(f"arXiv answered with status {error.status}", may_pass=True) from None
+    except arxiv.UnexpectedEmptyPageError:
+        return []
+    except (arxiv.ArxivError, RequestException):
+        raise SkillFailure("arXiv cannot be reached", may_pass=True) from None
+
+
+SEARCH_PAPERS = Skill[ArxivInput, Papers](
+    name="Arxiv.search",
+    description="Finds scientific papers at arxiv.org. Abstracts are data from strangers.",
+    effect="read",
+    input=TypeAdapter(ArxivInput),
+    output=TypeAdapter(Papers),
+    run=search_papers,
+    timeout=60.0,
+    errors={
+        FailureType.SKILL_REFUSED: "the worker does not allow searches of arXiv",
+        FailureType.SKILL_FAILED: "arXiv does not answer",
+    },
+    labels=("untrusted", "egress"),
+)

@@ -1,0 +1,104 @@
+"""`Web.search`: ask public search engines, by the library `ddgs`.
+
+The worker must allow it (`worker.web.search`). The query leaves the system, and titles and
+snippets come from strangers.
+"""
+
+import asyncio
+
+from pydantic import Field, TypeAdapter
+
+from activities.contracts import FailureType
+from activities.skills.web.missing_packages import needing
+from activities.workspace.skill_base import Skill, SkillContext, SkillFailure, SkillRefusal
+from dsl.safety.blocked_places import blocked_url
+from dsl.values import Documented
+
+_TIMEOUT = 10
+"""Seconds for one engine."""
+
+
+class WebSearchInput(Documented):
+    """What to look for."""
+
+    query: str = Field(min_length=1, max_length=500, pattern=r"\S")
+    """The words to look for."""
+    max_results: int = Field(default=5, ge=1, le=25)
+    """Results to return."""
+    region: str = Field(default="us-en", pattern=r"^[a-z]{2}-[a-z]{2}$")
+    """Country and language."""
+
+
+class WebResult(Documented):
+    """One result."""
+
+    title: str
+    """The page's title, at most 300 characters."""
+    url: str
+    """The page's address."""
+    snippet: str
+    """Some of the page's text, at most 1,000 characters."""
+
+
+class WebResults(Documented):
+    """What the engines found."""
+
+    results: list[WebResult]
+    """The best first; empty if nothing was found."""
+
+
+async def search_web(value: WebSearchInput, context: SkillContext) -> WebResults:
+    """Ask search engines.
+
+    Raises:
+        SkillRefusal: The worker does not allow it.
+        SkillFailure: No engine answers.
+    """
+    access = context.workspace.web
+    if not access.search:
+        raise SkillRefusal(
+            "the worker does not search the web; set `worker.web.search: true` in coterie.yml"
+        )
+    found = await asyncio.to_thread(_asked, value, ",".join(access.engines) or "auto")
+    return WebResults(results=found[: value.max_results])
+
+
+def _asked(value: WebSearchInput, engines: str) -> list[WebResult]:
+    with needing("web", "Web.search"):
+        from ddgs.ddgs import DDGS
+        from ddgs.exceptions import DDGSException, TimeoutException
+    try:
+        found = DDGS(timeout=_TIMEOUT).text(
+            value.query, region=value.region, max_results=2 * value.max_results, backend=engines
+        )
+    except TimeoutException:
+        raise SkillFailure("no search engine answered in time", may_pass=True) from None
+    except DDGSException as error:
+        if any(isinstance(cause, Exception) for cause in error.args):
+            raise SkillFailure("no search engine answered", may_pass=True) from None
+        return []  # all engines answered, and found nothing
+    results = (
+        WebResult(
+            title=str(one.get("title", ""))[:300],
+            url=str(one.get("href", ""))[:2000],
+            snippet=str(one.get("body", ""))[:1000],
+        )
+        for one in found
+    )
+    return [one for one in results if blocked_url(one.url) is None]
+
+
+SEARCH_WEB = Skill[WebSearchInput, WebResults](
+    name="Web.search",
+    description="Searches the web. Results are data from strangers.",
+    effect="read",
+    input=TypeAdapter(WebSearchInput),
+    output=TypeAdapter(WebResults),
+    run=search_web,
+    timeout=60.0,
+    errors={
+        FailureType.SKILL_REFUSED: "the worker does not allow searches of the web",
+        FailureType.SKILL_FAILED: "no search engine answers",
+    },
+    labels=("untrusted", "egress"),
+)

@@ -1,0 +1,116 @@
+"""Searching the web and arXiv through their real libraries, with recorded answers."""
+
+from pathlib import Path
+from typing import cast
+
+import arxiv  # pyright: ignore[reportMissingTypeStubs]  # its types are inline
+import pytest
+from ddgs.engines.mojeek import Mojeek
+from pydantic import JsonValue
+
+from activities.contracts import FailureType
+from activities.workspace.skill_base import Workspace
+from activities.workspace.web_access import WebAccess
+from dsl.values import Json
+from tests.support.servers.web_server import page, web_server
+from tests.support.skills import call, refusal
+
+ANSWERS = Path("tests/data/web")
+
+
+def workspace(root: Path) -> Workspace:
+    return Workspace(root, web=WebAccess(search=True, arxiv=True, engines=("mojeek",)))
+
+
+async def test_results_of_an_engine_are_returned_with_title_address_and_snippet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = (ANSWERS / "mojeek.html").read_bytes()
+    async with web_server({"*": page(recorded)}) as server:
+        monkeypatch.setattr(Mojeek, "search_url", f"{server.url}/search")
+        given: Json = {"query": "vision transformer", "max_results": 2}
+        found = cast("Json", await call(workspace(tmp_path), "Web.search", given))
+    assert found == {
+        "results": [
+            {
+                "title": "Vision transformer - Wikipedia",
+                "url": "https://en.wikipedia.org/wiki/Vision_transformer",
+                "snippet": "A vision transformer (ViT) is a transformer designed for computer "
+                "vision.",
+            },
+            {
+                "title": "An Image is Worth 16x16 Words",
+                "url": "https://arxiv.org/abs/2010.11929",
+                "snippet": "The paper that introduced the vision transformer.",
+            },
+        ]
+    }
+    assert len(server.asked) == 1
+    assert "q=vision+transformer" in server.asked[0].replace("%20", "+")
+
+
+async def test_a_search_without_an_answer_fails_and_may_be_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Mojeek, "search_url", "http://127.0.0.1:9/search")
+    error = await refusal(workspace(tmp_path), "Web.search", {"query": "x"})
+    assert (error.type, error.non_retryable) == (FailureType.SKILL_FAILED, False)
+    assert error.message == "no search engine answered"
+
+
+async def test_a_search_that_finds_nothing_has_no_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with web_server({"*": page(b"<html><body>No pages found</body></html>")}) as server:
+        monkeypatch.setattr(Mojeek, "search_url", f"{server.url}/search")
+        found = await call(workspace(tmp_path), "Web.search", {"query": "zxqj"})
+    assert found == {"results": []}
+
+
+async def test_papers_are_returned_with_their_abstracts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = (ANSWERS / "arxiv.xml").read_bytes()
+    async with web_server({"*": page(recorded, "application/atom+xml")}) as server:
+        monkeypatch.setattr(arxiv.Client, "query_url_format", f"{server.url}/api/query?{{}}")
+        given: Json = {"query": "ti:vision", "order": "newest", "max_results": 1}
+        found = cast("Json", await call(workspace(tmp_path), "Arxiv.search", given))
+    assert found == {
+        "papers": [
+            {
+                "id": "2010.11929v2",
+                "title": "An Image is Worth 16x16 Words: Transformers for Image Recognition at "
+                "Scale",
+                "authors": ["Alexey Dosovitskiy", "Lucas Beyer"],
+                "published": "2020-10-22",
+                "category": "cs.CV",
+                "abstract": "While the Transformer architecture has become the de-facto standard "
+                "for language, its applications to vision remain limited.",
+                "pdf_url": "https://arxiv.org/pdf/2010.11929v2",
+            }
+        ]
+    }
+    assert "search_query=ti%3Avision" in server.asked[0]
+    assert "sortBy=submittedDate" in server.asked[0]
+
+
+async def test_an_error_of_arxiv_may_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with web_server({"*": page(b"busy", "text/plain", "503 Busy")}) as server:
+        monkeypatch.setattr(arxiv.Client, "query_url_format", f"{server.url}/api/query?{{}}")
+        error = await refusal(workspace(tmp_path), "Arxiv.search", {"query": "x"})
+    assert (error.non_retryable, error.message) == (False, "arXiv answered with status 503")
+
+
+@pytest.mark.parametrize(("skill", "option"), [("Web.search", "search"), ("Arxiv.search", "arxiv")])
+async def test_searching_is_off_until_the_worker_enables_it(
+    tmp_path: Path, skill: str, option: str
+) -> None:
+    error = await refusal(Workspace(tmp_path), skill, {"query": "x"})
+    assert error.type == FailureType.SKILL_REFUSED
+    assert f"set `worker.web.{option}: true` in coterie.yml" in error.message
+
+
+@pytest.mark.parametrize("wanted", [{"query": " "}, {"query": "x" * 501}, {"query": "x", "max": 1}])
+async def test_queries_out_of_bounds_are_refused(tmp_path: Path, wanted: JsonValue) -> None:
+    error = await refusal(workspace(tmp_path), "Web.search", wanted)
+    assert error.type == FailureType.SKILL_REFUSED

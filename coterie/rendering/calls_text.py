@@ -1,6 +1,7 @@
 """Format the calls of a step: prompts, answers, attempts, tokens and cost."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
@@ -11,7 +12,11 @@ from coterie.rendering.run_text import usage_text
 from coterie.runs.recorded_calls import RecordedCall, filled_prompts
 from coterie.text.durations import duration
 from coterie.text.lines import text_of
+from dsl.tool_loop.exchange import ToolTurn
 from dsl.values import Json
+
+_NUMBER = re.compile(r"\.t(\d+)$")
+"""End of the id of a turn of an agent that uses tools."""
 
 
 def calls_text(run: str, step: str, calls: Sequence[RecordedCall]) -> str:
@@ -45,7 +50,7 @@ def call_data(call: RecordedCall) -> Json:
 
 def _call(call: RecordedCall) -> Iterator[str]:
     request = call.request
-    what = "model turn" if isinstance(request, AgentRequest) else f"skill {request.skill}"
+    what = _model_turn(call) if isinstance(request, AgentRequest) else f"skill {request.skill}"
     again = ""
     if isinstance(request, AgentRequest) and request.reask is not None:
         again = f", re-ask {request.reask.number}"
@@ -58,6 +63,12 @@ def _call(call: RecordedCall) -> Iterator[str]:
     else:
         yield from _asked(request)
     yield from _came(call)
+
+
+def _model_turn(call: RecordedCall) -> str:
+    """Name a model turn, with its number if the agent uses tools."""
+    number = _NUMBER.search(call.id)
+    return "model turn" if number is None else f"model turn {number[1]}"
 
 
 def _attempts(call: RecordedCall) -> str:
@@ -73,7 +84,9 @@ def _asked(request: AgentRequest) -> Iterator[str]:
         yield f"  model      {persona.provider}/{persona.model}"
     system, prompt = filled_prompts(request)
     yield from _part("system", system)
-    yield from _part("prompt", prompt)
+    yield from _part("prompt", prompt or None)
+    if request.tool_turn is not None:
+        yield from _tools(request.tool_turn)
     if request.reask is not None:
         yield from _part("previous answer", request.reask.answer)
         yield from _part("problem", request.reask.problem)
@@ -92,12 +105,28 @@ def _came(call: RecordedCall) -> Iterator[str]:
         if answer.error is not None:
             yield f"  error      {answer.error.type}: {answer.error.message}"
         yield from _part("answer", answer.data if answer.answer is None else answer.answer)
+        for made in answer.tool_calls:
+            given = made.problem or json.dumps(made.arguments, ensure_ascii=False)
+            yield f"  calls      {made.tool} {given}"
         if answer.usage is not None:
             money = money_text(answer.cost, unpriced=answer.unpriced or answer.cost is None)
             yield f"  used       {usage_text(answer.usage)}, {money}"
     else:
         yield from _part("result", answer.data)
+        if answer.kept is not None:
+            yield f"  result     {answer.kept.size:,} bytes, stored as {answer.kept.name[:12]}:"
+            yield f"    {answer.kept.preview}..."
     yield f"  worked     {duration(answer.seconds)}"
+
+
+def _tools(turn: ToolTurn) -> Iterator[str]:
+    """Show the tools of a first turn, or the results that a later one brings."""
+    if turn.offered:
+        yield f"  tools      {', '.join(tool.name for tool in turn.offered)}"
+    for number, result in enumerate(turn.results, 1):
+        mark = "failed: " if result.failed else ""
+        kept = "" if result.kept is None else f"(stored as {result.kept[:12]})"
+        yield from _part(f"result {number}", f"{mark}{result.text}{kept}")
 
 
 def _part(name: str, value: JsonValue) -> Iterator[str]:

@@ -40,7 +40,11 @@ def status_text(run: str, status: RunStatus) -> str:
     if status.team is not None:
         visit = f", visit {status.visit}" if status.visit else ""
         lines.append(f"  team     {status.team}{visit}")
-    lines += [f"  doing    {doing.step}, since {clock(doing.since)}" for doing in status.doing]
+    lines += [
+        f"  doing    {doing.step}{'' if doing.turn is None else f', turn {doing.turn}'}, "
+        f"since {clock(doing.since)}"
+        for doing in status.doing
+    ]
     for graph in status.graphs:
         lines.append(f"  tasks    {graph_line(graph)}")
         lines += [f"           {line}" for line in task_lines(graph)]

@@ -21,8 +21,8 @@ from workflows.core.views import TrailEntry
 
 Model = TypeVar("Model", bound=BaseModel)
 _MAX_ERROR_LENGTH = 500
-_REASK = re.compile(r"\.r\d+$")
-"""Suffix of a re-ask's path."""
+_TURN = re.compile(r"\.[rt]\d+$")
+"""Suffix of the path of a re-ask, or of a turn of an agent that uses tools."""
 
 
 @dataclass(slots=True)
@@ -84,6 +84,8 @@ def in_visits(calls: Sequence[RecordedCall], trail: Sequence[TrailEntry]) -> Non
 
 def filled_prompts(request: AgentRequest) -> tuple[str | None, str]:
     """Return the system prompt and the prompt as sent to the model, or why they are unknown."""
+    if request.tool_turn is not None and request.tool_turn.continues:
+        return None, ""
     if request.persona is None:
         return None, "the agent class builds its own prompts"
     try:
@@ -95,7 +97,7 @@ def filled_prompts(request: AgentRequest) -> tuple[str | None, str]:
 
 def _call(id: str, summary: str, given: Payloads, event: HistoryEvent) -> RecordedCall | None:
     at = event.event_time.ToDatetime(UTC)
-    path = _REASK.sub("", summary.partition(" ")[0].removesuffix(":"))
+    path = _TURN.sub("", summary.partition(" ")[0].removesuffix(":"))
     for payload in given.payloads:
         skill = _decoded(payload, SkillRequest)
         if skill is not None:

@@ -79,6 +79,8 @@ class Activity(Frozen):
 
     step: str
     since: str
+    turn: int | None = None
+    """Of an agent that uses tools: its model turns so far."""
 
 
 class BudgetUse(Frozen):

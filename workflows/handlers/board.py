@@ -13,6 +13,7 @@ from workflows.budgets.balances import limit_of
 from workflows.budgets.costs import uses
 from workflows.core.memory import Track
 from workflows.core.state import RunState
+from workflows.core.state_keys import StateKey
 from workflows.core.usage import total_cost
 from workflows.core.views import Activity, RunStatus, Standing
 from workflows.handlers.graph_board import graph_lines, graph_views
@@ -29,6 +30,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
     """Answer the query `status`."""
     cost, unpriced = total_cost(state)
     paused = state.paused
+    turns = _turns(state)
     return RunStatus(
         plan=plan.name if plan else "",
         digest=plan.digest if plan else "",
@@ -37,7 +39,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         team=state.main.team,
         visit=state.main.visit or None,
         doing=tuple(
-            Activity(step=step, since=_clock(at, "milliseconds"))
+            Activity(step=step, since=_clock(at, "milliseconds"), turn=turns.get(step))
             for step, at in state.doing.items()
         ),
         graphs=graph_views(state),
@@ -95,9 +97,11 @@ def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
     held = ""
     if paused is not None:
         held = f"- **paused** by {plain(paused.by)}: {plain(_cut(paused.why))}\n"
+    turns = _turns(state) if state.progress.tool_loops else {}
     doing = "".join(
         [
-            f"- doing {code(step)} since {_clock(at)}\n"
+            f"- doing {code(step)}{f', turn {turns[step]},' if step in turns else ''} "
+            f"since {_clock(at)}\n"
             for step, at in islice(state.doing.items(), _MAX_LINES)
         ]
     )
@@ -126,6 +130,14 @@ def board(plan: Plan, state: RunState, last: LastBecause | None = None) -> str:
         f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
         f"{usage.input_tokens + usage.output_tokens} tokens{_budgets(plan, state)}"
     )
+
+
+def _turns(state: RunState) -> dict[str, int]:
+    """Return `{step: model turns so far}` of the agents that use tools."""
+    return {
+        StateKey(key).step: progress.loop.turns + progress.loop.reasks
+        for key, progress in state.progress.tool_loops.items()
+    }
 
 
 def _cut(text: str) -> str:

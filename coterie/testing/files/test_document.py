@@ -45,7 +45,8 @@ class SkillResultDocument(Frozen):
     """The result of a skill call, returned instead of running the skill."""
 
     step: str = Field(min_length=1)
-    """`team/path` of the step, as in the trail."""
+    """`team/path` of the step, as in the trail; of a model's call, also without its turn:
+    `team/task/tool`."""
     visit: int | None = Field(default=None, ge=1)
     """Which execution of the step in the run. Default: all."""
     data: JsonValue = None

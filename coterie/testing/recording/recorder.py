@@ -113,15 +113,38 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
 
 
 def _answers(ended: Sequence[RecordedCallEvent]) -> Iterator[ScriptedAnswer]:
+    turns: dict[str, int] = {}
     for call in ended:
         if isinstance(call.request, AgentRequest) and not isinstance(call.result, SkillResult):
-            yield _answer(call.request, call.result, call.seconds)
+            turn = _turn(call.request, call.result, turns)
+            yield _answer(call.request, call.result, call.seconds, turn)
+
+
+def _turn(
+    request: AgentRequest, result: AgentResponse | Failure, turns: dict[str, int]
+) -> int | None:
+    """Return the number of a turn in its conversation, if the agent uses tools.
+
+    Args:
+        request: of the turn.
+        result: of the turn.
+        turns: `{name of a turn: its number}` of the turns before; gets this one.
+    """
+    asked = request.conversation
+    if request.tool_turn is None or asked is None:
+        return None
+    number = turns.get(asked.head or "", 0) + 1
+    if isinstance(result, AgentResponse) and result.conversation is not None:
+        turns[result.conversation] = number
+    return number
 
 
 def _answer(
-    request: AgentRequest, result: AgentResponse | Failure, seconds: float
+    request: AgentRequest, result: AgentResponse | Failure, seconds: float, turn: int | None
 ) -> ScriptedAnswer:
     entry: dict[str, object] = {"task": f"{request.team}/{request.task}", "visit": request.visit}
+    if turn is not None:
+        entry["turn"] = turn
     if request.reask is not None:
         entry["reask"] = request.reask.number
     entry |= _said(request, result)
@@ -136,6 +159,8 @@ def _said(request: AgentRequest, result: AgentResponse | Failure) -> dict[str, o
     """Return the model's answer as an entry of a script."""
     if isinstance(result, Failure):
         return {"error": ScriptedError(type=result.type, message=result.message)}
+    if result.tool_calls:
+        return _calls(result)
     if result.success:
         schema = request.persona.output_schema if request.persona is not None else None
         data = result.data
@@ -154,13 +179,26 @@ def _said(request: AgentRequest, result: AgentResponse | Failure) -> dict[str, o
             return {"error": ScriptedError(type=kind or FailureType.AGENT_FAILED, message=message)}
 
 
+def _calls(result: AgentResponse) -> dict[str, object]:
+    """Return the calls of a turn, and what the model said besides."""
+    calls = tuple(
+        {"tool": call.tool, "arguments": "{" if call.problem is not None else call.arguments}
+        for call in result.tool_calls
+    )
+    entry: dict[str, object] = {"tool_calls": calls}
+    if isinstance(result.data, dict) and "text" in result.data:
+        entry["answer"] = result.data["text"]
+    return entry
+
+
 def _skills(ended: Sequence[RecordedCallEvent]) -> Iterator[SkillResultDocument]:
     for call in ended:
         if isinstance(call.request, AgentRequest):
             continue
         key = SkillCallKey(call.request.key)
         match call.result:
-            case SkillResult(data=data):
+            case SkillResult(data=data, kept=kept):
+                data = data if kept is None else kept.preview  # the history has no more of it
                 yield SkillResultDocument(step=str(key.step), visit=key.execution, data=data)
             case Failure(type=kind, message=message):
                 error = SkillError(type=kind, message=message)

@@ -72,7 +72,8 @@ class StubSkills:
     def _entry(self, request: SkillRequest) -> SkillResultDocument | None:
         """Return the first entry for this execution of the step, else the first for all."""
         key = SkillCallKey(request.key)
-        names = (key.step, without_rounds(key.step))
+        named = key.step.without_model_calls()
+        names = (key.step, without_rounds(key.step), named, without_rounds(named))
         fitting = [
             (entry.visit is None, number, entry)
             for number, entry in enumerate(self._played)

@@ -19,6 +19,7 @@ from coterie.testing.files.test_document import (
     TrailCheck,
 )
 from dsl.model.plan import Plan
+from dsl.model.traversal.call_paths import call_paths
 from dsl.model.traversal.step_paths import asking_places, step_paths
 from workflows.core.state_keys import StepKey
 
@@ -55,7 +56,7 @@ def names_within(plan: Plan, team: object = None) -> StepNames:
         team: Only those of this team, if it is one.
     """
     named = isinstance(team, str) and team in plan.teams
-    steps = map(StepKey, step_paths(plan))
+    steps = map(StepKey, step_paths(plan) | call_paths(plan))
     known = {step.path for step in steps if not named or step.team == team}
     return StepNames(known | set(plan.teams))  # a cancelled branch has the name of its team
 
@@ -63,8 +64,9 @@ def names_within(plan: Plan, team: object = None) -> StepNames:
 class _FullNames:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._steps = StepNames(step_paths(plan))
-        self._asking = StepNames(asking_places(plan))
+        calls = call_paths(plan)
+        self._steps = StepNames(step_paths(plan) | calls)
+        self._asking = StepNames(asking_places(plan) | calls)
 
     def skills(self, entries: tuple[SkillResultDocument, ...]) -> tuple[SkillResultDocument, ...]:
         return tuple(

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from difflib import SequenceMatcher
 
 from dsl.model.traversal.step_paths import parted, without_numbers
+from dsl.tool_loop.call_names import without_calls
 from workflows.core.state_keys import FAILED
 
 MAX_SHOWN = 3
@@ -38,8 +39,8 @@ class StepNames:
 
 
 def base_of(written: str) -> str:
-    """Return the step of a reference, without visits, rounds and the mark of a failed task."""
-    return without_numbers(parted(written)[0].removesuffix(f"/{FAILED}"))
+    """Return the step of a reference, without visits, rounds, turns and the mark of a failed task."""
+    return without_numbers(without_calls(parted(written)[0].removesuffix(f"/{FAILED}")))
 
 
 def nearest_names(written: str, known: Collection[str]) -> list[str]:

@@ -8,6 +8,7 @@ from coterie.testing.files.full_names import PATTERN, names_within
 from coterie.testing.files.short_names import MAX_SHOWN, StepNames, base_of, nearest_names
 from dsl.errors import Code
 from dsl.model.plan import Plan
+from dsl.model.traversal.call_paths import call_paths, called_agents
 from dsl.model.traversal.step_paths import agent_tasks, asking_places, step_paths
 from dsl.model.traversal.step_walk import waited_for
 from dsl.source.unknown_names import unknown
@@ -82,9 +83,10 @@ class _Known:
         self.problems = problems
         self.teams = frozenset(plan.teams)
         self._plan = plan
-        self.steps = StepNames(step_paths(plan))
-        self.asking = StepNames(asking_places(plan))
-        self.tasks = agent_tasks(plan)
+        calls = call_paths(plan)
+        self.steps = StepNames(step_paths(plan) | calls)
+        self.asking = StepNames(asking_places(plan) | calls)
+        self.tasks = agent_tasks(plan) | called_agents(plan)
         self.signals = waited_for(plan)
 
     def played(self, node: Node, path: NodePath) -> None:

@@ -232,7 +232,7 @@ class _Loop:
                 note_step(self._scope, self._place, "exited", LoopExited("loop_exited", tool))
                 return Outcome.succeeded(self._progress.loop.calls[index].data)
             case HandoffMade(call=index, team=team):
-                return self._handed_off(team, self._progress.loop.calls[index])
+                return self._handed_off(team, self._progress.loop.calls[index], response)
             case PolicyUnmet(unmet=unmet):
                 missing = "; ".join(map(unmet_text, unmet))
                 return Outcome.failed(
@@ -253,17 +253,26 @@ class _Loop:
         made: list[JsonValue] = [
             {"tool": call.tool, "arguments": call.arguments} for call in calls or ()
         ]
-        said = outcome.data if isinstance(outcome.data, dict) else {"text": ""}
-        return Outcome.succeeded({**said, "tool_calls": made})
+        if isinstance(outcome.data, dict) and calls is None:
+            return Outcome.succeeded({**outcome.data, "tool_calls": made})
+        return Outcome.succeeded({"text": _text_of(response), "tool_calls": made})
 
-    def _handed_off(self, team: str, call: OpenCall) -> Outcome:
+    def _handed_off(self, team: str, call: OpenCall, response: AgentResponse | None) -> Outcome:
         """Let the run leave for the team when the step has ended."""
         reason = call.arguments.get("reason")
         said = reason if isinstance(reason, str) else ""
         place = self._place
         cause = HandedOff("handed_off", team, place.step, said)
         self._scope.state.progress.handoffs[place.key] = cause
-        return Outcome.succeeded({"handoff": team, "reason": said})
+        text = _text_of(response)
+        return Outcome.succeeded({"text": text, "handoff": team, "reason": said})
+
+
+def _text_of(response: AgentResponse | None) -> str:
+    """Return what the model said beside its calls."""
+    data = None if response is None else response.data
+    text = data.get("text") if isinstance(data, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 def _result(call: OpenCall) -> ToolResult:

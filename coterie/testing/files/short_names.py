@@ -39,7 +39,7 @@ class StepNames:
 
 
 def base_of(written: str) -> str:
-    """Return the step of a reference, without visits, rounds, turns and the mark of a failed task."""
+    """Return the step of a reference, without visit, rounds, turn and the mark of a failed task."""
     return without_numbers(without_calls(parted(written)[0].removesuffix(f"/{FAILED}")))
 
 

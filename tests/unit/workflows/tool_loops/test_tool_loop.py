@@ -254,7 +254,7 @@ async def test_a_handoff_leaves_the_team_with_the_data_of_the_step(whole: bool) 
     def model(request: AgentRequest, number: int) -> AgentResponse:
         assert request.tool_turn is not None
         assert request.tool_turn.offered[-1].name == "handoff_to_review"
-        return calls(("handoff_to_review", {"reason": "it is written"}))
+        return calls(("handoff_to_review", {"reason": "it is written"}), text="Over to you.")
 
     later: Json = {"name": "later", "kind": "set", "values": {"a": 1}}
     check: Json = {"name": "check", "kind": "return", "value": "{{ teams.work.tasks.act.data }}"}
@@ -269,7 +269,11 @@ async def test_a_handoff_leaves_the_team_with_the_data_of_the_step(whole: bool) 
     routes = [one for one in state.trail if one.kind == "route"]
     assert routes[0].next_team == "review"
     assert routes[0].because == 'handed over by work/act: "it is written"'
-    assert state.main.latest["work"]["act"].data == {"handoff": "review", "reason": "it is written"}
+    assert state.main.latest["work"]["act"].data == {
+        "text": "Over to you.",
+        "handoff": "review",
+        "reason": "it is written",
+    }
     assert state.main.latest["work"]["later"].status == "skipped"
 
 

@@ -67,6 +67,8 @@ class TokenUsage:
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    """Input that the provider kept for later calls, where it counts that; also in the input."""
 
     def __add__(self, other: "TokenUsage") -> "TokenUsage":
         """Add two usages."""
@@ -74,6 +76,7 @@ class TokenUsage:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
         )
 
 

@@ -33,6 +33,11 @@ _STATUS_OF_TYPE = {
 }
 """The HTTP status that corresponds to an error type inside a 200 answer."""
 
+_FINAL = re.compile(
+    r"invalid_|image_|unsupported_|empty_|bio_policy|misalignment_|data_residency_|context_length_"
+)
+"""Error codes inside a 200 answer that every attempt would get."""
+
 _NO_MONEY = ("insufficient_quota", "billing_error")
 """Some servers send these as 429, but waiting does not help."""
 
@@ -53,6 +58,10 @@ class _Case:
 
 _TOO_LONG = re.compile(r"prompt is too long|context[ _](length|window|limit|size)", re.IGNORECASE)
 _SAMPLING = re.compile(r"\b(temperature|top_p)\b")
+_USE_RESPONSES = re.compile(r"/v1/responses")
+_EFFORT = re.compile(r"reasoning_effort|reasoning\.effort|\beffort\b")
+_THINKING = re.compile(r"\bthinking\.|`thinking\.|\bbudget_tokens\b|thinking is not supported")
+_TOOL_SCHEMA = re.compile(r"input_schema|invalid_function_parameters|function parameters")
 _SCHEMA = re.compile(r"output_config|output_format|response_format|json_schema", re.IGNORECASE)
 
 _CASES = (
@@ -70,6 +79,30 @@ _CASES = (
         "does not accept this `temperature` or `top_p` with {model!r}",
         "remove them from the persona, or choose another model",
         _SAMPLING,
+    ),
+    _Case(
+        (400, 404, 422),
+        "does not accept these tools with {model!r} by this API",
+        "set `api: responses` on the provider, or `effort: none` on the persona",
+        _USE_RESPONSES,
+    ),
+    _Case(
+        (400, 422),
+        "does not accept this `effort` with {model!r}",
+        "choose another one on the persona, or remove it",
+        _EFFORT,
+    ),
+    _Case(
+        (400, 422),
+        "does not accept this `thinking` with {model!r}",
+        "change it on the persona, or remove it",
+        _THINKING,
+    ),
+    _Case(
+        (400, 422),
+        "does not accept the input schema of a tool with {model!r}",
+        "simplify the tool's schema",
+        _TOOL_SCHEMA,
     ),
     _Case(
         (400, 422),
@@ -191,6 +224,8 @@ def _error_of(body: object) -> tuple[str, str]:
     """Return the message and the code of an error, in any of the shapes that servers use."""
     if isinstance(body, str):
         return body, ""
+    if isinstance(body, list) and body:  # how Gemini's compatible endpoint wraps its errors
+        return _error_of(cast("list[object]", body)[0])
     if not isinstance(body, dict):
         return "", ""
     error = cast("dict[str, object]", body)
@@ -207,4 +242,5 @@ def _error_of(body: object) -> tuple[str, str]:
 def _status_of(code: str) -> int:
     if code.isdecimal() and 400 <= int(code) <= 599:
         return int(code)
-    return _STATUS_OF_TYPE.get(code, 500)
+    known = _STATUS_OF_TYPE.get(code)
+    return known or (400 if _FINAL.match(code) else 500)

@@ -6,7 +6,7 @@ are ProviderFailures that say whether and when to retry.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from activities.contracts import StopReason, TokenUsage
 from activities.providers.message_model import (
@@ -18,6 +18,7 @@ from activities.providers.message_model import (
     calls_of,
     text_of,
 )
+from dsl.model.model_options import Effort, PromptCache, Thinking
 from dsl.model.price import Price
 from dsl.model.tools.tool_use import ToolChoice
 from dsl.values import Json
@@ -41,6 +42,11 @@ class ModelRequest:
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool | None = None
     """Whether the model may call several tools in one turn; None: the provider's default."""
+    effort: Effort | None = None
+    """How much the model should work on the answer; None: the model's default."""
+    thinking: Thinking | None = None
+    """Whether the model thinks first; None: the model's default."""
+    prompt_cache: PromptCache = "auto"
     timeout: float = 600.0
     """Timeout in seconds."""
     label: str = ""
@@ -117,8 +123,13 @@ class ProviderSettings:
     """The key itself, resolved on the worker; it never leaves this process."""
     api_key_env: str | None = None
     """The environment variable of the key, for messages."""
+    api: Literal["responses", "chat"] | None = None
+    """`openai` only: the API to call. None: Responses of OpenAI's own servers, else Chat
+    Completions."""
     answers: str | None = None
     """Path of the scripted provider's answers."""
+    mock: Literal["schema"] | None = None
+    """How the scripted provider answers a call without an entry; None: it refuses the call."""
     log: str | None = None
     """File to which the scripted provider appends a line per call, for crash tests."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])

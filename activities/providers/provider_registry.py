@@ -18,9 +18,15 @@ def _anthropic(settings: ProviderSettings) -> ModelProvider:
 
 
 def _openai(settings: ProviderSettings) -> ModelProvider:
-    from activities.providers.openai import OpenAIProvider
+    match settings.api or ("responses" if settings.api_base is None else "chat"):
+        case "responses":
+            from activities.providers.openai_responses import OpenAIResponsesProvider
 
-    return OpenAIProvider(settings)
+            return OpenAIResponsesProvider(settings)
+        case "chat":
+            from activities.providers.openai import OpenAIProvider
+
+            return OpenAIProvider(settings)
 
 
 def _scripted(settings: ProviderSettings) -> ModelProvider:

@@ -43,6 +43,23 @@ def requires_every_key(schema: JsonValue) -> bool:
     return all(requires_every_key(value) for value in schema.values())
 
 
+def openai_format(system: str | None, schema: Json | None) -> tuple[str | None, Json | None]:
+    """Return the system prompt and the format of the answer; one of the two carries the schema.
+
+    Use strict mode only if every key is required, as it demands: to require more keys than the
+    persona's schema does would make the model invent values.
+    """
+    if schema is None:
+        return system, None
+    if schema.get("type") != "object":  # the API accepts only objects at the root
+        words = in_words(schema)
+        return (f"{system}\n\n{words}" if system else words), None
+    narrowed = strict_schema(schema)
+    strict = narrowed is not None and requires_every_key(narrowed)
+    chosen = narrowed if narrowed is not None and strict else schema
+    return system, {"name": "answer", "schema": dict(chosen), "strict": strict}
+
+
 def in_words(schema: Json) -> str:
     """Describe the schema in words, for APIs without a feature for it."""
     return (

@@ -28,10 +28,12 @@ def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, P
         name: ProviderSettings(
             name=name,
             kind=provider_kind(name, section),
+            api=section.api,
             api_base=section.api_base,
             api_key=settings.secret(key) if (key := key_name(name, section)) else None,
             api_key_env=key,
             answers=section.answers,
+            mock=section.mock,
             log=section.log,
             prices=section.prices,
         )

@@ -7,11 +7,12 @@ from dsl.model.steps import AgentStep, ParallelStep, TeamStep
 from dsl.problem_details import Details
 from dsl.source.nodes import Node, Problems
 from dsl.values import NodePath
-from dsl.wording.agent_wording import scripted_key, unread_section
+from dsl.wording.agent_wording import key_of_another_kind, unread_section
 from dsl.wording.step_wording import unread_output
 from dsl.wording.strategy_wording import losers_without_effect
 
-SCRIPTED = "scripted"
+_READERS = {"answers": "scripted", "log": "scripted", "mock": "scripted", "api": "openai"}
+"""`{key: the only kind of provider that reads it}`."""
 
 
 def check_unread_keys(document: SystemDocument, tree: Node, problems: Problems) -> None:
@@ -27,10 +28,10 @@ def check_unread_keys(document: SystemDocument, tree: Node, problems: Problems) 
 def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None:
     for name, section in document.llm_config.providers.items():
         kind = provider_kind(name, section)
-        for key in () if kind == SCRIPTED else ("answers", "log"):
-            if getattr(section, key) is not None:
+        for key, reader in _READERS.items():
+            if kind != reader and getattr(section, key) is not None:
                 place = ("llm_config", "providers", name, key)
-                _warn(place, tree, problems, scripted_key(key, name, kind))
+                _warn(place, tree, problems, key_of_another_kind(key, name, kind, reader))
 
 
 def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:

@@ -15,6 +15,7 @@ from dsl.model.budgets import Budget
 from dsl.model.conditions import Condition
 from dsl.model.context.declarations import DeclaredPath
 from dsl.model.evaluation_budget import EvaluationBudget
+from dsl.model.model_options import Effort, PromptCache, Thinking
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.model.steps import Step
 from dsl.model.terms import AskTerms
@@ -52,6 +53,11 @@ class Persona(Frozen):
     """How many times the agent is asked again, with the error, after an answer that does not
     match.
     """
+    effort: Effort | None = None
+    """How much the model works on an answer. Default: the model's own."""
+    thinking: Thinking | None = None
+    """Whether the model thinks first. Default: the model's own."""
+    prompt_cache: PromptCache = "auto"
     timeout: Timeout = 600.0
     """Time limit of one model turn."""
     retries: int = Field(default=5, ge=0, le=100)

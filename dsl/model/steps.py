@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, JsonValue, Tag
 
 from dsl.model.budgets import Budgets
 from dsl.model.conditions import Condition
+from dsl.model.model_options import Effort, PromptCache, Thinking
 from dsl.model.sections.template_bound import Bound
 from dsl.model.step_kinds.call_steps import SkillStep, TeamStep, ToolStep
 from dsl.model.step_kinds.join_policies import JoinWord, MergePolicy
@@ -293,6 +294,9 @@ class PersonaDocument(Frozen):
     prompt_syntax: Literal["template", "braces"] | None = None
     output_schema: Json | None = None
     max_reasks: int | None = Field(default=None, ge=0, le=10)
+    effort: Effort | None = None
+    thinking: Thinking | None = None
+    prompt_cache: PromptCache | None = None
     timeout: Timeout | None = None
     retries: int | None = Field(default=None, ge=0, le=100)
     stream: bool | None = None

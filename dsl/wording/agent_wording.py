@@ -204,11 +204,11 @@ _MOVE = "move it to the persona of an agent step of the plan"
 
 
 @statement
-def scripted_key(key: str, provider: str, kind: str) -> ProblemText:
+def key_of_another_kind(key: str, provider: str, kind: str, reader: str) -> ProblemText:
     return ProblemText(
-        f"`{key}` has no effect: only a scripted provider reads it, and {provider!r} is of kind "
-        f"{kind!r}",
-        fix="write it under a provider with `kind: scripted`",
+        f"`{key}` has no effect: only a provider of kind {reader!r} reads it, and {provider!r} is "
+        f"of kind {kind!r}",
+        fix=f"write it under a provider with `kind: {reader}`",
     )
 
 

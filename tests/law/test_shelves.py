@@ -17,6 +17,7 @@ LOADERS = {
     ("activities.call_prices", "activities.providers.provider"),
     ("activities.providers.provider_registry", "activities.providers.anthropic"),
     ("activities.providers.provider_registry", "activities.providers.openai"),
+    ("activities.providers.provider_registry", "activities.providers.openai_responses"),
     ("activities.providers.provider_registry", "activities.providers.scripted"),
     ("activities.skills.web.web_fetch", "activities.skills.web.page_download"),
     ("activities.skills.web.web_fetch", "activities.skills.web.page_text"),

@@ -56,6 +56,8 @@ class ProviderSection(Frozen):
     kind: Literal["anthropic", "openai", "scripted"] | None = None
     """The adapter; the provider's own name when that is one of these. Anything OpenAI-compatible
     is `openai` with an `api_base`."""
+    api: Literal["responses", "chat"] | None = None
+    """`openai` only: the API to call. Default: Responses; Chat Completions with an `api_base`."""
     api_base: str | None = None
     api_key_env: str | None = Field(
         default=None, validation_alias=AliasChoices("api_key_env", "env_var")
@@ -68,6 +70,8 @@ class ProviderSection(Frozen):
     """How fast all workers together may call it. Default: no limit."""
     answers: str | None = None
     """Scripted only: the file of answers, relative to this file."""
+    mock: Literal["schema"] | None = None
+    """Scripted only: how calls without an entry are answered: by the persona's output schema."""
     log: str | None = None
     """Scripted only: a file that gets one line per call."""
     prices: dict[str, Price] = Field(default_factory=dict[str, Price])

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from activities.contracts import StopReason, TokenUsage
+from activities.contracts import FailureType, StopReason, TokenUsage
 from activities.providers.message_model import ModelMessage
 from dsl.values import Json
-from tests.support.servers.asking import KINDS, ask, request, url_of
+from tests.support.servers.asking import APIS, ask, failure, request, url_of
 from tests.support.servers.model_server import ModelServer
 from tests.support.servers.raw_server import events, http, raw_server
 
@@ -57,14 +57,43 @@ GPT_SAYS = json.dumps(
         "usage": {
             "prompt_tokens": 240,
             "completion_tokens": 7,
-            "prompt_tokens_details": {"cached_tokens": 200},
+            "prompt_tokens_details": {"cached_tokens": 200, "cache_write_tokens": 30},
         },
     }
 )
-SAYS = {"anthropic": http(CLAUDE_SAYS, kind="text/event-stream"), "openai": http(GPT_SAYS)}
+RESPONSE_SAYS = events(
+    {"type": "response.created", "response": {"status": "in_progress", "output": []}},
+    {"type": "response.output_text.delta", "delta": "Hello"},
+    {
+        "type": "response.completed",
+        "response": {
+            "status": "completed",
+            "model": "gpt-real",
+            "output": [
+                {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VjcmV0"},
+                {
+                    "type": "message",
+                    "id": "msg_1",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": "Hello", "annotations": []}],
+                },
+            ],
+            "usage": {
+                "input_tokens": 240,
+                "output_tokens": 7,
+                "input_tokens_details": {"cached_tokens": 200, "cache_write_tokens": 30},
+            },
+        },
+    },
+)
+SAYS = {
+    "anthropic": http(CLAUDE_SAYS, kind="text/event-stream"),
+    "openai": http(GPT_SAYS),
+    "responses": http(RESPONSE_SAYS, kind="text/event-stream"),
+}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_a_text_comes_back_with_the_model_that_said_it(
     kind: str, model_server: ModelServer
 ) -> None:
@@ -73,7 +102,7 @@ async def test_a_text_comes_back_with_the_model_that_said_it(
     assert (answer.text, answer.stop_reason, answer.model) == ("good morning", "end", "m-1-dated")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_system_prompt_turns_and_settings_reach_the_model(
     kind: str, model_server: ModelServer
 ) -> None:
@@ -98,7 +127,7 @@ async def test_system_prompt_turns_and_settings_reach_the_model(
     assert (body["model"], body["max_tokens"], body["temperature"]) == ("m-1", 77, 0.25)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_sampling_is_sent_only_where_it_is_set(kind: str) -> None:
     async with raw_server(SAYS[kind]) as server:
         await ask(kind, server.url, request(top_p=0.5))
@@ -109,16 +138,16 @@ async def test_sampling_is_sent_only_where_it_is_set(kind: str) -> None:
     assert not {"temperature", "top_p"} & set(second)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_usage_counts_cached_input_in(kind: str) -> None:
     async with raw_server(SAYS[kind]) as server:
         answer = await ask(kind, server.url)
     assert answer.text == "Hello"
     assert answer.model == ("claude-real" if kind == "anthropic" else "gpt-real")
-    assert answer.usage == TokenUsage(input_tokens=240, output_tokens=7, cached_tokens=200)
+    assert answer.usage == TokenUsage(240, 7, cached_tokens=200, cache_write_tokens=30)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_a_structured_answer_is_asked_for_by_the_api_own_feature(
     kind: str, model_server: ModelServer
 ) -> None:
@@ -131,6 +160,10 @@ async def test_a_structured_answer_is_asked_for_by_the_api_own_feature(
     body = server.requests[0].body
     if kind == "anthropic":
         assert body["output_config"] == {"format": {"type": "json_schema", "schema": STRICT}}
+    elif kind == "responses":
+        assert body["text"] == {
+            "format": {"type": "json_schema", "name": "answer", "strict": True, "schema": STRICT}
+        }
     else:
         assert body["response_format"] == {
             "type": "json_schema",
@@ -184,6 +217,70 @@ async def test_why_the_model_stopped_is_never_lost(
     assert (answer.text, answer.stop_reason) == ("half an ans", understood)
 
 
+@pytest.mark.parametrize(
+    ("reason", "understood"),
+    [("max_output_tokens", "max_tokens"), ("content_filter", "refusal"), ("new", "other")],
+)
+async def test_why_an_incomplete_response_ended_is_never_lost(
+    reason: str, understood: StopReason
+) -> None:
+    said: Json = {"type": "output_text", "text": "half an ans"}
+    call: Json = {"type": "function_call", "call_id": "c", "name": "look", "arguments": '{"a'}
+    response: Json = {
+        "status": "incomplete",
+        "incomplete_details": {"reason": reason},
+        "output": [{"type": "message", "content": [said]}, call],
+    }
+    body = events({"type": "response.incomplete", "response": response})
+    async with raw_server(http(body, kind="text/event-stream")) as server:
+        answer = await ask("responses", server.url)
+    assert (answer.text, answer.stop_reason) == ("half an ans", understood)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "retryable"),
+    [
+        (
+            {
+                "type": "response.failed",
+                "response": {
+                    "status": "failed",
+                    "error": {"code": "server_error", "message": "not today"},
+                    "usage": {"input_tokens": 5, "output_tokens": 1},
+                },
+            },
+            FailureType.PROVIDER_UNAVAILABLE,
+            True,
+        ),
+        (
+            {
+                "type": "response.failed",
+                "response": {
+                    "status": "failed",
+                    "error": {"code": "invalid_prompt", "message": "not today"},
+                },
+            },
+            FailureType.PROVIDER_REFUSED,
+            False,
+        ),
+        (
+            {"type": "error", "code": "rate_limit_exceeded", "message": "not today"},
+            FailureType.RATE_LIMITED,
+            True,
+        ),
+    ],
+)
+async def test_a_response_that_failed_is_a_failure_though_its_status_is_200(
+    body: Json, kind: str, *, retryable: bool
+) -> None:
+    async with raw_server(http(events(body), kind="text/event-stream")) as server:
+        failed = await failure("responses", server.url)
+    assert (failed.kind, failed.retryable) == (kind, retryable)
+    assert "not today" in failed.message
+    used = body["type"] == "response.failed" and kind == FailureType.PROVIDER_UNAVAILABLE
+    assert failed.usage == (TokenUsage(5, 1) if used else None)
+
+
 async def test_openai_own_servers_get_the_newer_name_of_the_token_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -203,7 +300,7 @@ async def test_openai_own_refusal_is_a_refusal_with_its_words() -> None:
     assert answer.model == "m-1"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_an_answer_without_text_is_an_empty_text(
     kind: str, model_server: ModelServer
 ) -> None:
@@ -214,4 +311,4 @@ async def test_an_answer_without_text_is_an_empty_text(
         }
     )
     answer = await ask(kind, url_of(kind, model_server))
-    assert (answer.text, answer.stop_reason) == ("", "other")
+    assert (answer.text, answer.stop_reason) == ("", "tool_calls")

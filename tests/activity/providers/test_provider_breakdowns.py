@@ -9,7 +9,7 @@ from activities.contracts import FailureType
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.provider_registry import Providers
 from dsl.values import Json
-from tests.support.servers.asking import KINDS, ask, failure, request, settings, url_of
+from tests.support.servers.asking import APIS, ask, failure, request, settings, url_of
 from tests.support.servers.model_server import ModelServer
 from tests.support.servers.raw_server import events, http, raw_server
 
@@ -19,7 +19,7 @@ SSE = "text/event-stream"
 OPEN_ENDED = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_a_429_waits_as_long_as_the_server_asks(kind: str, model_server: ModelServer) -> None:
     model_server.fail(429, "slow down", retry_after=17)
     failed = await failure(kind, url_of(kind, model_server))
@@ -32,7 +32,7 @@ async def test_a_429_waits_as_long_as_the_server_asks(kind: str, model_server: M
     assert len(model_server.requests()) == 1, "the SDK must leave trying again to Temporal"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 @pytest.mark.parametrize(
     ("status", "told"), [(529, "is overloaded"), (500, "had an internal error")]
 )
@@ -46,7 +46,7 @@ async def test_an_error_of_the_server_is_tried_again(
     assert len(model_server.requests()) == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_the_word_of_the_server_beats_its_status(kind: str) -> None:
     final = http('{"error": {"message": "no"}}', status=529, x_should_retry="false")
     async with raw_server(final) as server:
@@ -58,7 +58,7 @@ async def test_the_word_of_the_server_beats_its_status(kind: str) -> None:
     assert failed.retry_after == 4
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_a_refused_request_is_final_and_quotes_the_server(
     kind: str, model_server: ModelServer
 ) -> None:
@@ -71,7 +71,7 @@ async def test_a_refused_request_is_final_and_quotes_the_server(
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_a_lost_connection_is_tried_again(kind: str, model_server: ModelServer) -> None:
     model_server.answer("never arrives")
     model_server.chaos(disconnectRate=1)
@@ -90,7 +90,7 @@ async def test_a_connection_lost_in_the_middle_of_a_stream_is_tried_again(
     assert "closed the connection before its answer was complete" in failed.message
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_a_malformed_body_is_tried_again(kind: str, model_server: ModelServer) -> None:
     model_server.answer("garbled")
     model_server.chaos(malformedRate=1)
@@ -174,7 +174,7 @@ async def test_an_error_inside_a_200_answer_counts_as_what_it_is(
     assert failed.retryable is retryable
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_a_silent_server_is_left_when_the_time_is_up(
     kind: str, model_server: ModelServer
 ) -> None:
@@ -193,14 +193,14 @@ async def test_a_stream_that_stops_in_the_middle_is_left_when_the_time_is_up() -
     assert "did not complete its answer within 0.2 s" in failed.message
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_a_server_that_never_ends_cannot_stretch_the_time(kind: str) -> None:
     async with raw_server(OPEN_ENDED, drip=b"\n") as server:
         failed = await failure(kind, server.url, request(timeout=0.3))
     assert "did not complete its answer within 0.3 s" in failed.message
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_an_unreachable_server_is_named_without_the_password_in_its_url(kind: str) -> None:
     async with raw_server(b"") as server:
         port = server.url.rpartition(":")[2]  # free again below
@@ -210,7 +210,7 @@ async def test_an_unreachable_server_is_named_without_the_password_in_its_url(ki
     assert "hush" not in failed.message
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_cancelling_a_call_closes_its_connection(kind: str) -> None:
     providers = Providers({})
     async with raw_server(b"", hang=True) as server:
@@ -225,7 +225,7 @@ async def test_cancelling_a_call_closes_its_connection(kind: str) -> None:
     await providers.close()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_the_next_call_after_a_failure_works(kind: str, model_server: ModelServer) -> None:
     model_server.fail(529, "once", nth=0)
     model_server.answer("fine")

@@ -15,7 +15,7 @@ from activities.providers.provider import ProviderSettings
 from activities.providers.provider_failures import ProviderFailure, to_application_error
 from activities.providers.provider_registry import Providers
 from dsl.values import Json
-from tests.support.servers.asking import KEY, KINDS, failure, request, settings
+from tests.support.servers.asking import APIS, KEY, KINDS, failure, request, settings
 from tests.support.servers.raw_server import http, raw_server
 
 
@@ -98,7 +98,7 @@ async def test_a_server_of_ones_own_needs_no_key() -> None:
     assert answer.text == "hi"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_blanks_around_a_key_do_not_matter(kind: str) -> None:
     async with raw_server(http("{}", status=404)) as server:
         providers = Providers({kind: settings(kind, server.url, f" {KEY}\n")})
@@ -118,14 +118,14 @@ def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> Non
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://host", "http://", "http://h:port", "x"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 def test_an_address_that_is_no_url_is_refused_at_once(kind: str, url: str) -> None:
     failed = refused(Providers({kind: settings(kind, url)}), kind)
     assert (failed.kind, failed.retryable) == (FailureType.PROVIDER_REFUSED, False)
     assert "must read like https://host/path" in failed.message
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", APIS)
 async def test_a_key_is_in_no_error_no_trace_and_no_history(kind: str) -> None:
     echo = http(f'{{"error": {{"message": "bad key {KEY}"}}}}', status=401, x_echo=KEY)
     async with raw_server(echo) as server:

@@ -97,6 +97,27 @@ def test_a_429_that_means_no_money_is_final() -> None:
             {"error": {"message": "output_config.format.schema: bad"}},
             "does not accept this output schema with 'm-1'",
         ),
+        (
+            400,
+            {"message": "Function tools are not supported here. Please use /v1/responses instead."},
+            "set `api: responses` on the provider, or `effort: none` on the persona",
+        ),
+        (
+            400,
+            {"message": "Unsupported value: 'reasoning.effort' does not support 'max'"},
+            "does not accept this `effort` with 'm-1'",
+        ),
+        (
+            400,
+            {"error": {"message": "thinking.type: enabled is not supported by this model"}},
+            "does not accept this `thinking` with 'm-1'",
+        ),
+        (
+            400,
+            {"error": {"message": "tools.0.custom.input_schema: JSON schema is invalid"}},
+            "does not accept the input schema of a tool with 'm-1'",
+        ),
+        (400, [{"error": {"code": 400, "message": "no signature"}}], "(400: no signature)"),
         (401, {"error": {"message": "invalid x-api-key"}}, "set a valid CLAUDE_KEY on the worker"),
         (403, {}, "check the permissions of the key in CLAUDE_KEY"),
         (404, {"detail": "Not Found"}, "does not know the model 'm-1'"),
@@ -104,7 +125,8 @@ def test_a_429_that_means_no_money_is_final() -> None:
         (400, "plain words", "(400: plain words)"),
         (502, "<html><body>Bad gateway</body></html>", "(502: an HTML page)"),
         (500, None, "had an internal error (500)"),
-        (500, ["odd"], "had an internal error (500)"),
+        (500, ["odd"], "had an internal error (500: odd)"),
+        (500, [], "had an internal error (500)"),
     ],
 )
 def test_the_message_says_what_it_means_and_what_to_do(

@@ -11,11 +11,17 @@ from activities.providers.provider_registry import Providers
 from tests.support.servers.model_server import ModelServer
 
 KINDS = ("anthropic", "openai")
+APIS = (*KINDS, "responses")
+"""The kinds, `openai` by Chat Completions, and its Responses API."""
 KEY = "sk-secret-0123456789abcdef"
 
 
 def settings(kind: str, url: str | None, key: str | None = KEY) -> ProviderSettings:
-    """A provider of this kind at this address."""
+    """A provider of this kind, or of this API, at this address."""
+    if kind == "responses":
+        return ProviderSettings(
+            name=kind, kind="openai", api="responses", api_base=url, api_key=key
+        )
     return ProviderSettings(name=kind, kind=kind, api_base=url, api_key=key)
 
 

@@ -1,0 +1,68 @@
+"""Open the official OpenAI client and explain its errors, for both of OpenAI's APIs."""
+
+from urllib.parse import urlsplit
+
+from openai import APIError, APIStatusError, AsyncOpenAI, OpenAIError, Timeout
+
+from activities.contracts import FailureType
+from activities.providers.http_statuses import from_status
+from activities.providers.provider import ModelRequest, ProviderSettings
+from activities.providers.provider_failures import Endpoint, ProviderFailure
+from activities.providers.transport import TRANSPORT_ERRORS, from_transport
+
+_OWN_HOSTS = (".openai.com", ".openai.azure.com")
+_CONNECT_SECONDS = 10.0
+
+OPENAI_ERRORS = (OpenAIError, *TRANSPORT_ERRORS)
+"""What a call raises: errors of the client, and those that it passes on."""
+
+
+class OpenAIAccess:
+    """A client, and the server that it talks to."""
+
+    def __init__(self, settings: ProviderSettings) -> None:
+        self.endpoint = Endpoint.of(
+            settings, default_url="https://api.openai.com/v1", default_env="OPENAI_API_KEY"
+        )
+        host = urlsplit(self.endpoint.base_url).hostname or ""
+        self.is_own = host.endswith(_OWN_HOSTS)
+        """Whether the server is OpenAI's own, or Azure's."""
+        self.client = AsyncOpenAI(
+            api_key=self.endpoint.key or "none",
+            base_url=self.endpoint.base_url,
+            max_retries=0,
+        )
+
+    def check_options(self, request: ModelRequest) -> None:
+        """Refuse options of a persona that OpenAI's APIs do not have.
+
+        Raises:
+            ProviderFailure: The persona sets `thinking`; never retried.
+        """
+        if request.thinking is not None:
+            raise ProviderFailure(
+                FailureType.PROVIDER_REFUSED,
+                f"{self.endpoint.provider} has no `thinking`; set `effort` on the persona instead, "
+                "where `none` turns it off",
+                retryable=False,
+            )
+
+    def failure(self, request: ModelRequest, error: Exception) -> ProviderFailure:
+        """Build the failure for an error that a call raised."""
+        match error:
+            case APIStatusError():
+                status, headers = error.status_code, error.response.headers
+                return from_status(self.endpoint, request, status, headers, error.body)
+            case APIError(body=body) if body is not None:  # an event of a stream
+                return self.reported(request, body)
+            case _:
+                return from_transport(self.endpoint, request, error)
+
+    def reported(self, request: ModelRequest, error: object) -> ProviderFailure:
+        """Build the failure for an error that an answer with status 200 contains."""
+        return from_status(self.endpoint, request, 200, {}, {"error": error})
+
+
+def timeout_of(request: ModelRequest) -> Timeout:
+    """Return the timeouts of one call."""
+    return Timeout(request.timeout, connect=min(request.timeout, _CONNECT_SECONDS))

@@ -1,0 +1,86 @@
+"""Call OpenAI's Responses API through the official client. Translates, and nothing else.
+
+The answer is always streamed: proxies cut connections that are silent for minutes, and a lost
+answer would be paid for again. The vendor stores nothing.
+"""
+
+import asyncio
+from typing import cast
+
+from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
+from pydantic import BaseModel
+
+from activities.contracts import TokenUsage
+from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
+from activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from activities.providers.provider_failures import cut, malformed
+from activities.providers.translation.histories import check_request
+from activities.providers.translation.responses_answers import ResponsesEvent
+from activities.providers.translation.responses_turns import responses_body
+
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+
+class OpenAIResponsesProvider:
+    """GPT, or a server that implements the Responses API at `api_base`."""
+
+    def __init__(self, settings: ProviderSettings) -> None:
+        self._access = OpenAIAccess(settings)
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Send one conversation, and return the answer.
+
+        Raises:
+            ProviderFailure: No answer; says whether and when to retry.
+        """
+        check_request(request)
+        self._access.check_options(request)
+        try:
+            async with asyncio.timeout(request.timeout):
+                last = await self._stream(request)
+        except OPENAI_ERRORS as error:
+            raise self._access.failure(request, error) from None
+        if last is None:
+            raise malformed(self._access.endpoint, "it contains no event")
+        if last.type == "error":
+            said = {"code": last.code, "message": last.message}
+            raise self._access.reported(request, said)
+        if last.type not in _ENDS:
+            raise cut(self._access.endpoint)
+        answer = last.response
+        if answer is None:
+            raise malformed(self._access.endpoint, "its last event contains no response")
+        if answer.status not in ("completed", "incomplete"):
+            failure = self._access.reported(request, answer.error)
+            failure.usage = answer.counted if answer.counted != TokenUsage() else None
+            raise failure
+        return answer.completion(request, self._access.endpoint.provider)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._access.client.close()
+
+    async def _stream(self, request: ModelRequest) -> ResponsesEvent | None:
+        """Return the last event, which ends a whole answer; None if there is none."""
+        body = responses_body(request, self._access.endpoint.provider) | {"stream": True}
+        stream = await self._access.client.responses.create(
+            **cast("ResponseCreateParamsStreaming", body), timeout=timeout_of(request)
+        )
+        last = None
+        async with stream:
+            async for event in stream:
+                last = _event(event)
+                if last.text and request.on_text is not None:
+                    request.on_text(last.text)
+                if last.type in _ENDS or last.type == "error":
+                    break
+        return last
+
+
+def _event(event: BaseModel) -> ResponsesEvent:
+    """Validate what the client received, which the client itself does not."""
+    if not isinstance(event, BaseModel):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError("an event of the stream is not an object")
+    return ResponsesEvent.model_validate(
+        event.model_dump(mode="json", exclude_unset=True, warnings=False)
+    )

@@ -1,0 +1,184 @@
+"""Translate a request into the body of Anthropic's Messages API. Pure; knows no SDK."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from activities.providers.message_model import (
+    ImagePart,
+    ModelMessage,
+    OpaquePart,
+    Part,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from activities.providers.provider import ModelRequest
+from activities.providers.schemas import in_words, strict_schema
+from activities.providers.translation.wire_values import (
+    arguments_object,
+    base64_of,
+    plain,
+    strict_id,
+    tool_name,
+)
+from dsl.model.tools.tool_use import NamedTool
+from dsl.values import Json
+
+_LOOKBACK = 18
+"""The API finds a cached prefix up to 20 blocks before a mark."""
+
+
+def anthropic_body(request: ModelRequest, provider: str) -> Json:
+    """Return the body, without what the client's own parameters carry.
+
+    The beginning of a conversation has the same bytes in every request: marks for the cache stand
+    outside the messages, except after a turn with very many blocks.
+
+    Args:
+        request: The model call.
+        provider: The worker's name of the provider, whose own thinking returns to it.
+    """
+    system, schema = _structured(request)
+    mark = _cache_mark(request)
+    body: Json = {"messages": _messages(request.messages, provider, mark)}
+    tools: list[JsonValue] = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+        for tool in request.tools
+    ]
+    if system is not None:
+        body["system"] = system
+        if mark is not None:
+            body["system"] = [{"type": "text", "text": system, "cache_control": mark}]
+    elif mark is not None and tools:
+        tools[-1] = {**_mapping(tools[-1]), "cache_control": mark}
+    if tools:
+        body["tools"] = tools
+        body |= _tool_choice(request)
+    output: Json = {key: value for key, value in (("effort", request.effort), *schema) if value}
+    if output:
+        body["output_config"] = output
+    if mark is not None:
+        body["cache_control"] = mark
+    return body | _thinking(request)
+
+
+def _thinking(request: ModelRequest) -> Json:
+    match request.thinking:
+        case None:
+            return {}
+        case "adaptive":
+            return {"thinking": {"type": "adaptive"}}
+        case "off":
+            return {"thinking": {"type": "disabled"}}
+        case int(budget):
+            return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _structured(request: ModelRequest) -> tuple[str | None, tuple[tuple[str, JsonValue], ...]]:
+    """Return the system prompt and the output format; one of the two carries the schema."""
+    system = None if request.system is None else plain(request.system)
+    if request.output_schema is None:
+        return system, ()
+    strict = strict_schema(request.output_schema)
+    if strict is None:
+        words = in_words(request.output_schema)
+        return (f"{system}\n\n{words}" if system else words), ()
+    return system, (("format", {"type": "json_schema", "schema": strict}),)
+
+
+def _tool_choice(request: ModelRequest) -> Json:
+    match request.tool_choice:
+        case "auto":
+            choice: Json = {"type": "auto"}
+        case "required":
+            choice = {"type": "any"}
+        case "none":
+            return {"tool_choice": {"type": "none"}}
+        case NamedTool(tool=name):
+            choice = {"type": "tool", "name": name}
+    if request.parallel_tool_calls is False:
+        choice["disable_parallel_tool_use"] = True
+    return {} if choice == {"type": "auto"} else {"tool_choice": choice}
+
+
+def _cache_mark(request: ModelRequest) -> Json | None:
+    match request.prompt_cache:
+        case "off":
+            return None
+        case "auto":  # a single question would pay for a write that nobody reads
+            repeated = request.tools or len(request.messages) > 1
+            return {"type": "ephemeral"} if repeated else None
+        case "5m":
+            return {"type": "ephemeral"}
+        case "1h":
+            return {"type": "ephemeral", "ttl": "1h"}
+
+
+def _messages(
+    messages: Sequence[ModelMessage], provider: str, mark: Json | None
+) -> list[JsonValue]:
+    """Return the messages; the API joins neighbours of one role, and refuses empty ones."""
+    turns = [(message, _blocks(message, provider)) for message in messages]
+    if mark is not None:
+        _mark_previous_end([blocks for _, blocks in turns], mark)
+    return [
+        {"role": message.role, "content": _content(message, blocks)}
+        for message, blocks in turns
+        if blocks or message is messages[-1]
+    ]
+
+
+def _mark_previous_end(turns: list[list[Json]], mark: Json) -> None:
+    """Mark where the previous request ended, if the mark at the end would not find it."""
+    if len(turns) > 2 and sum(map(len, turns[-2:])) > _LOOKBACK and turns[-3]:
+        turns[-3][-1] = {**turns[-3][-1], "cache_control": mark}
+
+
+def _content(message: ModelMessage, blocks: list[Json]) -> JsonValue:
+    match message.content, blocks:
+        case (TextPart(extra=None),), [{"text": text, **rest}] if rest == {"type": "text"}:
+            return text
+        case _:
+            return [*blocks]
+
+
+def _blocks(message: ModelMessage, provider: str) -> list[Json]:
+    found = (_block(part, provider) for part in message.content)
+    return [block for block in found if block is not None]
+
+
+def _block(part: Part, provider: str) -> Json | None:
+    match part:
+        case TextPart(text=text, extra=extra):
+            if not text.strip():
+                return None  # the API refuses blank texts
+            return {"type": "text", "text": plain(text), **(extra or {}).get(provider, {})}
+        case ToolCallPart(id=call, name=name, arguments=arguments, extra=extra):
+            return {
+                "type": "tool_use",
+                "id": strict_id(call),
+                "name": tool_name(name),
+                "input": arguments_object(arguments),
+                **(extra or {}).get(provider, {}),
+            }
+        case ToolResultPart(call_id=call, text=text, is_error=is_error):
+            result: Json = {"type": "tool_result", "tool_use_id": strict_id(call)}
+            if text.strip():
+                result["content"] = plain(text)
+            return {**result, "is_error": True} if is_error else result
+        case ThinkingPart(provider=sender, opaque=opaque):
+            return _mapping(opaque) if sender == provider else None
+        case ImagePart(media_type=media_type):
+            source: Json = {"type": "base64", "media_type": media_type, "data": base64_of(part)}
+            return {"type": "image", "source": source}
+        case OpaquePart(provider=sender, item=item):
+            return item if sender == provider else None
+        case _:
+            assert_never(part)
+
+
+def _mapping(value: JsonValue) -> Json:
+    return value if isinstance(value, dict) else {}

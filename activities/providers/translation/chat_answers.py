@@ -1,0 +1,258 @@
+"""Read answers of Chat Completions, whole or in pieces: the fields that we use, as servers differ.
+
+Pure; knows no SDK.
+"""
+
+import json
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from activities.contracts import StopReason, TokenUsage
+from activities.providers.message_model import (
+    Part,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    calls_of,
+)
+from activities.providers.provider import Completion, ModelRequest
+from activities.providers.translation.wire_values import new_call_id
+from dsl.values import Json
+
+_STOP_REASONS: dict[str, StopReason] = {
+    "stop": "end",
+    "tool_calls": "end",  # decided by whether there are calls: servers differ
+    "length": "max_tokens",
+    "content_filter": "refusal",
+}
+
+
+class _Details(BaseModel):
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Details | None = None
+
+
+class _Function(BaseModel):
+    name: str | None = None
+    arguments: str | Json | None = None
+    """Text, or an object from servers that parse it."""
+
+
+class ChatCall(BaseModel):
+    """A call, or the next piece of one."""
+
+    model_config = ConfigDict(extra="allow")
+
+    index: int | None = None
+    id: str | None = None
+    type: str | None = None
+    function: _Function | None = None
+
+    @property
+    def extra(self) -> Json:
+        """What the server wants back with the call, such as Gemini's signature of its thoughts."""
+        return {**(self.model_extra or {})}
+
+
+class ChatMessage(BaseModel):
+    """What the model says, or the next piece of it."""
+
+    content: str | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[ChatCall] | None = None
+
+    @property
+    def thoughts(self) -> dict[str, str]:
+        """What the model thought, by the name that its server uses for it."""
+        named = {"reasoning_content": self.reasoning_content, "reasoning": self.reasoning}
+        return {name: text for name, text in named.items() if text is not None}
+
+
+class ChatChoice(BaseModel):
+    """One answer; only one is asked for."""
+
+    message: ChatMessage
+    finish_reason: str | None = None
+
+
+class ChatAnswer(BaseModel):
+    """A whole answer."""
+
+    model: str | None = None
+    choices: list[ChatChoice] | None = None
+    usage: _Usage | None = None
+    error: JsonValue = None
+
+    @property
+    def counted(self) -> TokenUsage:
+        """The usage, with cached tokens in the input count; zeros if the server reports none."""
+        usage = self.usage or _Usage()
+        details = usage.prompt_tokens_details or _Details()
+        return TokenUsage(
+            input_tokens=usage.prompt_tokens or 0,
+            output_tokens=usage.completion_tokens or 0,
+            cached_tokens=details.cached_tokens or 0,
+            cache_write_tokens=details.cache_write_tokens or 0,
+        )
+
+    def completion(self, request: ModelRequest, choice: ChatChoice, provider: str) -> Completion:
+        """Return one of the choices as the answer.
+
+        The presence of calls decides whether the model wants them, unless the answer was cut off:
+        not every server says `tool_calls` with them, and some say it without any.
+        """
+        model = self.model or request.model
+        message = choice.message
+        content = _content(request, message, provider, model)
+        stop_reason = _STOP_REASONS.get(choice.finish_reason or "", "other")
+        if message.refusal:
+            stop_reason = "refusal"
+        elif stop_reason in ("end", "other") and calls_of(content):
+            stop_reason = "tool_calls"
+        return Completion(content, stop_reason, model, self.counted)
+
+
+def _content(
+    request: ModelRequest, message: ChatMessage, provider: str, model: str
+) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    if message.thoughts:
+        parts.append(ThinkingPart(provider, model, {**message.thoughts}))
+    text = message.refusal or message.content
+    if text:
+        parts.append(TextPart(text))
+    taken = {call.id for turn in request.messages for call in calls_of(turn.content)}
+    for index, call in enumerate(message.tool_calls or ()):
+        function = call.function or _Function()
+        call_id = call.id or ""
+        if not call_id or call_id in taken:  # small servers send none, or the same each time
+            call_id = new_call_id(request, index)
+        taken.add(call_id)
+        extra = {provider: call.extra} if call.extra else None
+        parts.append(ToolCallPart(call_id, function.name or "", _arguments(function), extra))
+    return tuple(parts)
+
+
+def _arguments(function: _Function) -> str:
+    """Return the arguments as the model wrote them; those of a call without any are empty."""
+    if isinstance(function.arguments, dict):
+        return json.dumps(function.arguments, ensure_ascii=False)
+    return function.arguments or "{}"
+
+
+class _ChunkChoice(BaseModel):
+    delta: ChatMessage | None = None
+    finish_reason: str | None = None
+
+
+class ChatChunk(BaseModel):
+    """One event of a streamed answer."""
+
+    model: str | None = None
+    choices: list[_ChunkChoice] | None = None
+    usage: _Usage | None = None
+
+
+class _Calls:
+    """The calls of a streamed answer received so far.
+
+    Servers number the pieces of calls differently: by an index for each call, with one index for
+    all, or not at all; with the id in the first piece or in each.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[ChatCall] = []
+        self._by_index: dict[int, ChatCall] = {}
+
+    def take(self, piece: ChatCall) -> None:
+        """Add a piece."""
+        open_call = self._open(piece)
+        if open_call is None:
+            open_call = piece.model_copy(deep=True)
+            open_call.function = open_call.function or _Function()
+            self.calls.append(open_call)
+        else:
+            self._join(open_call, piece)
+        if piece.index is not None:
+            self._by_index[piece.index] = open_call
+
+    def _open(self, piece: ChatCall) -> ChatCall | None:
+        """Return the call that the piece continues; None if it begins one."""
+        last = self.calls[-1] if self.calls else None
+        known = last if piece.index is None else self._by_index.get(piece.index)
+        if known is None or (piece.id and known.id and piece.id != known.id):
+            return None
+        if piece.index is None and not piece.id and _is_whole(piece):
+            return None  # a server that sends each call in one piece, without index and id
+        return known
+
+    def _join(self, call: ChatCall, piece: ChatCall) -> None:
+        function, more = call.function or _Function(), piece.function or _Function()
+        call.id = call.id or piece.id
+        function.name = function.name or more.name
+        if isinstance(more.arguments, str) and isinstance(function.arguments, str | None):
+            function.arguments = (function.arguments or "") + more.arguments
+        elif more.arguments is not None:
+            function.arguments = more.arguments
+        call.function = function
+        for name, value in piece.extra.items():
+            setattr(call, name, value)
+
+
+def _is_whole(piece: ChatCall) -> bool:
+    return piece.function is not None and bool(piece.function.name)
+
+
+class ChatParts:
+    """The parts of a streamed answer received so far."""
+
+    def __init__(self) -> None:
+        self.begun = False
+        self._has_choices = False
+        self._model: str | None = None
+        self._content: list[str] = []
+        self._refusal: list[str] = []
+        self._thoughts: dict[str, str] = {}
+        self._calls = _Calls()
+        self._finish_reason: str | None = None
+        self._usage: _Usage | None = None
+
+    def take(self, chunk: ChatChunk) -> str:
+        """Add one event, and return the text that it shows; the usage comes last."""
+        self.begun = True
+        self._model = chunk.model or self._model
+        self._usage = chunk.usage or self._usage
+        piece = ""
+        for choice in chunk.choices or ():
+            self._has_choices = True
+            self._finish_reason = choice.finish_reason or self._finish_reason
+            delta = choice.delta or ChatMessage()
+            piece += delta.content or ""
+            self._refusal.append(delta.refusal or "")
+            for name, thought in delta.thoughts.items():
+                self._thoughts[name] = self._thoughts.get(name, "") + thought
+            for call in delta.tool_calls or ():
+                self._calls.take(call)
+        self._content.append(piece)
+        return piece
+
+    def answer(self) -> ChatAnswer:
+        """Return what has arrived as an answer."""
+        said = ChatMessage(
+            content="".join(self._content),
+            refusal="".join(self._refusal) or None,
+            reasoning_content=self._thoughts.get("reasoning_content"),
+            reasoning=self._thoughts.get("reasoning"),
+            tool_calls=self._calls.calls or None,
+        )
+        choice = ChatChoice(message=said, finish_reason=self._finish_reason)
+        choices = [choice] if self._has_choices else []
+        return ChatAnswer(model=self._model, choices=choices, usage=self._usage)

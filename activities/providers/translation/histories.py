@@ -1,0 +1,105 @@
+"""Check a request by the rules that all vendors share, before it is sent and paid for.
+
+Vendors refuse what is found here with a 400. A scripted model refuses it too, so a test without a
+vendor finds it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from activities.contracts import FailureType
+from activities.providers.message_model import (
+    ImagePart,
+    ModelMessage,
+    OpaquePart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    calls_of,
+)
+from activities.providers.provider import ModelRequest
+from activities.providers.provider_failures import ProviderFailure
+from dsl.model.tools.tool_use import NamedTool
+
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What every vendor accepts as the name of a tool."""
+
+_OF_MODELS = (ToolCallPart, ThinkingPart, OpaquePart)
+_OF_USERS = (ToolResultPart, ImagePart)
+
+
+def check_request(request: ModelRequest) -> None:
+    """Refuse a request that no vendor accepts.
+
+    Raises:
+        ProviderFailure: Says which rule it breaks; never retried.
+    """
+    fault = next(_faults(request), None)
+    if fault is not None:
+        raise ProviderFailure(
+            FailureType.PROVIDER_REFUSED,
+            f"the request for {request.model!r} cannot be sent: {fault}",
+            retryable=False,
+        )
+
+
+def _faults(request: ModelRequest) -> Iterator[str]:
+    yield from _tool_faults(request)
+    yield from _part_faults(request.messages)
+    yield from _pair_faults(request.messages)
+    if not request.messages or request.messages[-1].role != "user":
+        yield "its last message is not a user message"
+
+
+def _tool_faults(request: ModelRequest) -> Iterator[str]:
+    names: set[str] = set()
+    for tool in request.tools:
+        if TOOL_NAME.fullmatch(tool.name) is None:
+            yield (
+                f"the tool name {tool.name!r} is invalid: it must have 1 to 64 letters, digits, "
+                "hyphens and underscores"
+            )
+        if tool.name in names:
+            yield f"two tools have the name {tool.name!r}"
+        if tool.input_schema.get("type") != "object":
+            yield f"the input schema of tool {tool.name!r} must have the type object"
+        names.add(tool.name)
+    match request.tool_choice:
+        case NamedTool(tool=name) if name not in names:
+            yield f"tool_choice names {name!r}, which is not among its tools"
+        case "required" if not names:
+            yield "tool_choice is required, but it offers no tool"
+        case _:
+            return
+
+
+def _part_faults(messages: Sequence[ModelMessage]) -> Iterator[str]:
+    for number, message in enumerate(messages, 1):
+        misplaced = _OF_MODELS if message.role == "user" else _OF_USERS
+        for part in message.content:
+            if isinstance(part, misplaced):
+                yield f"message {number}, of the {message.role}, has a {type(part).__name__}"
+
+
+def _pair_faults(messages: Sequence[ModelMessage]) -> Iterator[str]:
+    """Find calls without exactly one result right after them, and results without a call."""
+    seen: set[str] = set()
+    open_calls: tuple[str, ...] = ()
+    for number, message in enumerate(messages, 1):
+        results = [part.call_id for part in message.content if isinstance(part, ToolResultPart)]
+        for call in open_calls:
+            if results.count(call) != 1:
+                many = "several results" if call in results else "no result"
+                yield f"the call {call!r} has {many} in message {number}, right after it"
+        for result in results:
+            if result not in open_calls:
+                yield f"the result for {result!r} in message {number} has no call right before it"
+        if any(not isinstance(part, ToolResultPart) for part in message.content[: len(results)]):
+            yield f"the results in message {number} must come before everything else"
+        open_calls = tuple(call.id for call in calls_of(message.content))
+        for call in open_calls:
+            if call in seen:
+                yield f"message {number} uses the id {call!r} of another call"
+            seen.add(call)
+    if open_calls:
+        yield f"the call {open_calls[0]!r} has no result"

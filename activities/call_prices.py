@@ -35,8 +35,9 @@ class Pricing:
     def public(self, provider: str, model: str, usage: "TokenUsage") -> float | None:
         """Return the cost of a call by the public prices, in US dollars; None if unknown."""
         settings = self._providers[provider]
-        counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
-        found = public_cost(settings.kind, settings.api_base, model, *counts)
+        counts = (usage.input_tokens, usage.output_tokens)
+        cache = (usage.cached_tokens, usage.cache_write_tokens)
+        found = public_cost(settings.kind, settings.api_base, model, *counts, *cache)
         return None if found is None else found.input + found.output
 
 
@@ -54,6 +55,7 @@ def public_cost(
     input_tokens: int,
     output_tokens: int,
     cached_tokens: int = 0,
+    cache_write_tokens: int = 0,
 ) -> PublicCost | None:
     """Price a call; None when the public prices do not know the model.
 
@@ -66,6 +68,7 @@ def public_cost(
         input_tokens: All tokens of the prompt; long prompts may have a higher rate.
         output_tokens: Tokens of the answer.
         cached_tokens: Input tokens that came from the provider's cache.
+        cache_write_tokens: Input tokens that the provider put into its cache.
     """
     from genai_prices import Usage, calc_price
 
@@ -73,6 +76,7 @@ def public_cost(
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         cache_read_tokens=cached_tokens or None,
+        cache_write_tokens=cache_write_tokens or None,
     )
     try:
         if api_base is not None:

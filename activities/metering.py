@@ -129,7 +129,12 @@ class Meter:
         if not usage.input_tokens and not usage.output_tokens:
             return None  # a server that reports no usage: the cost is unknown
         if isinstance(price, Price):
-            return price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+            return price.of(
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cached_tokens,
+                usage.cache_write_tokens,
+            )
         if pricing.ready:
             return pricing.public(provider, model, usage)
         return await asyncio.to_thread(pricing.public, provider, model, usage)

@@ -7,10 +7,11 @@
         reask: 1                     # optional: from this re-ask on
         contains: calculator.py      # optional: only if the prompt contains this text
         answer: {approved: true}     # text, or any value: sent as JSON
-        error: {type: RateLimited, message: Not today}   # instead: the call fails for good
         tool_calls:                  # or besides an answer: the calls that the model asks for
           - {tool: search, arguments: {query: rain}}
-        stop_reason: end             # optional: end, max_tokens, refusal, other
+        error: {type: RateLimited, message: Not today}   # instead: the call fails for good
+        stop_reason: end             # optional: end, max_tokens, refusal, other; default with
+                                     # calls: tool_calls
         seconds: 0.5                 # optional: simulated duration; a stream is spread over it
         usage: {input_tokens: 900, output_tokens: 40}   # optional; default: estimated
 
@@ -24,7 +25,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -32,15 +33,17 @@ from typing import Literal, NamedTuple
 from activities.contracts import FailureType, TokenUsage
 from activities.os_errors import may_pass, reason_of
 from activities.providers.message_model import (
-    ModelMessage,
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    calls_of,
+    text_of,
 )
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import ProviderFailure
-from activities.providers.script import ScriptedAnswer, read_script
-from dsl.values import JsonValue
+from activities.providers.schema_answers import schema_content
+from activities.providers.script import ScriptedAnswer, ScriptedCall, read_script
+from activities.providers.translation.histories import check_request
 
 _PIECE_SECONDS = 0.05
 _WORD = re.compile(r"\s*\S+\s*")
@@ -58,28 +61,36 @@ class _Call(NamedTuple):
 class ScriptedProvider:
     """Answers from a script."""
 
-    def __init__(self, script: Path, log: Path | None = None) -> None:
+    def __init__(
+        self, script: Path | None, log: Path | None = None, mock: Literal["schema"] | None = None
+    ) -> None:
         """Read the script.
 
         Args:
-            script: The YAML file of answers.
+            script: The YAML file of answers; None if every answer is made up.
             log: File that gets one JSON line before and one after each answer, `{"event": "asked"
                 or "answered", "label": ..., "call": run id/activity id, "at": ISO 8601}`, to count
                 calls even when the process is killed.
+            mock: How a call without an entry is answered; None: it is refused.
 
         Raises:
             ProviderFailure: The script is invalid; says where.
         """
         self._script = script
         self._log = log
-        self._answers = read_script(script)
+        self._mock = mock
+        self._answers = () if script is None else read_script(script)
 
     @classmethod
     def of(cls, settings: ProviderSettings) -> "ScriptedProvider":
         """Build the provider from a worker's settings."""
-        if settings.answers is None:
-            raise _refused(f"provider {settings.name!r} has no script: set `answers` to its path")
-        return cls(Path(settings.answers), Path(settings.log) if settings.log else None)
+        if settings.answers is None and settings.mock is None:
+            raise _refused(
+                f"provider {settings.name!r} has no script: set `answers` to its path, or "
+                "`mock: schema` to make up answers by the schemas of personas"
+            )
+        script = None if settings.answers is None else Path(settings.answers)
+        return cls(script, Path(settings.log) if settings.log else None, settings.mock)
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Return the scripted answer to the call that the request's label names.
@@ -87,7 +98,8 @@ class ScriptedProvider:
         Raises:
             ProviderFailure: The script has no answer for it; says which entry to add.
         """
-        entry = self._choose(request)
+        check_request(request)
+        entry = await self._choose(request)
         self._note("asked", request)
         await _play(entry, request)
         self._note("answered", request)
@@ -96,13 +108,13 @@ class ScriptedProvider:
     async def close(self) -> None:
         """Do nothing."""
 
-    def _choose(self, request: ModelRequest) -> ScriptedAnswer:
+    async def _choose(self, request: ModelRequest) -> ScriptedAnswer:
         entry = choose(self._answers, request)
-        if entry is None:
-            raise _refused(
-                f"{self._script} has no answer for {request.label!r}: {missing(request)}"
-            )
-        return entry
+        if entry is not None:
+            return entry
+        if self._mock is not None:  # off the event loop: a hostile schema uses up its CPU budget
+            return await asyncio.to_thread(made_up, request)
+        raise _refused(f"{self._script} has no answer for {request.label!r}: {missing(request)}")
 
     def _note(self, event: Literal["asked", "answered"], request: ModelRequest) -> None:
         if self._log is None:
@@ -148,7 +160,7 @@ def choose(answers: Sequence[ScriptedAnswer], request: ModelRequest) -> Scripted
         ProviderFailure: The request has no label.
     """
     call = _call(request.label)
-    prompt = "\n".join([request.system or "", *map(_read_of, request.messages)])
+    prompt = "\n".join([request.system or "", *_texts(request)])
     fitting = [
         (rank, -number, entry)
         for number, entry in enumerate(answers)
@@ -160,9 +172,12 @@ def choose(answers: Sequence[ScriptedAnswer], request: ModelRequest) -> Scripted
 def missing(request: ModelRequest) -> str:
     """Say which entry to add to a script without an answer for the call."""
     call = _call(request.label)
-    return (
-        f"add an entry like `- {{task: {call.team}/{call.task}, visit: {call.visit}, answer: ...}}`"
-    )
+    turn = f", turn: {request.turn}" if request.turn > 1 else ""
+    entry = f"task: {call.team}/{call.task}, visit: {call.visit}{turn}, answer: ..."
+    if not request.tools or request.tool_choice == "none":
+        return f"add an entry like `- {{{entry}}}`"
+    calls = f"tool_calls: [{{tool: {request.tools[0].name}, arguments: ...}}]"
+    return f"add an entry like `- {{{entry}}}`, with `{calls}` for a call of a tool"
 
 
 def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
@@ -175,33 +190,34 @@ def played(entry: ScriptedAnswer, request: ModelRequest) -> Completion:
         raise ProviderFailure(
             entry.error.type, entry.error.message, retryable=False, usage=entry.usage
         )
-    text = _text(entry.answer)
-    if entry.tool_calls:
-        return _called(entry, request, text)
-    return Completion.of(
-        text=text,
-        stop_reason=entry.stop_reason,
-        model=request.model,
-        usage=entry.usage or _estimated(request, text),
-    )
-
-
-def _called(entry: ScriptedAnswer, request: ModelRequest, text: str) -> Completion:
-    """Return the calls of an entry, after its text if there is one."""
-    said = (TextPart(text),) if entry.answer is not None else ()
+    text = _text(entry)
     calls = tuple(
-        ToolCallPart(f"call_{request.turn}_{number}", call.tool, _text(call.arguments))
+        ToolCallPart(f"call_{request.turn}_{number}", call.tool, _arguments(call))
         for number, call in enumerate(entry.tool_calls, 1)
     )
-    written = "".join(call.arguments for call in calls)
-    usage = entry.usage or _estimated(request, (text if said else "") + written)
-    return Completion((*said, *calls), "tool_calls", request.model, usage)
+    stop_reason = entry.stop_reason
+    if calls and "stop_reason" not in entry.model_fields_set:
+        stop_reason = "tool_calls"
+    return Completion(
+        content=(*((TextPart(text),) if text or not calls else ()), *calls),
+        stop_reason=stop_reason,
+        model=request.model,
+        usage=entry.usage or _estimated(request, text, calls),
+    )
 
 
-def _read_of(message: ModelMessage) -> str:
-    """Return what a model reads of a message: its text, and the results of calls."""
-    results = [part.text for part in message.content if isinstance(part, ToolResultPart)]
-    return "\n".join([*results, message.text])
+def made_up(request: ModelRequest) -> ScriptedAnswer:
+    """Return an entry with an answer by the schema.
+
+    Raises:
+        ProviderFailure: No answer was found; never retried.
+    """
+    call = _call(request.label)
+    content = schema_content(request)
+    entry: dict[str, object] = {"task": f"{call.team}/{call.task}"}
+    calls = [{"tool": one.name, "arguments": one.arguments} for one in calls_of(content)]
+    entry |= {"tool_calls": calls} if calls else {"answer": text_of(content)}
+    return ScriptedAnswer.model_validate(entry)
 
 
 async def _play(entry: ScriptedAnswer, request: ModelRequest) -> None:
@@ -209,7 +225,7 @@ async def _play(entry: ScriptedAnswer, request: ModelRequest) -> None:
     if request.on_text is None or entry.error is not None:
         await asyncio.sleep(entry.seconds)
         return
-    words = _WORD.findall(_text(entry.answer))
+    words = _WORD.findall(_text(entry))
     steps = max(1, min(len(words), round(entry.seconds / _PIECE_SECONDS)))
     for step in range(steps):
         begin, end = (len(words) * at // steps for at in (step, step + 1))
@@ -255,14 +271,31 @@ def _nearness(given: int | None, wanted: int) -> tuple[int, int] | None:
     return (2, 0) if given == wanted else (0, given)
 
 
-def _text(answer: JsonValue) -> str:
+def _text(entry: ScriptedAnswer) -> str:
+    if "answer" not in entry.model_fields_set:
+        return ""
+    answer = entry.answer
     return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
-def _estimated(request: ModelRequest, text: str) -> TokenUsage:
+def _arguments(call: ScriptedCall) -> str:
+    given = call.arguments
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+
+
+def _texts(request: ModelRequest) -> Iterator[str]:
+    """Yield what the model reads in the messages: texts and results of tools."""
+    for message in request.messages:
+        yield "".join(
+            part.text for part in message.content if isinstance(part, TextPart | ToolResultPart)
+        )
+
+
+def _estimated(request: ModelRequest, text: str, calls: Sequence[ToolCallPart] = ()) -> TokenUsage:
     """Estimate four characters per token: close enough, and the same each time."""
-    asked = len(request.system or "") + sum(len(_read_of(turn)) for turn in request.messages)
-    return TokenUsage(input_tokens=-(-asked // 4), output_tokens=-(-len(text) // 4))
+    asked = len(request.system or "") + sum(map(len, _texts(request)))
+    wrote = len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
+    return TokenUsage(input_tokens=-(-asked // 4), output_tokens=-(-wrote // 4))
 
 
 def _refused(message: str) -> ProviderFailure:

@@ -17,12 +17,22 @@ class Price(Frozen):
     output: float = Field(ge=0, allow_inf_nan=False)
     cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """For input that the provider had in its cache. Default: the price of other input."""
+    cache_write: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """For input that the provider puts into its cache. Default: the price of other input."""
 
-    def of(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
-        """Return the price of these tokens; cached ones are part of the input."""
+    def of(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        cached_tokens: int = 0,
+        cache_write_tokens: int = 0,
+    ) -> float:
+        """Return the price of these tokens; those read from and put into a cache are input too."""
         cached = self.input if self.cached is None else self.cached
-        fresh = input_tokens - cached_tokens
-        return (fresh * self.input + cached_tokens * cached + output_tokens * self.output) / MILLION
+        written = self.input if self.cache_write is None else self.cache_write
+        fresh = input_tokens - cached_tokens - cache_write_tokens
+        paid = fresh * self.input + cached_tokens * cached + cache_write_tokens * written
+        return (paid + output_tokens * self.output) / MILLION
 
 
 FREE = Price(input=0, output=0)

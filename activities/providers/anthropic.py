@@ -16,7 +16,7 @@ from activities.providers.provider import Completion, ModelRequest, ProviderSett
 from activities.providers.provider_failures import Endpoint, cut, malformed
 from activities.providers.translation.anthropic_answers import AnthropicAnswer, AnthropicEvent
 from activities.providers.translation.anthropic_turns import anthropic_body
-from activities.providers.translation.histories import check_request
+from activities.providers.translation.request_checks import check_request
 from activities.providers.transport import TRANSPORT_ERRORS, from_transport
 
 _CONNECT_SECONDS = 10.0

@@ -20,7 +20,7 @@ from activities.providers.provider_failures import cut, malformed
 from activities.providers.schemas import openai_format
 from activities.providers.translation.chat_answers import ChatAnswer, ChatChunk, ChatParts
 from activities.providers.translation.chat_turns import chat_messages, chat_tools
-from activities.providers.translation.histories import check_request
+from activities.providers.translation.request_checks import check_request
 from activities.providers.translation.wire_values import cache_key
 from dsl.values import Json
 

@@ -14,7 +14,7 @@ from activities.contracts import TokenUsage
 from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
 from activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from activities.providers.provider_failures import cut, malformed
-from activities.providers.translation.histories import check_request
+from activities.providers.translation.request_checks import check_request
 from activities.providers.translation.responses_answers import ResponsesEvent
 from activities.providers.translation.responses_turns import responses_body
 

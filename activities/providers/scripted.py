@@ -43,7 +43,7 @@ from activities.providers.provider import Completion, ModelRequest, ProviderSett
 from activities.providers.provider_failures import ProviderFailure
 from activities.providers.schema_answers import schema_content
 from activities.providers.script import ScriptedAnswer, ScriptedCall, read_script
-from activities.providers.translation.histories import check_request
+from activities.providers.translation.request_checks import check_request
 
 _PIECE_SECONDS = 0.05
 _WORD = re.compile(r"\s*\S+\s*")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from activities.contracts import StopReason, TokenUsage
 from activities.providers.message_model import (
@@ -34,7 +34,7 @@ class _Usage(BaseModel):
 
 
 class _IncompleteDetails(BaseModel):
-    reason: str | None = None
+    cause: str | None = Field(default=None, alias="reason")
 
 
 class ResponsesAnswer(BaseModel):
@@ -68,7 +68,7 @@ class ResponsesAnswer(BaseModel):
         stop_reason: StopReason = "end"
         if self.status == "incomplete":
             details = self.incomplete_details or _IncompleteDetails()
-            stop_reason = _INCOMPLETE.get(details.reason or "", "other")
+            stop_reason = _INCOMPLETE.get(details.cause or "", "other")
         elif any(_is_refusal(item) for item in self.output or ()):
             stop_reason = "refusal"
         elif calls_of(content):

@@ -90,6 +90,6 @@ def base64_of(image: ImagePart) -> str:
 
 def cache_key(request: ModelRequest) -> str:
     """Return a key that all requests of a conversation share: they have the same beginning."""
-    first = request.messages[0]
-    begin = [request.system, [tool.name for tool in request.tools], first.text]
+    first = [message.text for message in request.messages[:1]]
+    begin = [request.system, [tool.name for tool in request.tools], first]
     return sha256(json.dumps(begin).encode()).hexdigest()[:32]

@@ -50,8 +50,8 @@ def asked(
     """A turn with tools; after an answer with calls, with their results."""
     messages = [ModelMessage.of("user", "Find cats.")]
     if after is not None:
-        given = zip(after.tool_calls, results, strict=False)
-        parts = tuple(ToolResultPart(call.id, text) for call, text in given)
+        pairs = zip(after.tool_calls, results, strict=False)
+        parts = tuple(ToolResultPart(call.id, text) for call, text in pairs)
         messages += [ModelMessage("assistant", after.content), ModelMessage("user", parts)]
     given: dict[str, Any] = {"messages": tuple(messages), "tools": (SEARCH, ADD), **fields}
     return ModelRequest(model="m", label=label, turn=turn, **given)

@@ -47,7 +47,7 @@ def _faults(request: ModelRequest) -> Iterator[str]:
     yield from _tool_faults(request)
     yield from _part_faults(request.messages)
     yield from _pair_faults(request.messages)
-    if not request.messages or request.messages[-1].role != "user":
+    if request.messages and request.messages[-1].role != "user":
         yield "its last message is not a user message"
 
 

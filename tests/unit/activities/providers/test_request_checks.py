@@ -17,7 +17,7 @@ from activities.providers.message_model import (
 )
 from activities.providers.provider import ModelRequest
 from activities.providers.provider_failures import ProviderFailure
-from activities.providers.translation.histories import check_request
+from activities.providers.translation.request_checks import check_request
 from dsl.model.tools.tool_use import NamedTool
 
 ASKED = ModelMessage.of("user", "Go.")
@@ -58,7 +58,6 @@ def test_a_history_with_each_result_right_after_its_call_is_sent() -> None:
 @pytest.mark.parametrize(
     ("messages", "said"),
     [
-        ((), "its last message is not a user message"),
         ((ASKED, ModelMessage.of("assistant", "Hm.")), "its last message is not a user message"),
         ((ASKED, calls("a")), "the call 'a' has no result"),
         ((ASKED, calls("a"), ASKED), "the call 'a' has no result in message 3, right after it"),

@@ -73,6 +73,7 @@ Code = Literal[
     "E505",
     "E506",
     "E507",
+    "E508",
     "E601",
     "E602",
     "W501",
@@ -94,6 +95,8 @@ Code = Literal[
     "W517",
     "W518",
     "W519",
+    "W520",
+    "W521",
 ]
 """Stable codes; `docs/errors.md` has one heading for each."""
 

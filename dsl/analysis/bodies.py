@@ -7,6 +7,7 @@ from dsl.compile.concentrators import CONCENTRATOR_NAMES
 from dsl.model.plan import Plan, Team
 from dsl.model.steps import ORCHESTRATING, AgentStep, Step
 from dsl.model.traversal.step_walk import walk
+from dsl.model.traversal.tool_calls import step_of_tool, tools_of
 from dsl.source.nodes import Node
 from dsl.values import NodePath
 
@@ -38,6 +39,16 @@ class Bodies(NamedTuple):
     teams: Mapping[str, Body]
     plans: Mapping[str, Body]
     """`{persona key: its execution plan}`, each once, however many tasks follow it."""
+    plan: Plan
+    tools: Mapping[str, Body]
+    """`{tool: the one step that a call is like}`, for tools made of agents and teams."""
+
+    def called_by(self, step: Step) -> Iterator[Body]:
+        """Yield what runs within a step besides its own steps: plans, and agents as tools."""
+        yield from self.plans_of(step)
+        for name, _ in tools_of(step, self.plan):
+            if name in self.tools:
+                yield self.tools[name]
 
     def plans_of(self, step: Step) -> Iterator[Body]:
         """Yield the execution plans that an agent may follow; none for any other step."""
@@ -48,26 +59,32 @@ class Bodies(NamedTuple):
                     yield plan
 
     def within(self, body: Body) -> Iterator[Body]:
-        """Return a body and the plans that its agents follow, at any depth, each once."""
+        """Return a body and all that its steps call except teams, at any depth, each once."""
         seen = {body.key}
         ahead = [body]
         while ahead:
             here = ahead.pop()
             yield here
             for step, _ in here.walked():
-                for plan in self.plans_of(step):
-                    if plan.key not in seen:
-                        seen.add(plan.key)
-                        ahead.append(plan)
+                for called in self.called_by(step):
+                    if called.key not in seen:
+                        seen.add(called.key)
+                        ahead.append(called)
 
 
 def bodies(plan: Plan, tree: Node) -> Bodies:
     """Collect the bodies of a plan and its document."""
     teams = {team.id: _of_team(team) for team in plan.teams.values()}
     plans: dict[str, Body] = {}
-    for body in teams.values():
+    steps = {name: step_of_tool(name, tool, plan) for name, tool in plan.tools.items()}
+    tools = {
+        name: Body(f"tool {name}", (step,), ("tools", name))
+        for name, step in steps.items()
+        if step is not None
+    }
+    for body in (*teams.values(), *tools.values()):
         _collect(body, plan, tree, plans)
-    return Bodies(teams, plans)
+    return Bodies(teams, plans, plan, tools)
 
 
 def _of_team(team: Team) -> Body:

@@ -11,6 +11,7 @@ from dsl.analysis.bodies import Bodies, bodies
 from dsl.analysis.choices import Choices
 from dsl.analysis.context_use import check_unused, context_users, declared_inputs
 from dsl.analysis.dataflow import Flow, Input, check_context
+from dsl.analysis.labels.label_findings import check_labels
 from dsl.analysis.loops import check_loops, check_reach
 from dsl.analysis.model_settings import check_settings
 from dsl.analysis.needs import Needs
@@ -59,6 +60,7 @@ def analysed(compiled: Compiled) -> Analysis:
         check_unused(plan.context, used, tree, problems)
     check_variables(parts, reader, tree, problems)
     check_settings(parts, tree, problems)
+    check_labels(plan, graph, parts, effort, tree, problems)
     found = tuple(sorted(problems.found, key=_reading_order))
     needs = (
         {one.path: one.place for one in inputs if one.needed}

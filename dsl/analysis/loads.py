@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from dsl.analysis.bodies import Bodies, Body
 from dsl.checks.steps.parallel_checks import possible_branches
 from dsl.model.context.declarations import declared_at
-from dsl.model.plan import Plan
+from dsl.model.plan import Persona, Plan
 from dsl.model.price import Price
 from dsl.model.sections.template_bound import most_of
 from dsl.model.steps import (
+    SINGLE_SHOT,
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -24,9 +25,11 @@ from dsl.model.steps import (
     ToolStep,
     TryStep,
 )
+from dsl.model.tools.tool_contract import Tool
 from dsl.model.traversal.step_lists import step_lists
+from dsl.model.traversal.tool_calls import tools_of
 from dsl.source.nodes import Mark, Node
-from dsl.templates.template import is_template, plain_path
+from dsl.templates.template import plain_path
 from dsl.values import JsonValue, NodePath
 
 Key = tuple[str, ...]
@@ -38,6 +41,8 @@ SKILL_CALLS: Key = ("skill_calls",)
 APPROVALS: Key = ("approvals",)
 OUTPUT_TOKENS: Key = ("output_tokens",)
 COST: Key = ("cost",)
+MAX_CALLS_OF_TURN = 100
+"""Calls of one model turn that a run executes."""
 LEGACY = "legacy agents"
 """Counts the models of legacy classes, which no document names."""
 
@@ -71,6 +76,7 @@ class Loads:
     terms: Terms
     unbounded: dict[NodePath, Unbounded] = field(default_factory=dict[NodePath, Unbounded])
     _plans: dict[str, Load] = field(default_factory=dict[str, Load])
+    _of_tools: dict[str, Load] = field(default_factory=dict[str, Load])
 
     def team(self, body: Body) -> Load:
         """Return the load of one visit of a team, without the teams that its steps run."""
@@ -146,7 +152,10 @@ class Loads:
         persona = self.plan.personas.get(step.persona_key or "")
         if persona is None:
             return {MODEL_CALLS: 1, ("model", LEGACY): 1}
+        uses_tools = step.agent_type != SINGLE_SHOT and (persona.tools or persona.handoffs)
         turns = 1 + persona.max_reasks
+        if uses_tools and persona.tool_choice != "none":
+            turns += persona.max_turns
         model = f"{persona.provider}/{persona.model}"
         load: dict[Key, float] = {
             MODEL_CALLS: turns,
@@ -157,13 +166,43 @@ class Loads:
         if price is not None:
             tokens = self.terms.input_tokens * price.input + persona.max_tokens * price.output
             load[COST] = turns * tokens / 1_000_000
-        return load
+        return added((load, self._calls(step, persona)))
+
+    def _calls(self, step: AgentStep, persona: Persona) -> Load:
+        """Return the load of the most calls that an agent's model can make.
+
+        Each kind of load takes its most expensive tools first, as far as their policies allow.
+        """
+        if persona.tool_calls == "return" or persona.tool_choice == "none":
+            return {}
+        turns = persona.max_turns + persona.max_reasks
+        calls = turns * (MAX_CALLS_OF_TURN if persona.parallel_tool_calls else 1)
+        bounds = {policy.tool: policy.max_calls for policy in persona.tool_policy}
+        loads = [
+            (self._one_call(name, tool), min(calls, bounds.get(name) or calls))
+            for name, tool in tools_of(step, self.plan)
+        ]
+        total: dict[Key, float] = {}
+        for key in dict.fromkeys(key for load, _ in loads for key in load):
+            left: float = calls
+            for load, most_calls in sorted(loads, key=lambda one: -one[0].get(key, 0)):
+                made = min(left, most_calls)
+                total[key] = total.get(key, 0) + made * load.get(key, 0)
+                left -= made
+        return total
+
+    def _one_call(self, name: str, tool: Tool) -> Load:
+        """Return the load of one call of a tool, with the attempts of an agent or a team."""
+        asked: Load = {APPROVALS: 1} if tool.requires_approval else {}
+        body = self.bodies.tools.get(name)
+        if body is None:
+            return added(({SKILL_CALLS: 1}, asked))
+        if name not in self._of_tools:
+            self._of_tools[name] = times(self._all(body.steps, body.path), 1 + tool.retries)
+        return added((self._of_tools[name], asked))
 
     def _tool(self, step: ToolStep) -> Load:
-        tools = self.plan.tools
-        named = tools.values() if is_template(step.tool) else [tools[step.tool]]
-        asks = any(tool.requires_approval for tool in named)
-        return {SKILL_CALLS: 1, APPROVALS: 1} if asks else {SKILL_CALLS: 1}
+        return most(self._one_call(name, tool) for name, tool in tools_of(step, self.plan))
 
     def _rounds(self, step: LoopStep, path: NodePath, body: Load) -> float:
         most_rounds = math.inf if step.max_iterations is None else most_of(step.max_iterations)

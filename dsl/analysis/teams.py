@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from dsl.analysis.exits import Exit
+from dsl.analysis.handoffs import handoffs
 from dsl.analysis.timeout_routes import timeout_routes
 from dsl.analysis.visit_bounds import with_turns
 from dsl.compile.routes import targets
@@ -133,10 +134,28 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
             *_exits(team, worlds[team.id], effort),
             *(Exit((route.target,), None) for route in timeout_routes(team, plan)),
             *_spent(team, plan),
+            *(Exit((name,), None, after_success=True) for name in handoffs(team, plan)),
         )
         for team in teams
     }
     return Teams(plan, calls, with_turns(plan, calls, exits), worlds)
+
+
+def exits_after(
+    team: Team, exits: Sequence[Exit], world: Statuses, effort: Effort
+) -> Iterator[int]:
+    """Yield the numbers of the exits that a run can take when a team has ended this way.
+
+    Args:
+        team: The team.
+        exits: All its exits, as in the graph.
+        world: How its tasks have ended.
+        effort: The effort left for deciding.
+    """
+    routed = list(_exits(team, (world,), effort))
+    for number, exit in enumerate(exits):
+        if exit.usable and (number >= len(routed) or routed[number].usable):
+            yield number
 
 
 def _spent(team: Team, plan: Plan) -> Iterator[Exit]:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dsl.model.plan import Plan, Team
-from dsl.model.steps import Step, ToolStep
+from dsl.model.steps import Step
 from dsl.model.terms import DecisionTerms, consent
 from dsl.model.traversal.step_lists import followed_plans
 from dsl.model.traversal.step_walk import asks, walk
-from dsl.templates.template import is_template
+from dsl.model.traversal.tool_calls import tools_of
 
 
 class TimeoutRoute(NamedTuple):
@@ -43,9 +43,7 @@ def _terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
     own = asks(step)
     if own is not None:
         yield own
-    if isinstance(step, ToolStep):
-        any_tool = is_template(step.tool)
-        for name, tool in plan.tools.items():
-            terms = consent(tool.requires_approval)
-            if terms is not None and (any_tool or name == step.tool):
-                yield terms
+    for _, tool in tools_of(step, plan):
+        terms = consent(tool.requires_approval)
+        if terms is not None:
+            yield terms

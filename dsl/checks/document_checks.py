@@ -4,6 +4,8 @@ from dsl.checks.agent_classes import check_agent_classes
 from dsl.checks.approval_checks import check_approvals
 from dsl.checks.keys_without_effect import check_without_effect
 from dsl.checks.session_checks import check_sessions
+from dsl.checks.tools.tool_names import check_tool_names
+from dsl.checks.tools.unused_tools import check_unused_tools
 from dsl.checks.unexpanded_templates import refuse_control_characters, refuse_unfilled
 from dsl.checks.unread_keys import check_unread_keys
 from dsl.model.capabilities import Capabilities
@@ -28,4 +30,6 @@ def check_document(
     check_unread_keys(document, tree, problems)
     channels = capabilities.channels
     check_approvals(document, orchestration, tree, problems, channels)
+    check_tool_names(document, tree, problems)
+    check_unused_tools(document, tree, problems)
     check_sessions(document, orchestration, tree, problems)

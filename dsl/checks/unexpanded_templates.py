@@ -14,13 +14,13 @@ from dsl.model.document import (
     RuleDocument,
     SystemDocument,
     TeamDocument,
-    ToolSection,
 )
 from dsl.model.sections.provider_document import LlmConfig
 from dsl.model.sections.template_bound import TemplateBound
 from dsl.model.step_kinds.step_base import StepBase
 from dsl.model.steps import STEP_MODELS, AgentStep, ParallelBranch, PersonaDocument
 from dsl.model.terms import ApprovalTerms, Consent
+from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_walk import FILLED_OF_CONSENTS, FILLED_OF_STEPS
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template
@@ -47,7 +47,7 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
 _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
     SystemDocument: ("description", "worker"),  # a command may have braces of its own
     TeamDocument: ("description",),
-    ToolSection: ("description",),
+    ToolSection: ("description", "input_schema", "output_schema"),
     PersonaDocument: ("description", "output_schema"),
     ApprovalTerms: ("schema_",),
     LlmConfig: ("agents",),

@@ -12,13 +12,15 @@ from dsl.checks.budget_checks import BudgetCompiler, HasPrice
 from dsl.checks.context_declarations import declared_context
 from dsl.checks.document_checks import check_document
 from dsl.checks.steps.outputs import DeclaredOutputs
+from dsl.checks.tools.agent_cycles import check_cycles
 from dsl.compile.concentrators import task_names
 from dsl.compile.document_capabilities import with_declarations
 from dsl.compile.merged_sources import SourceText, merged_sources
 from dsl.compile.personas import AgentResolver
-from dsl.compile.plan_tools import ToolCompiler
+from dsl.compile.plan_tools import ToolCompiler, without_unread_schemas
 from dsl.compile.routes import RouteCompiler
 from dsl.compile.shapes import shaped
+from dsl.compile.subagents import with_subagents
 from dsl.compile.team_compiler import TeamCompiler
 from dsl.errors import InvalidDocument, Problem
 from dsl.model.capabilities import Capabilities
@@ -106,13 +108,13 @@ class _PlanCompiler:
         capabilities: Capabilities,
         model: str | None,
     ) -> None:
+        document, places = with_subagents(document, tree, problems)
         self.document = document
         self.orchestration = orchestration
         self.tree = tree
         self.problems = problems
         self.context = declared_context(orchestration.context, tree, problems)
         outputs = DeclaredOutputs(document, capabilities.skills, self.context)
-        self.tools = ToolCompiler(capabilities, tree, problems)
         self.routes = RouteCompiler(orchestration, tree, problems)
         self.agents = AgentResolver(
             document,
@@ -124,6 +126,7 @@ class _PlanCompiler:
             outputs,
             orchestration.settings,
         )
+        self.tools = ToolCompiler(document, capabilities, self.agents, places, tree, problems)
         self.teams = TeamCompiler(
             document,
             orchestration,
@@ -140,13 +143,15 @@ class _PlanCompiler:
         """Compile the plan; None if a problem makes that impossible."""
         self._entry()
         orchestration, agents = self.orchestration, self.agents
-        tools = {key: self.tools.tool(key, section) for key, section in self.document.tools.items()}
+        tools = self.tools.tools()
         teams = {key: self.teams.team(key, team) for key, team in orchestration.teams.items()}
         agents.check_unused()
+        check_cycles(tools, agents.personas, teams, self.tools.places, self.tree, self.problems)
         self.teams.check_run_output()
         self.budgets.check()
         if self.problems.errors:
             return None
+        offered = {name for persona in agents.personas.values() for name in persona.tools}
         no_progress, no_progress_terms = asking(orchestration.no_progress)
         return Plan(
             name=self.document.name or name,
@@ -163,7 +168,7 @@ class _PlanCompiler:
             budgets=self.budgets.budgets(teams, agents.personas, agents.budgets, priced),
             teams=teams,
             personas=agents.personas,
-            tools={key: tool for key, tool in tools.items() if tool is not None},
+            tools=without_unread_schemas(tools, offered),
             groups=orchestration.groups,
             notify=channels(orchestration.notify),
             on_cancel=orchestration.on_cancel,

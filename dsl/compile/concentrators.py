@@ -44,7 +44,12 @@ def aggregation(
         mark = tree.find(place).mark
         unknown(problems, mark, place, "E204", "aggregation", collect.aggregate, names)
         return ()
-    terms = SkillTerms(effect=contract.effect, timeout=contract.timeout, retries=contract.retries)
+    terms = SkillTerms(
+        effect=contract.effect,
+        timeout=contract.timeout,
+        retries=contract.retries,
+        labels=contract.labels,
+    )
     given: Json = {"branches": "{{ branches }}", "data": "{{ data }}"}
     step = SkillStep(
         kind="skill",

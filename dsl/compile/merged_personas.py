@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dsl.compile.models import PersonaModels
 from dsl.compile.persona_fields import plain_persona, without_nulls
+from dsl.compile.persona_tools import with_offered_tools
 from dsl.model.merge import deep_merge
 from dsl.model.plan import Persona
 from dsl.model.sections.provider_document import LlmConfig
@@ -71,7 +72,7 @@ class PersonaMerger:
         if step.config is not None:
             merged = deep_merge(merged, plain_persona(step.config))
         origins = ((*path, "config"), (*PERSONAS, key))
-        persona = self.models.complete(without_nulls(merged), origins, key)
+        persona = self.models.complete(with_offered_tools(without_nulls(merged)), origins, key)
         if persona is None:
             return None
         config = (*path, "config") if step.config is not None else None

@@ -3,7 +3,7 @@
 The result is a snapshot that needs nothing else of the document.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from dsl.checks.format_checks import check_answer_schema
 from dsl.checks.steps.agent_checks import check_agent_keys, check_legacy
@@ -13,6 +13,7 @@ from dsl.checks.steps.plan_checks import plan_fits
 from dsl.checks.steps.prompt_checks import PromptChecks, check_syntax
 from dsl.checks.steps.reference_checks import Checker
 from dsl.checks.steps.streaming_checks import check_reasks, check_streaming
+from dsl.checks.tools.tool_use_checks import check_tool_use
 from dsl.checks.unused_personas import check_written_model
 from dsl.compile.loop_policy import compiled_loop
 from dsl.compile.merged_personas import PERSONAS, MergedPersona, PersonaMerger
@@ -24,6 +25,8 @@ from dsl.model.plan import Persona
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.steps import (
     ORCHESTRATING,
+    SINGLE_SHOT,
+    TOOL_CALLING,
     AgentStep,
     LoopStep,
     PersonaDocument,
@@ -62,6 +65,8 @@ class AgentResolver:
         self.outputs = outputs
         self.settings = settings
         self.personas: dict[str, Persona] = {}
+        self.tool_reads: dict[str, None] = {}
+        """The context paths that the agents of tools read."""
         self.uses_legacy = False
         self.budgets: dict[str, tuple[Budgets, NodePath]] = {}
         """`{plan key: the task's own budgets and their place}`."""
@@ -117,6 +122,7 @@ class AgentResolver:
             effect=contract.effect,
             timeout=step.timeout or contract.timeout,
             retries=contract.retries,
+            labels=contract.labels,
         )
         approval = checked_by(
             step.requires_approval,
@@ -217,6 +223,9 @@ class AgentResolver:
         if step.agent_type == ORCHESTRATING and persona.execution_plan is not None:
             steps = self._plan(step, persona.execution_plan, merged, plan_key, reads)
             return persona.model_copy(update={"execution_plan": steps})
+        if any(self.tools[name].agent is not None for name in persona.tools if name in self.tools):
+            reads.update(self.tool_reads)
+        check_tool_use(step, persona, path, written_at, self.tree, self.problems)
         check_streaming(step, persona, written_at("stream"), self.tree, self.problems)
         PromptChecks(self.tree, self.problems, checker, reads).check(
             step, persona, path, written_at
@@ -260,6 +269,43 @@ class AgentResolver:
             outputs=self.outputs.of(plan),
             settings=self.settings,
         )
+
+    def tool_agent(
+        self, tool: str, agent: str, inputs: Collection[str], path: NodePath
+    ) -> Persona | None:
+        """Compile the agent that a tool is made of; a call gives it the inputs and nothing else.
+
+        Args:
+            tool: The name of the tool.
+            agent: The key of its persona.
+            inputs: The names of the arguments.
+            path: Where the tool is written.
+        """
+        given: Json = dict.fromkeys(inputs, None)
+        agent_type = self._default_type(agent)
+        step = AgentStep(name=tool, agent_type=agent_type, persona_key=agent, input=given)
+        checker = Checker(
+            self.tree,
+            self.problems,
+            self.capabilities,
+            self.teams,
+            (),
+            path,
+            inputs=inputs,
+            tools=self.tools,
+            outputs=self.outputs.of(()),
+            settings=self.settings,
+        )
+        self._agent(step, path, checker, tool, self.tool_reads)
+        return self.personas.get(agent)
+
+    def _default_type(self, agent: str) -> str:
+        persona = self.llm.personas[agent]
+        if persona.execution_plan:
+            return ORCHESTRATING
+        offered = {*(persona.tools or ()), *(persona.subagents or ())}
+        uses_tools = offered - set(persona.exclude_tools or ()) or persona.handoffs
+        return TOOL_CALLING if uses_tools else SINGLE_SHOT
 
     def check_unused(self) -> None:
         """Check the personas that no task uses, so that no mistake stays hidden."""

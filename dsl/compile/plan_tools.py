@@ -1,52 +1,249 @@
-"""Compiles tools: the skill exists and accepts what the tool fixes."""
+"""Compiles tools: what each is made of, the contract of its calls, and the digest that pins it."""
+
+import json
+from collections.abc import Collection, Mapping
+from hashlib import sha256
+from typing import assert_never
 
 from dsl.checks.steps.command_checks import check_command
-from dsl.checks.steps.consent_checks import checked_by, of_contract
+from dsl.checks.steps.consent_checks import checked_by, of_schemas
 from dsl.checks.steps.contract_checks import check_input
-from dsl.checks.tool_conditions import check_tool_condition
+from dsl.checks.tools.section_checks import (
+    check_attempts,
+    check_keys,
+    check_memory,
+    check_schema,
+    check_skill_tool,
+    origin_of,
+)
+from dsl.checks.tools.tool_conditions import check_tool_condition
+from dsl.compile.personas import AgentResolver
+from dsl.errors import Code
+from dsl.json_schema.argument_schemas import (
+    arguments_schema,
+    is_whole_schema,
+    schema_of_properties,
+)
 from dsl.model.capabilities import Capabilities, SkillContract
-from dsl.model.document import ToolSection
+from dsl.model.document import SystemDocument
 from dsl.model.step_kinds.step_base import SkillTerms
 from dsl.model.tools.tool_contract import Tool
+from dsl.model.tools.tool_section import ToolSection
 from dsl.source.nodes import Node, Problems
 from dsl.source.unknown_names import unknown
-from dsl.values import NodePath
+from dsl.values import Json, NodePath
+from dsl.wording.tool_wording import description_missing, fixed_unknown, tool_not_run
 
 
 class ToolCompiler:
-    """Compiles and checks the tools of one document."""
+    """Compiles and checks the tools of one document, with those made of its subagents."""
 
-    def __init__(self, capabilities: Capabilities, tree: Node, problems: Problems) -> None:
+    def __init__(
+        self,
+        document: SystemDocument,
+        capabilities: Capabilities,
+        agents: AgentResolver,
+        places: Mapping[str, NodePath],
+        tree: Node,
+        problems: Problems,
+    ) -> None:
+        self.document = document
         self.capabilities = capabilities
+        self.agents = agents
+        self.places = places
         self.tree = tree
         self.problems = problems
 
-    def tool(self, name: str, section: ToolSection) -> Tool | None:
-        """Compile the tool; None, and a problem, if its skill is not known."""
-        contract = self.capabilities.skills.get(section.skill)
-        if contract is None:
-            place: NodePath = ("tools", name, "skill")
-            mark = self.tree.find(place).mark
-            known = self.capabilities.skills
-            unknown(self.problems, mark, place, "E204", "skill", section.skill, known)
-            return None
-        return self._tool(name, section, contract)
+    def tools(self) -> dict[str, Tool]:
+        """Compile every tool; those with a problem of their own are left out."""
+        compiled = {name: self._tool(name, one) for name, one in self.document.tools.items()}
+        return {name: tool for name, tool in compiled.items() if tool is not None}
 
-    def _tool(self, name: str, section: ToolSection, contract: SkillContract) -> Tool:
+    def _tool(self, name: str, section: ToolSection) -> Tool | None:
+        path = self.places[name]
+        origin = origin_of(name, section, path, self.tree, self.problems)
+        if origin is None:
+            return None
+        check_keys(name, section, origin.kind, path, self.tree, self.problems)
+        if origin.kind not in self.capabilities.tool_kinds:
+            place = (*path, origin.kind)
+            details = tool_not_run(name, origin.kind, self.capabilities.tool_kinds)
+            self.problems.note("E105", self.tree.find(place).at, place, details)
+        match origin.kind:
+            case "skill":
+                return self._skill(name, section, origin.name, path)
+            case "agent":
+                return self._agent(name, section, origin.name, path)
+            case "team":
+                return self._team(name, section, origin.name, path)
+            case "function" | "mcp":
+                return None  # no document declares one
+            case _:
+                assert_never(origin.kind)
+
+    def _skill(self, name: str, section: ToolSection, skill: str, path: NodePath) -> Tool | None:
+        contract = self.capabilities.skills.get(skill)
+        if contract is None:
+            self._unknown("E204", "skill", skill, self.capabilities.skills, (*path, "skill"))
+            return None
         tree, problems = self.tree, self.problems
-        fixed: NodePath = ("tools", name, "fixed")
-        consent: NodePath = ("tools", name, "requires_approval")
-        shown = of_contract(section.requires_approval, contract, section.fixed)
-        approval = checked_by(section.requires_approval, shown, consent, tree, problems)
-        check_tool_condition(name, section, contract, self.capabilities, tree, problems)
-        check_command(self.capabilities, problems, tree, section.skill, section.fixed, fixed)
+        check_skill_tool(name, section, contract, path, tree, problems)
+        self._approval(name, section, contract.input_schema, contract.output_schema)
+        fixed: NodePath = (*path, "fixed")
+        check_command(self.capabilities, problems, tree, skill, section.fixed, fixed)
         check_input(tree, problems, contract, section.fixed, fixed, whole=False)
-        return Tool(
-            skill=section.skill,
-            description=section.description or contract.description,
-            fixed=section.fixed,
-            requires_approval=approval,
-            terms=SkillTerms(
-                effect=contract.effect, timeout=contract.timeout, retries=contract.retries
-            ),
+        shown = of_schemas(
+            section.requires_approval, contract.input_schema, contract.output_schema, section.fixed
         )
+        approval = checked_by(
+            section.requires_approval, shown, (*path, "requires_approval"), tree, problems
+        )
+        return _pinned(
+            Tool(
+                skill=skill,
+                description=section.description or contract.description,
+                fixed=section.fixed,
+                requires_approval=approval,
+                terms=_terms(section, contract),
+                input_schema=arguments_schema(contract.input_schema, section.fixed),
+                labels=tuple(dict.fromkeys((*contract.labels, *section.labels))),
+                cache=section.cache,
+            ),
+            name,
+            contract.output_schema,
+        )
+
+    def _agent(self, name: str, section: ToolSection, agent: str, path: NodePath) -> Tool | None:
+        personas = self.document.llm_config.personas
+        if agent not in personas:
+            self._unknown("E202", "persona", agent, personas, (*path, "agent"))
+            return None
+        schema = self._arguments(name, section, path)
+        if schema is None:
+            return None
+        sources = [edge.source for edge in section.reads if edge.source in self.document.tools]
+        agents = [key for key, one in self.document.tools.items() if one.agent is not None]
+        check_memory(name, sources, agents, path, self.tree, self.problems)
+        inputs = schema.get("properties")
+        given = tuple(inputs) if isinstance(inputs, dict) else ()
+        persona = self.agents.tool_agent(name, agent, given, path)
+        own = section.output_schema or (None if persona is None else persona.output_schema)
+        described = section.description or personas[agent].description or ""
+        return self._called(name, section, schema, own, described, path)
+
+    def _team(self, name: str, section: ToolSection, team: str, path: NodePath) -> Tool | None:
+        orchestration = self.document.orchestration
+        teams = {} if orchestration is None else orchestration.teams
+        if team not in teams:
+            self._unknown("E201", "team", team, teams, (*path, "team"))
+            return None
+        schema = self._arguments(name, section, path)
+        if schema is None:
+            return None
+        described = section.description or teams[team].description or ""
+        return self._called(name, section, schema, section.output_schema, described, path)
+
+    def _called(
+        self,
+        name: str,
+        section: ToolSection,
+        schema: Json,
+        result: Json | None,
+        description: str,
+        path: NodePath,
+    ) -> Tool:
+        """Return a tool made of an agent or a team."""
+        tree, problems = self.tree, self.problems
+        check_attempts(name, section, path, tree, problems)
+        check_schema(name, "output_schema", section.output_schema, path, tree, problems)
+        self._approval(name, section, schema, result or {})
+        if not description:
+            problems.note(
+                "E102", tree.find(path).at, (*path, "description"), description_missing(name)
+            )
+        shown = of_schemas(section.requires_approval, schema, result, section.fixed)
+        approval = checked_by(
+            section.requires_approval, shown, (*path, "requires_approval"), tree, problems
+        )
+        return _pinned(
+            Tool(
+                agent=section.agent,
+                team=section.team,
+                description=description,
+                fixed=section.fixed,
+                requires_approval=approval,
+                timeout=section.timeout,
+                retries=section.retries or 0,
+                on_error=section.on_error or "surface",
+                input_schema=arguments_schema(schema, section.fixed),
+                output_schema=section.output_schema,
+                labels=section.labels,
+                stateful=section.stateful,
+                reads=section.reads,
+            ),
+            name,
+            result,
+        )
+
+    def _arguments(self, name: str, section: ToolSection, path: NodePath) -> Json | None:
+        """Return the schema of the arguments of an agent or a team; None if it is unusable."""
+        written = section.input_schema or {}
+        schema = written if is_whole_schema(written) else schema_of_properties(written)
+        if not check_schema(name, "input_schema", schema, path, self.tree, self.problems):
+            return None
+        properties = schema.get("properties")
+        known = tuple(properties) if isinstance(properties, dict) else ()
+        for argument in section.fixed:
+            if argument not in known and schema.get("additionalProperties") is False:
+                place = (*path, "fixed", argument)
+                details = fixed_unknown(name, argument, known)
+                self.problems.note("E213", self.tree.find(place).at, place, details)
+        return schema
+
+    def _approval(self, name: str, section: ToolSection, given: Json, result: Json) -> None:
+        check_tool_condition(
+            name, section, given, result, self.capabilities, self.tree, self.problems
+        )
+
+    def _unknown(
+        self, code: Code, what: str, name: str, known: Collection[str], path: NodePath
+    ) -> None:
+        unknown(self.problems, self.tree.find(path).mark, path, code, what, name, known)
+
+
+def without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str]) -> dict[str, Tool]:
+    """Drop the schemas of skills that no model may call: a plan is in the history of every run.
+
+    Args:
+        tools: All tools of the document.
+        offered: The names of those that some model may call.
+    """
+    return {
+        name: tool.model_copy(update={"input_schema": None})
+        if tool.skill is not None and name not in offered
+        else tool
+        for name, tool in tools.items()
+    }
+
+
+def _terms(section: ToolSection, contract: SkillContract) -> SkillTerms:
+    """Return the terms of a skill's contract, as far as the tool says nothing else."""
+    retries = contract.retries if section.retries is None else section.retries
+    return SkillTerms(
+        effect=contract.effect, timeout=section.timeout or contract.timeout, retries=retries
+    )
+
+
+def _pinned(tool: Tool, name: str, result: Json | None) -> Tool:
+    """Return the tool with the digest of all that its callers rely on."""
+    relied = {
+        "name": name,
+        "origin": tool.origin,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+        "output_schema": result,
+        "effect": tool.effect,
+        "labels": sorted(tool.labels),
+    }
+    text = json.dumps(relied, sort_keys=True, separators=(",", ":"))
+    return tool.model_copy(update={"contract": sha256(text.encode()).hexdigest()})

@@ -48,5 +48,7 @@ class Capabilities(Frozen):
     """The worker's channels to people; None when they are not known here."""
     agent_packages: tuple[str, ...] | None = None
     """The packages that the worker lets agent classes come from; None when they are not known."""
+    tool_kinds: tuple[str, ...] = ("skill",)
+    """What a tool may be made of."""
     once_commands: tuple[str, ...] = ()
     """The commands that must not run twice."""

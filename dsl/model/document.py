@@ -21,7 +21,8 @@ from dsl.model.sections.template_bound import Bound
 from dsl.model.sections.worker_document import WorkerSection
 from dsl.model.step_kinds.join_policies import MergePolicy
 from dsl.model.steps import Step
-from dsl.model.terms import Approval, ApprovalTerms, Channels, NoProgress
+from dsl.model.terms import ApprovalTerms, Channels, NoProgress
+from dsl.model.tools.tool_section import ToolSection
 from dsl.values import Frozen, Json, Seconds, Timeout
 
 
@@ -162,18 +163,6 @@ class Orchestration(Frozen):
     settings: Json = Field(default_factory=dict[str, JsonValue])
     """Constants that templates and conditions read as `settings`."""
     teams: dict[str, TeamDocument] = Field(min_length=1)
-
-
-class ToolSection(Frozen):
-    """A tool: a skill by another name, with some of its input fixed."""
-
-    skill: str
-    description: str = ""
-    fixed: Json = Field(default_factory=dict[str, JsonValue])
-    """Merged over the arguments; a caller cannot change it."""
-    requires_approval: Approval = False
-    """`true` and `before`: a person allows each call; `after`: a person accepts each result; or a
-    mapping with `when` and the terms of an approval."""
 
 
 class SystemDocument(Frozen):

@@ -20,6 +20,7 @@ from dsl.model.step_kinds.step_base import StepBase
 from dsl.model.step_kinds.step_tags import UNKNOWN_STEP, branch_tag, step_tag
 from dsl.model.step_kinds.waiting_steps import ApprovalStep, ReplyStep, WaitStep
 from dsl.model.terms import Approval
+from dsl.model.tools.tool_use import MAX_TURNS, ToolCalls, ToolChoice, ToolPolicy
 from dsl.values import Frozen, Json, Timeout
 
 SINGLE_SHOT = "generic_single_shot"
@@ -303,6 +304,27 @@ class PersonaDocument(Frozen):
     flags: Json | None = None
     budgets: Budgets | None = None
     """Limits on what its calls use, in all tasks; in a task's `config`, in that task only."""
+    tools: tuple[str, ...] | None = None
+    """Tools of the document that the model may call."""
+    subagents: tuple[str, ...] | None = None
+    """Personas that the model may call as tools of the same names."""
+    exclude_tools: tuple[str, ...] | None = None
+    """Tools of `tools` and `subagents` that are not offered after all."""
+    handoffs: tuple[str, ...] | None = None
+    """Teams to which the model may hand the work over; the agent then ends, and so does its
+    team."""
+    max_turns: int | None = Field(default=None, ge=1, le=MAX_TURNS)
+    """Model turns with tools; then one more without them gives the answer."""
+    tool_choice: ToolChoice | None = None
+    """`auto`: as the model likes; `required`: at least one call in each turn; `none`: no call;
+    `{tool: NAME}`: a call of this tool first."""
+    tool_calls: ToolCalls | None = None
+    """`execute`: the run executes the calls; `return`: the calls of the first turn are the agent's
+    data, and nothing is executed."""
+    tool_policy: tuple[ToolPolicy, ...] | None = None
+    """What the run demands of the calls of single tools."""
+    parallel_tool_calls: bool | None = None
+    """Whether a turn may have several calls; they then run concurrently."""
     execution_plan: tuple[Step, ...] | None = None
 
 

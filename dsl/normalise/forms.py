@@ -8,18 +8,19 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from dsl.evaluate.operators import SHORT_NAMES
 from dsl.model.document import ApprovalSection, ChatSection, LoopSection
 from dsl.model.step_kinds.join_policies import MergePolicyName
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from dsl.normalise import dialect_conditions, dialect_steps, dialects
 from dsl.normalise.approval_forms import approval_form
 from dsl.normalise.chat_teams import WINDOW, chat_team
 from dsl.normalise.dialects import Here
 from dsl.problem_details import Advice, UnlistedValue, WrongValue
 from dsl.source.nodes import Node, Problems, placed
+from dsl.values import Json
 from dsl.wording.document_wording import section_missing
 from dsl.wording.form_wording import policy_renamed
 from dsl.wording.session_wording import chat_without_reply, window_without_persona
@@ -210,14 +211,16 @@ class _Normaliser:
         written = entries.get("persona_key")
         if written is None or "agent_type" in entries or "agent_class" in entries:
             return node
-        plan = node.find(("config",)).entries().get("execution_plan")
+        config = node.find(("config",)).entries()
         listed = [one.value for one in node.find(("personas",)).items()] or [written.value]
-        steps = (
-            self.here.asked("llm_config", "personas", str(listed[0]), "execution_plan")
-            if plan is None
-            else plan.value
-        )
-        agent_type = ORCHESTRATING if steps else SINGLE_SHOT
+
+        def said(key: str) -> JsonValue:
+            own = config.get(key)
+            if own is not None:
+                return own.plain()
+            return self.here.asked("llm_config", "personas", str(listed[0]), key)
+
+        agent_type = _agent_type({key: said(key) for key in _DECIDING})
         return node.with_value({**entries, "agent_type": written.with_value(agent_type)})
 
     def _branches(self, node: Node) -> Node:
@@ -256,6 +259,22 @@ class _Normaliser:
         for key in ("and", "or"):
             node = _below(node, (key,), _each(self.condition))
         return _below(node, ("not",), self.condition)
+
+
+_DECIDING = ("execution_plan", "tools", "subagents", "exclude_tools", "handoffs")
+"""The keys of a persona that decide the default `agent_type`."""
+
+
+def _agent_type(said: Json) -> str:
+    """Return the agent type of a persona that has these values of the deciding keys."""
+    if said["execution_plan"]:
+        return ORCHESTRATING
+    tools, subagents, excluded = (
+        one if isinstance(one := said[key], list) else []
+        for key in ("tools", "subagents", "exclude_tools")
+    )
+    offered = [name for name in (*tools, *subagents) if name not in excluded]
+    return TOOL_CALLING if offered or said["handoffs"] else SINGLE_SHOT
 
 
 def _names(steps: Node) -> Iterator[str]:

@@ -8,7 +8,8 @@ from dsl.model.capabilities import Capabilities
 from dsl.model.plan import Plan
 
 CAPABILITIES = Capabilities(
-    agent_types=("generic_single_shot", "generic_orchestrating"),
+    agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
+    tool_kinds=("skill", "agent", "team"),
     skills=contracts(),
     providers=("scripted", "anthropic", "openai"),
     commands=("pytest", "deploy"),

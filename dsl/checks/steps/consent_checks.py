@@ -36,20 +36,25 @@ def checked_by(
     return approval.model_copy(update={"schema_": declared})
 
 
-def of_contract(
-    approval: Approval, contract: SkillContract, fixed: Json | None = None
+def of_contract(approval: Approval, contract: SkillContract) -> Json | None:
+    """Return what a contract declares of the value shown."""
+    return of_schemas(approval, contract.input_schema, contract.output_schema)
+
+
+def of_schemas(
+    approval: Approval, given: Json, result: Json | None, fixed: Json | None = None
 ) -> Json | None:
-    """Return what a contract declares of the value shown; a tool's fixed values stay fixed."""
+    """Return the declared schema of the value shown; a tool's fixed values stay fixed."""
     if not isinstance(approval, Consent):
         return None
     if approval.at == "after":
-        return contract.output_schema
+        return result
     if not fixed:
-        return contract.input_schema
+        return given
     kept: JsonValue = {
         "properties": {key: {"const": value} for key, value in fixed.items()},
         "required": list(fixed),
     }
-    already = contract.input_schema.get("allOf")
+    already = given.get("allOf")
     parts = already if isinstance(already, list) else []
-    return {**contract.input_schema, "allOf": [*parts, kept]}
+    return {**given, "allOf": [*parts, kept]}

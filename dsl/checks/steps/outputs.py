@@ -23,6 +23,7 @@ from dsl.model.merge import deep_merge
 from dsl.model.steps import (
     ORCHESTRATING,
     SINGLE_SHOT,
+    TOOL_CALLING,
     AgentStep,
     BlockStep,
     LoopStep,
@@ -160,7 +161,7 @@ class DeclaredOutputs:
             case WaitStep(message=True, schema_=schema):
                 return schema
             case ToolStep(tool=name) if name in self._tools:
-                return self._contract(self._tools[name].skill)
+                return self._contract(self._tools[name].skill or "")
             case BlockStep(steps=(*_, last)) if last.when is None and last.on_failure is None:
                 return self._step(last, depth)
             case _:
@@ -174,7 +175,9 @@ class DeclaredOutputs:
         persona = self._personas.get(step.persona_key or "")
         if persona is None:
             return None
-        if step.agent_type == SINGLE_SHOT:
+        if step.agent_type == SINGLE_SHOT or (
+            step.agent_type == TOOL_CALLING and _answers(step, persona)
+        ):
             return _output_schema(step, persona)
         plan = persona.execution_plan
         if step.config is not None and "execution_plan" in step.config.model_fields_set:
@@ -221,6 +224,14 @@ def _output_schema(step: AgentStep, persona: PersonaDocument) -> Json | None:
         over = step.config.output_schema
         return deep_merge(schema or {}, over) if over is not None else None
     return schema
+
+
+def _answers(step: AgentStep, persona: PersonaDocument) -> bool:
+    """Return whether the data of a tool-calling agent is always its own answer."""
+    over = step.config
+    policies = persona.tool_policy if over is None or over.tool_policy is None else over.tool_policy
+    calls = persona.tool_calls if over is None or over.tool_calls is None else over.tool_calls
+    return calls != "return" and not any(one.exit_on_success for one in policies or ())
 
 
 def _variables(steps: Sequence[Step], outputs: Outputs) -> dict[str, Json]:

@@ -17,9 +17,9 @@ from dsl.errors import Code
 from dsl.evaluate.operators import WITHOUT_VALUE, wrong_value
 from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Condition, ContextField, Expression, TaskField, TaskStatus
-from dsl.model.document import ToolSection
 from dsl.model.facts import GRAPH_VARIABLE, OWN_DATA, OWN_RESULT, RESERVED, ROOTS
 from dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep
+from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_lists import step_lists
 from dsl.model.traversal.step_walk import (
     asks_after,

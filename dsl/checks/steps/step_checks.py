@@ -17,7 +17,6 @@ from dsl.evaluate.because import brief
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_fault
 from dsl.model.capabilities import Capabilities
-from dsl.model.document import ToolSection
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.steps import (
     ORCHESTRATING,
@@ -36,6 +35,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
+from dsl.model.tools.tool_section import ToolSection
 from dsl.problem_details import Details
 from dsl.source.nodes import Mark, Node, Problems
 from dsl.templates.template import is_template, parse
@@ -187,7 +187,7 @@ def _tool(here: Surroundings, step: ToolStep, path: NodePath) -> None:
     for name in step.arguments.keys() & section.fixed.keys():
         place = (*path, "arguments", name)
         here.problems.note("E213", here.tree.find(place).at, place, fixed_argument(step.tool, name))
-    contract = here.capabilities.skills.get(section.skill)
+    contract = here.capabilities.skills.get(section.skill or "")
     if contract is not None:
         check_input(
             here.tree,

@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
 
-from dsl.model.capabilities import Effect
+from dsl.model.capabilities import Effect, Label
 from dsl.model.conditions import Condition
 from dsl.values import Frozen, Json, Seconds, Timeout
 
@@ -79,3 +79,5 @@ class SkillTerms(Frozen):
     """Time limit of one attempt."""
     retries: int = Field(ge=0, le=100)
     """Additional attempts of the call itself."""
+    labels: tuple[Label, ...] = ()
+    """What its results carry, and where its input goes."""

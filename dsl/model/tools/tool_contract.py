@@ -63,7 +63,8 @@ class Tool(Frozen):
     on_error: OnToolError = "surface"
     """What a failed call of an agent or a team becomes."""
     input_schema: Json | None = None
-    """JSON Schema of the arguments that a caller gives, without what is `fixed`."""
+    """JSON Schema of the arguments that a caller gives, without what is `fixed`; None for a skill
+    that no model may call."""
     output_schema: Json | None = None
     """JSON Schema that the result of an agent or a team must match."""
     labels: tuple[Label, ...] = ()

@@ -1,8 +1,9 @@
 """How a model may use tools: which one it must choose, and what its policy demands."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from dsl.values import Frozen
 
@@ -18,7 +19,15 @@ class NamedTool(Frozen):
     tool: str
 
 
-ToolChoice = Literal["auto", "required", "none"] | NamedTool
+def _choice_form(value: object) -> str:
+    return "literal[mapping]" if isinstance(value, Mapping | Frozen) else "literal[word]"
+
+
+ToolChoice = Annotated[
+    Annotated[NamedTool, Tag("literal[mapping]")]
+    | Annotated[Literal["auto", "required", "none"], Tag("literal[word]")],
+    Discriminator(_choice_form),
+]
 """Which call the model makes in a turn: as it likes, at least one, none, or one of this tool."""
 
 ToolCalls = Literal["execute", "return"]

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from dsl.model.plan import Plan, Team
-from dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
+from dsl.model.steps import AgentStep, Step, TeamStep
 from dsl.model.terms import DecisionTerms, consent
 from dsl.model.traversal.step_paths import inside, without_rounds
 from dsl.model.traversal.step_walk import asks, walk
+from dsl.model.traversal.tool_calls import tools_of
 from dsl.person_names import each_once
 
 
@@ -84,16 +85,14 @@ def _below(at: str, step: Step, plan: Plan, seen: set[str]) -> Iterator[tuple[st
 
 
 def _asked(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
-    """Return the terms with which a step asks; for a tool chosen at run time, those of all."""
+    """Return the terms with which a step asks, also for the tools that it may call."""
     terms = asks(step)
     if terms is not None:
         yield terms
-    if isinstance(step, ToolStep):
-        tool = plan.tools.get(step.tool)
-        for one in plan.tools.values() if tool is None else (tool,):
-            asked = consent(one.requires_approval)
-            if asked is not None:
-                yield asked
+    for _, tool in tools_of(step, plan):
+        asked = consent(tool.requires_approval)
+        if asked is not None:
+            yield asked
 
 
 def _reached(first: str, plan: Plan) -> Iterator[str]:

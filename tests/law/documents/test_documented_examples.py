@@ -60,6 +60,7 @@ orchestration:
             changes: "{{ context.changes }}"
             wanted: "{{ context.wanted }}"
         - { name: test, agent_type: generic_orchestrating, persona_key: tester }
+        - { name: remove, tool: apply, arguments: { file_path: draft.txt, type: delete } }
     design:
       tasks:
         - name: design
@@ -74,7 +75,8 @@ RULES = f"{TEAM}      routing:\n        default: null\n        rules:\n"
 PLAN = "llm_config:\n  personas:\n    coder:\n      execution_plan:\n"
 
 CAPABILITIES = Capabilities(
-    agent_types=("generic_single_shot", "generic_orchestrating"),
+    agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
+    tool_kinds=("skill", "agent", "team"),
     providers=("scripted", "anthropic", "openai"),
     commands=("pytest", "deploy", "was_deployed"),
     once_commands=("deploy",),

@@ -8,7 +8,8 @@ from dsl.compile.merged_sources import SourceText
 from dsl.model.capabilities import Capabilities, SkillContract
 
 CAPABILITIES = Capabilities(
-    agent_types=("generic_single_shot", "generic_orchestrating"),
+    agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
+    tool_kinds=("skill", "agent", "team"),
     providers=("scripted", "anthropic"),
     skills={
         name: SkillContract(

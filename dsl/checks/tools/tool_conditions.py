@@ -2,14 +2,14 @@
 
 from dsl.checks.steps.outputs import NO_OUTPUTS
 from dsl.checks.steps.reference_checks import Checker
-from dsl.model.capabilities import Capabilities, SkillContract
+from dsl.model.capabilities import Capabilities
 from dsl.model.conditions import Expression
-from dsl.model.document import ToolSection
 from dsl.model.terms import Consent
+from dsl.model.tools.tool_section import ToolSection
 from dsl.model.traversal.step_walk import CONSENT_CONDITION, leaves
 from dsl.source.nodes import Node, Problems
 from dsl.templates.template import is_template, parse
-from dsl.values import NodePath
+from dsl.values import Json, NodePath
 from dsl.wording.approval_wording import approval_of_tool, not_of_a_call
 
 _CALL = ("arguments",)
@@ -19,7 +19,8 @@ _CALL_AND_RESULT = (*_CALL, "data")
 def check_tool_condition(
     name: str,
     section: ToolSection,
-    contract: SkillContract,
+    given: Json,
+    result: Json,
     capabilities: Capabilities,
     tree: Node,
     problems: Problems,
@@ -29,7 +30,8 @@ def check_tool_condition(
     Args:
         name: Of the tool.
         section: The tool as written.
-        contract: Of its skill.
+        given: The schema of its input.
+        result: The schema of its result.
         capabilities: Of the worker.
         tree: The document.
         problems: Receives what is wrong.
@@ -38,7 +40,7 @@ def check_tool_condition(
     if not isinstance(asked, Consent) or asked.when is None:
         return
     known = _CALL_AND_RESULT if asked.at == "after" else _CALL
-    schemas = {"arguments": contract.input_schema, "data": contract.output_schema}
+    schemas = {"arguments": given, "data": result}
     outputs = NO_OUTPUTS._replace(variables={one: schemas[one] for one in known})
     checker = Checker(tree, problems, capabilities, {}, (), (), given=known, outputs=outputs)
     place: NodePath = ("tools", name, *CONSENT_CONDITION)

@@ -1,0 +1,49 @@
+"""Report every call that can send out private data at the word of others without an approval."""
+
+from dsl.analysis.bodies import Bodies, is_there
+from dsl.analysis.labels.label_flow import LabelFlow
+from dsl.analysis.labels.label_steps import Leak
+from dsl.analysis.labels.points import Source
+from dsl.analysis.teams import Teams
+from dsl.logic.solver import Effort
+from dsl.model.capabilities import Label
+from dsl.model.plan import Plan
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+from dsl.wording.tool_wording import unapproved_egress
+
+
+def check_labels(
+    plan: Plan, graph: Teams, bodies: Bodies, effort: Effort, tree: Node, problems: Problems
+) -> None:
+    """Warn of each such call, with the calls that bring the labels on a way to it."""
+    for leak in LabelFlow(plan, graph, bodies, effort).check():
+        path = _written_at(leak, tree)
+        node = tree.find(path)
+        private, untrusted = (_source(leak, label) for label in ("private", "untrusted"))
+        details = unapproved_egress(
+            leak.tool,
+            leak.place,
+            (private.place, private.tool),
+            (untrusted.place, untrusted.tool),
+        )
+        problems.note("W521", node.mark if leak.agent is not None else node.at, path, details)
+
+
+def _source(leak: Leak, label: Label) -> Source:
+    return next(one for one in leak.trace if one.label == label)
+
+
+def _written_at(leak: Leak, tree: Node) -> NodePath:
+    """Return where the tool is offered to the model that calls it, or the step that calls it."""
+    if leak.agent is None:
+        return leak.path
+    own = (*leak.path, "config")
+    for base in (own, ("llm_config", "personas", leak.agent)):
+        for key in ("tools", "subagents"):
+            path = (*base, key)
+            if is_there(tree, path):
+                for index, item in enumerate(tree.find(path).items()):
+                    if item.value == leak.tool:
+                        return (*path, index)
+    return leak.path

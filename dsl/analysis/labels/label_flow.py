@@ -1,0 +1,165 @@
+"""The flow of labels through a run: which calls may send out what others must not cause to leave.
+
+A run keeps the labels `private` and `untrusted` once a call has brought them. With both, text that
+others wrote may have decided what happens to private data: a call with `egress` then needs a
+person's approval. The analysis follows every path of a run, with at most four sets of labels at
+each point. An `approval` step that nothing skips begins anew: a person has seen what was met.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from dsl.analysis.bodies import Bodies
+from dsl.analysis.labels.label_steps import Leak, Place, StepFlow
+from dsl.analysis.labels.points import (
+    FRESH,
+    NOTHING,
+    Met,
+    Points,
+    Source,
+    Ways,
+    possibly,
+    union,
+)
+from dsl.analysis.teams import TeamNode, Teams, exits_after
+from dsl.logic.possible_statuses import after_failures
+from dsl.logic.solver import Effort
+from dsl.model.capabilities import Label
+from dsl.model.plan import Plan
+
+_Start = tuple[TeamNode, tuple[Source, ...]]
+"""A team that a run comes to, and what concurrent branches may bring."""
+
+
+_Run = tuple[str, Met, tuple[Source, ...]]
+"""A run of a team from its first visit: the team, what has been met, and what comes beside it."""
+
+
+class LabelFlow:
+    """The flow of labels through one plan."""
+
+    def __init__(self, plan: Plan, graph: Teams, bodies: Bodies, effort: Effort) -> None:
+        self._plan = plan
+        self._graph = graph
+        self._bodies = bodies
+        self._effort = effort
+        self._step_flow = StepFlow(plan, bodies, self._run, self._brought_by)
+        self._ends: dict[_Run, Ways] = {}
+        self._followed: set[_Run] = set()
+        """The runs that this pass has followed, or is following: each once."""
+        self._everything: Points = FRESH
+
+    def check(self) -> list[Leak]:
+        """Follow every path of a run; return its leaks."""
+        before = -1
+        while before != self._known():  # until teams that call themselves add nothing
+            before = self._known()
+            self._followed.clear()
+            self._run(self._plan.entry_team, FRESH, ())
+        self._followed.clear()
+        for team in sorted(self._graph.cleaning()):
+            self._run(team, self._everything, ())
+        return list(self._step_flow.leaks.values())
+
+    def _known(self) -> int:
+        return sum(len(one.done) + len(one.failed) + 1 for one in self._ends.values())
+
+    def _run(self, first: str, points: Points, beside: tuple[Source, ...]) -> Ways:
+        """Return what may have been met when a run that begins at this team ends."""
+        found = Ways()
+        for met, trace in points.items():
+            key = (first, met, beside)
+            if key not in self._followed:
+                self._followed.add(key)
+                ends = self._follow(first, {met: trace}, beside)
+                self._ends[key] = _either(self._ends.get(key, Ways()), ends)
+            found = _either(found, self._ends.get(key, Ways()))
+        return found
+
+    def _follow(self, first: str, points: Points, beside: tuple[Source, ...]) -> Ways:
+        begun: dict[_Start, Points] = {}
+        ends = Ways()
+        ahead: list[tuple[_Start, Points]] = [((TeamNode(first), beside), points)]
+        while ahead:
+            key, coming = ahead.pop()
+            known = begun.get(key, NOTHING)
+            new = {met: trace for met, trace in coming.items() if met not in known}
+            if not new:
+                continue
+            begun[key] = union(known, new)
+            here, leaving = self._visit(*key, new)
+            ends = _either(ends, here)
+            ahead += leaving
+        return ends
+
+    def _visit(
+        self, node: TeamNode, beside: tuple[Source, ...], points: Points
+    ) -> tuple[Ways, list[tuple[_Start, Points]]]:
+        """Visit a team; return what has been met where the run ends, and what comes next."""
+        done = failed = NOTHING
+        leaving: list[tuple[_Start, Points]] = []
+        exits = self._graph.exits[node.team]
+        for some, numbers in self._taken(node.team, points, beside):
+            if not numbers:
+                failed = union(failed, some)
+            for exit in (exits[number] for number in numbers):
+                branches = tuple(self._graph.branches(exit))
+                for branch in branches:
+                    around = self._brought_by(one.team for one in branches if one != branch)
+                    leaving.append(((branch, (*beside, *around)), some))
+                after = self._graph.following(node, exit)
+                if after is None:
+                    done = union(done, some)
+                else:
+                    around = self._brought_by(one.team for one in branches)
+                    leaving.append(((after, beside), possibly(some, around)))
+        return Ways(done, failed), leaving
+
+    def _taken(
+        self, name: str, points: Points, beside: tuple[Source, ...]
+    ) -> Iterator[tuple[Points, list[int]]]:
+        """Run a team's steps; yield what may have been met, with the exits that can follow.
+
+        Without an exit, the run fails.
+        """
+        body, team, exits = (
+            self._bodies.teams[name],
+            self._plan.teams[name],
+            self._graph.exits[name],
+        )
+        failed_at: dict[str, Points] = {}
+        place = Place(name, body.path, beside)
+        ways = self._step_flow.steps(body.steps, body.path, points, place, failed_at)
+        done = union(ways.done, ways.returned)
+        self._everything = union(self._everything, points, done, *failed_at.values())
+        if not team.stop_on_failure:
+            usable = [number for number, exit in enumerate(exits) if exit.usable]
+            yield union(done, *failed_at.values()), usable
+            return
+        yield done, [n for n, exit in enumerate(exits) if exit.usable and exit.after_success]
+        for step, world in after_failures(team.steps, team.stop_on_failure):
+            failed = failed_at.get(step.name, NOTHING)
+            if failed and team.routing is None:
+                yield failed, []
+            elif failed:
+                yield failed, list(exits_after(team, exits, world, self._effort))
+
+    def _brought_by(self, teams: Iterable[str]) -> tuple[Source, ...]:
+        """Return what the teams of a branch may bring, and those that they lead to."""
+        found: dict[Label, Source] = {}
+        ahead = [TeamNode(team, branch=True) for team in teams]
+        seen = set(ahead)
+        for node in ahead:
+            body = self._bodies.teams[node.team]
+            for inner in self._bodies.within(body):
+                for source in self._step_flow.sources(inner.steps, node.team):
+                    found.setdefault(source.label, source)
+            for other in self._graph.beside(node):
+                if other not in seen:
+                    seen.add(other)
+                    ahead.append(other)
+        return tuple(found.values())
+
+
+def _either(one: Ways, other: Ways) -> Ways:
+    done, failed = union(one.done, other.done), union(one.failed, other.failed)
+    return Ways(done, failed, union(one.returned, other.returned))

@@ -1,0 +1,65 @@
+"""What a run may have met at one point: sets of labels, each with the calls that brought them."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from dsl.model.capabilities import Label
+
+KEPT: tuple[Label, ...] = ("private", "untrusted")
+"""The labels that a run keeps once it has met them."""
+
+Met = frozenset[Label]
+
+
+class Source(NamedTuple):
+    """A call whose result brought a label."""
+
+    label: Label
+    place: str
+    """`team/step`."""
+    tool: str
+
+
+Trace = tuple[Source, ...]
+Points = Mapping[Met, Trace]
+"""`{labels that some way has met here: the calls that brought them}`; empty where no way leads."""
+
+NOTHING: Points = {}
+FRESH: Points = {frozenset(): ()}
+"""A run that has met nothing yet."""
+
+
+class Ways(NamedTuple):
+    """How steps may end, and what has been met then."""
+
+    done: Points = NOTHING
+    failed: Points = NOTHING
+    returned: Points = NOTHING
+    """Ended by a `return` step."""
+
+
+def union(*several: Points) -> Points:
+    """Return all points; the first trace of equal ones stays."""
+    found: dict[Met, Trace] = {}
+    for points in several:
+        for met, trace in points.items():
+            found.setdefault(met, trace)
+    return found
+
+
+def bringing(points: Points, sources: Iterable[Source]) -> Points:
+    """Return the points after a call that brings all these labels."""
+    brought = tuple(sources)
+    found: dict[Met, Trace] = {}
+    for met, trace in points.items():
+        new = tuple(one for one in brought if one.label not in met)
+        labels: Met = frozenset(one.label for one in new)
+        found.setdefault(met | labels, (*trace, *new))
+    return found
+
+
+def possibly(points: Points, sources: Iterable[Source]) -> Points:
+    """Return the points to which each of these labels may have come at any time."""
+    for source in sources:
+        points = union(points, bringing(points, (source,)))
+    return points

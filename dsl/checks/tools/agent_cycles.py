@@ -1,0 +1,148 @@
+"""Refuse agents that call each other as tools in a circle, and tools that read in a circle."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from dsl.logic.components import components
+from dsl.model.plan import Persona, Team
+from dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
+from dsl.model.tools.tool_contract import Tool
+from dsl.model.traversal.step_walk import walk
+from dsl.source.nodes import Node, Problems
+from dsl.values import NodePath
+from dsl.wording.tool_wording import agents_in_a_circle, memory_in_a_circle
+
+
+class _Caller(NamedTuple):
+    """A persona or a team, as a point of the graph of calls."""
+
+    kind: str
+    name: str
+
+
+class _Call(NamedTuple):
+    """What a caller leads to; by a tool, or by a step or a route."""
+
+    to: _Caller
+    tool: str | None = None
+
+
+def check_cycles(
+    tools: Mapping[str, Tool],
+    personas: Mapping[str, Persona],
+    teams: Mapping[str, Team],
+    places: Mapping[str, NodePath],
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Note every tool that leads back to its own caller.
+
+    Args:
+        tools: of the plan.
+        personas: of the plan, with their tools.
+        teams: of the plan.
+        places: where each tool is written.
+        tree: the document.
+        problems: collects the findings.
+    """
+    graph = _graph(tools, personas, teams)
+
+    def beside(point: _Caller) -> list[_Caller]:
+        return [call.to for call in graph.get(point, ())]
+
+    points = list(dict.fromkeys((*graph, *(call.to for some in graph.values() for call in some))))
+    noted: set[str] = set()
+    for members in components(points, beside):
+        within = set(members)
+        for point in members:
+            for call in graph.get(point, ()):
+                if call.tool is None or call.to not in within or call.tool in noted:
+                    continue
+                noted.add(call.tool)
+                way = [point, *_way(call.to, point, graph, within)]
+                place = places[call.tool]
+                details = agents_in_a_circle([one.name for one in way])
+                problems.note("E508", tree.find(place).at, place, details)
+    _check_memory(tools, places, tree, problems)
+
+
+def _graph(
+    tools: Mapping[str, Tool], personas: Mapping[str, Persona], teams: Mapping[str, Team]
+) -> dict[_Caller, list[_Call]]:
+    graph: dict[_Caller, list[_Call]] = {}
+    for key, persona in personas.items():
+        offered = [call for name in persona.tools for call in _by_tool(name, tools)]
+        steps = _by_steps(persona.execution_plan or (), tools)
+        graph[_Caller("persona", key)] = [*offered, *steps]
+    for key, team in teams.items():
+        routed = [_Call(_Caller("team", name)) for name in _next(team)]
+        graph[_Caller("team", key)] = [*_by_steps(team.steps, tools), *routed]
+    return graph
+
+
+def _by_tool(name: str, tools: Mapping[str, Tool]) -> Iterator[_Call]:
+    tool = tools.get(name)
+    if tool is not None and tool.agent is not None:
+        yield _Call(_Caller("persona", tool.agent), name)
+    if tool is not None and tool.team is not None:
+        yield _Call(_Caller("team", tool.team), name)
+
+
+def _by_steps(steps: Iterable[Step], tools: Mapping[str, Tool]) -> Iterator[_Call]:
+    for step, _ in walk(tuple(steps), ()):
+        match step:
+            case AgentStep(persona_key=str() as key):
+                yield _Call(_Caller("persona", key))
+            case TeamStep(team=team):
+                yield _Call(_Caller("team", team))
+            case ToolStep(tool=name):
+                yield from _by_tool(name, tools)
+            case _:
+                pass
+
+
+def _next(team: Team) -> Iterator[str]:
+    if team.routing is None:
+        return
+    for rule in team.routing.rules:
+        named = (rule.next_team,) if isinstance(rule.next_team, str) else rule.next_team or ()
+        yield from named
+        if rule.concentrator is not None:
+            yield rule.concentrator
+    if team.routing.default is not None:
+        yield team.routing.default
+
+
+def _way(
+    start: _Caller, end: _Caller, graph: Mapping[_Caller, list[_Call]], within: set[_Caller]
+) -> list[_Caller]:
+    """Return the shortest way from one point to another, both included."""
+    before: dict[_Caller, _Caller | None] = {start: None}
+    ahead = [start]
+    for point in ahead:
+        if point == end:
+            break
+        for call in graph.get(point, ()):
+            if call.to in within and call.to not in before:
+                before[call.to] = point
+                ahead.append(call.to)
+    way: list[_Caller] = []
+    here: _Caller | None = end
+    while here is not None:
+        way.append(here)
+        here = before[here]
+    return way[::-1]
+
+
+def _check_memory(
+    tools: Mapping[str, Tool], places: Mapping[str, NodePath], tree: Node, problems: Problems
+) -> None:
+    def beside(name: str) -> list[str]:
+        return [edge.source for edge in tools[name].reads if edge.source in tools]
+
+    for members in components(tools, beside):
+        first = members[0]
+        if len(members) > 1 or first in beside(first):
+            place = (*places[first], "reads")
+            circle = [*members, first]
+            problems.note("E508", tree.find(place).at, place, memory_in_a_circle(circle))

@@ -1,0 +1,123 @@
+"""Checks of one tool as written: what it is made of, and the keys that belong to that."""
+
+from collections.abc import Sequence
+
+from dsl.json_schema.schema_checker import beyond
+from dsl.json_schema.schema_problems import schema_fault
+from dsl.model.capabilities import SkillContract
+from dsl.model.tools.tool_contract import ToolKind, ToolOrigin
+from dsl.model.tools.tool_section import ToolSection
+from dsl.problem_details import Details
+from dsl.source.nodes import Node, Problems
+from dsl.values import Json, NodePath
+from dsl.wording.tool_wording import (
+    cached_effect,
+    key_of_other_tool,
+    memory_of_no_agent,
+    once_retried,
+    retries_without_retry,
+    retry_without_retries,
+    tool_of_nothing,
+    tool_of_several,
+    unusable_tool_schema,
+)
+
+_OWN_KEYS: dict[str, tuple[str, ...]] = {
+    "cache": ("skill",),
+    "input_schema": ("agent", "team"),
+    "output_schema": ("agent", "team"),
+    "stateful": ("agent",),
+    "reads": ("agent",),
+    "on_error": ("agent", "team"),
+}
+"""`{key: the kinds of tools that it belongs to}`; all other keys belong to every kind."""
+
+
+def origin_of(
+    name: str, section: ToolSection, path: NodePath, tree: Node, problems: Problems
+) -> ToolOrigin | None:
+    """Return what a tool is made of; None, and a problem, if that is nothing or several things."""
+    named: dict[ToolKind, str | None] = {
+        "skill": section.skill,
+        "agent": section.agent,
+        "team": section.team,
+    }
+    found = [ToolOrigin(kind, one) for kind, one in named.items() if one is not None]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        details = tool_of_several(name, [one.kind for one in found])
+        problems.note("E107", tree.find(path).at, path, details)
+    elif not any(problem.code == "E101" for problem in problems.below(path)):
+        problems.note("E102", tree.find(path).at, path, tool_of_nothing(name))
+    return None
+
+
+def check_keys(
+    name: str, section: ToolSection, kind: str, path: NodePath, tree: Node, problems: Problems
+) -> None:
+    """Note the keys that a tool of this kind does not have."""
+    defaults = ToolSection()
+    for key, kinds in _OWN_KEYS.items():
+        if kind in kinds or getattr(section, key) == getattr(defaults, key):
+            continue
+        _note(name, key, path, tree, problems, key_of_other_tool(name, key, kind, kinds))
+
+
+def check_skill_tool(
+    name: str,
+    section: ToolSection,
+    contract: SkillContract,
+    path: NodePath,
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Note what a skill's effect rules out: a cache, and further attempts."""
+    if section.cache is not None and contract.effect != "read":
+        _note(name, "cache", path, tree, problems, cached_effect(name, contract.effect))
+    if section.retries and contract.effect == "once":
+        _note(name, "retries", path, tree, problems, once_retried(name))
+
+
+def check_attempts(
+    name: str, section: ToolSection, path: NodePath, tree: Node, problems: Problems
+) -> None:
+    """Note a number of attempts without `on_error: retry`, and the reverse."""
+    if section.retries and section.on_error != "retry":
+        _note(name, "retries", path, tree, problems, retries_without_retry(name))
+    if section.on_error == "retry" and not section.retries:
+        _note(name, "on_error", path, tree, problems, retry_without_retries(name))
+
+
+def check_schema(
+    name: str, key: str, schema: Json | None, path: NodePath, tree: Node, problems: Problems
+) -> bool:
+    """Return whether a run can check values against a schema; note a problem if it cannot."""
+    wrong = None if schema is None else schema_fault(schema) or beyond(schema)
+    if wrong is not None:
+        place = (*path, key)
+        details = unusable_tool_schema(name, key, wrong)
+        problems.note("E505", tree.find(place).at, place, details)
+    return wrong is None
+
+
+def check_memory(
+    name: str,
+    sources: Sequence[str],
+    agents: Sequence[str],
+    path: NodePath,
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Note a tool whose work is read and that is not an agent; unknown ones are noted elsewhere."""
+    for index, source in enumerate(sources):
+        if source not in agents:
+            place = (*path, "reads", index, "from")
+            problems.note("E107", tree.find(place).mark, place, memory_of_no_agent(name, source))
+
+
+def _note(
+    name: str, key: str, path: NodePath, tree: Node, problems: Problems, details: Details
+) -> None:
+    place = (*path, key)
+    problems.note("E107", tree.find(place).at, place, details)

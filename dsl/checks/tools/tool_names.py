@@ -1,0 +1,105 @@
+"""Checks of the names that personas give: tools, subagents, and teams to hand over to."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from dsl.checks.document_steps import every_step
+from dsl.errors import Code
+from dsl.model.document import SystemDocument
+from dsl.model.steps import AgentStep, PersonaDocument
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import UNREADABLE, NodePath
+from dsl.wording.tool_wording import tool_name_refused, tool_named_twice
+
+NAME_OF_A_TOOL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""What every provider accepts; others refuse dots, spaces or longer names."""
+
+
+def written_personas(document: SystemDocument) -> Iterator[tuple[PersonaDocument, NodePath]]:
+    """Yield every persona of the document, and every `config` over one, with its place."""
+    for key, persona in document.llm_config.personas.items():
+        yield persona, ("llm_config", "personas", key)
+    for step, path in every_step(document):
+        if isinstance(step, AgentStep) and step.config is not None:
+            yield step.config, (*path, "config")
+
+
+def subagents_of(document: SystemDocument) -> Iterator[tuple[str, NodePath]]:
+    """Yield every persona that is named as a subagent, with the place of the name."""
+    for persona, path in written_personas(document):
+        for index, key in enumerate(persona.subagents or ()):
+            yield key, (*path, "subagents", index)
+
+
+def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    """Note every unknown or repeated name, and tools whose names no provider accepts."""
+    orchestration = document.orchestration
+    teams = () if orchestration is None else tuple(orchestration.teams)
+    known = _Known(
+        tuple(document.tools), tuple(document.llm_config.personas), teams, tree, problems
+    )
+    offered: set[str] = set()
+    for persona, path in written_personas(document):
+        known.check(persona.tools, (*path, "tools"), "E204", "tool", known.tools)
+        subagents = persona.subagents
+        known.check(subagents, (*path, "subagents"), "E202", "persona", known.personas)
+        names = (*known.tools, *(subagents or ()))
+        known.check(persona.exclude_tools, (*path, "exclude_tools"), "E204", "tool", names)
+        known.check(persona.handoffs, (*path, "handoffs"), "E201", "team", known.teams)
+        for index, policy in enumerate(persona.tool_policy or ()):
+            place = (*path, "tool_policy", index, "tool")
+            known.check_one(policy.tool, place, "E204", "tool", (*known.tools, *known.personas))
+        offered.update(persona.tools or ())
+    for name in offered & document.tools.keys():
+        _check_offered(name, ("tools", name), tree, problems)
+    for key, place in subagents_of(document):
+        if key not in document.tools:
+            _check_offered(key, place, tree, problems)
+    for name, section in document.tools.items():
+        for index, edge in enumerate(section.reads):
+            place = ("tools", name, "reads", index, "from")
+            known.check_one(edge.source, place, "E204", "tool", known.tools)
+
+
+def _check_offered(name: str, place: NodePath, tree: Node, problems: Problems) -> None:
+    if name != UNREADABLE and not NAME_OF_A_TOOL.fullmatch(name):
+        problems.note("E105", tree.find(place).at, place, tool_name_refused(name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The names that a document declares."""
+
+    tools: tuple[str, ...]
+    personas: tuple[str, ...]
+    teams: tuple[str, ...]
+    tree: Node
+    problems: Problems
+
+    def check(
+        self,
+        names: tuple[str, ...] | None,
+        path: NodePath,
+        code: Code,
+        what: str,
+        known: Collection[str],
+    ) -> None:
+        """Note the names of a list that are not known, or that it has twice."""
+        seen: set[str] = set()
+        for index, name in enumerate(names or ()):
+            place = (*path, index)
+            self.check_one(name, place, code, what, known)
+            if name in seen:
+                details = tool_named_twice(name, str(path[-1]))
+                self.problems.note("E208", self.tree.find(place).mark, place, details)
+            seen.add(name)
+
+    def check_one(
+        self, name: str, place: NodePath, code: Code, what: str, known: Collection[str]
+    ) -> None:
+        """Note a name that is not known."""
+        if name not in known:
+            mark = self.tree.find(place).mark
+            unknown(self.problems, mark, place, code, what, name, known)

@@ -1,0 +1,148 @@
+"""Checks of an agent's tools against each other: its choice, its policy, and what has no effect."""
+
+from collections.abc import Callable
+
+from dsl.errors import Code
+from dsl.model.plan import Persona
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING, AgentStep
+from dsl.model.tools.tool_use import NamedTool, ToolPolicy
+from dsl.problem_details import Details
+from dsl.source.nodes import Node, Problems
+from dsl.source.unknown_names import unknown
+from dsl.values import NodePath
+from dsl.wording.tool_wording import (
+    choice_of_none,
+    plan_and_tools,
+    policy_beyond_turns,
+    policy_bounds,
+    policy_of_returned,
+    policy_without_effect,
+    schema_of_returned,
+    tool_named_twice,
+    tools_missing,
+    tools_not_called,
+    without_tools,
+)
+
+TOOL_KEYS = ("max_turns", "tool_choice", "tool_calls", "tool_policy", "parallel_tool_calls")
+"""Keys of a persona that only say how its tools are used."""
+
+Written = Callable[..., NodePath]
+"""Returns where a field of the merged persona is written."""
+
+
+def check_tool_use(
+    step: AgentStep,
+    persona: Persona,
+    path: NodePath,
+    written_at: Written,
+    tree: Node,
+    problems: Problems,
+) -> None:
+    """Note what an agent's tools, and the keys about them, cannot mean together.
+
+    Args:
+        step: The agent step.
+        persona: With the step's `config` merged in, and its tools resolved.
+        path: Where the step is written.
+        written_at: Where the persona's fields are written.
+        tree: The document.
+        problems: Collects the findings.
+    """
+    checks = _ToolUse(persona, written_at, tree, problems)
+    if step.agent_type == ORCHESTRATING:
+        return
+    if not persona.tools and not persona.handoffs:
+        if step.agent_type == TOOL_CALLING:
+            details = tools_missing(str(step.persona_key), step.name)
+            place = (*path, "agent_type") if _is_there(tree, (*path, "agent_type")) else path
+            problems.note("E503", tree.find(place).mark, place, details)
+            return
+        checks.without_tools()
+        return
+    if step.agent_type == SINGLE_SHOT:
+        where = (*path, "agent_type")
+        details = tools_not_called(str(step.persona_key), SINGLE_SHOT)
+        problems.note("E503", tree.find(where).mark, where, details)
+        return
+    if step.agent_type == TOOL_CALLING and persona.execution_plan:
+        where = (*path, "agent_type")
+        details = plan_and_tools(str(step.persona_key))
+        problems.note("E503", tree.find(where).mark, where, details)
+    checks.choice()
+    checks.policies()
+    checks.returned()
+
+
+def _is_there(tree: Node, path: NodePath) -> bool:
+    return tree.find(path) is not tree.find(path[:-1])
+
+
+class _ToolUse:
+    """The checks of one agent that has tools."""
+
+    def __init__(
+        self, persona: Persona, written_at: Written, tree: Node, problems: Problems
+    ) -> None:
+        self._persona = persona
+        self._written_at = written_at
+        self._tree = tree
+        self._problems = problems
+
+    def without_tools(self) -> None:
+        """Note the keys that say how tools are used, where there are none."""
+        for key in TOOL_KEYS:
+            place = self._written_at(key)
+            if _is_there(self._tree, place):
+                self._note("E503", place, without_tools(key))
+
+    def choice(self) -> None:
+        """Note a `tool_choice` that names a tool which is not offered."""
+        choice = self._persona.tool_choice
+        if isinstance(choice, NamedTool) and choice.tool not in self._persona.tools:
+            place = self._written_at("tool_choice", "tool")
+            mark = self._tree.find(place).mark
+            known = self._persona.tools
+            unknown(self._problems, mark, place, "E204", "offered tool", choice.tool, known)
+
+    def policies(self) -> None:
+        """Note policies of tools that are not offered, and bounds that no run can meet."""
+        seen: set[str] = set()
+        for index, policy in enumerate(self._persona.tool_policy):
+            place = (*self._written_at("tool_policy"), index)
+            if policy.tool in seen:
+                self._note("E208", (*place, "tool"), tool_named_twice(policy.tool, "tool_policy"))
+            seen.add(policy.tool)
+            if policy.tool not in self._persona.tools:
+                where = (*place, "tool")
+                mark = self._tree.find(where).mark
+                known = self._persona.tools
+                if not self._problems.has("E204", where):
+                    unknown(self._problems, mark, where, "E204", "offered tool", policy.tool, known)
+            self._policy(policy, place)
+
+    def _policy(self, policy: ToolPolicy, place: NodePath) -> None:
+        persona = self._persona
+        if policy == ToolPolicy(tool=policy.tool) and not any(self._problems.below(place)):
+            self._note("E107", place, policy_without_effect(policy.tool))
+        if policy.max_calls is not None and policy.max_calls < policy.min_calls:
+            details = policy_bounds(policy.tool, policy.min_calls, policy.max_calls)
+            self._note("E106", (*place, "max_calls"), details)
+        if policy.min_calls and persona.tool_choice == "none":
+            self._note("E107", (*place, "min_calls"), choice_of_none(policy.tool))
+        if not persona.parallel_tool_calls and policy.min_calls > persona.max_turns:
+            details = policy_beyond_turns(policy.tool, policy.min_calls, persona.max_turns)
+            self._note("E106", (*place, "min_calls"), details)
+
+    def returned(self) -> None:
+        """Note what has no effect when calls are returned and not executed."""
+        if self._persona.tool_calls != "return":
+            return
+        if self._persona.output_schema is not None:
+            self._note("E107", self._written_at("output_schema"), schema_of_returned())
+        if self._persona.tool_policy:
+            tool = self._persona.tool_policy[0].tool
+            self._note("E107", self._written_at("tool_policy"), policy_of_returned(tool))
+
+    def _note(self, code: Code, place: NodePath, details: Details) -> None:
+        self._problems.note(code, self._tree.find(place).at, place, details)

@@ -1,0 +1,49 @@
+"""A tool as a document declares it."""
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from dsl.model.capabilities import Label
+from dsl.model.terms import Approval
+from dsl.model.tools.tool_contract import MemoryRead, OnToolError
+from dsl.values import Frozen, Json, Timeout
+
+
+class ToolSection(Frozen):
+    """A tool: a skill, an agent or a team, as something that a model may call."""
+
+    skill: str | None = None
+    """`Name.method`; a tool has exactly one of `skill`, `agent` and `team`."""
+    agent: str | None = None
+    """A persona: each call is the work of an agent."""
+    team: str | None = None
+    """A team: each call runs it to its end, with the arguments in its copy of the context."""
+    description: str = ""
+    """What it does, for models and people."""
+    fixed: Json = Field(default_factory=dict[str, JsonValue])
+    """Merged over the arguments; a caller cannot change it."""
+    timeout: Timeout | None = None
+    """Time limit: of one attempt of a skill, or of a whole call of an agent or a team."""
+    retries: int | None = Field(default=None, ge=0, le=100)
+    """Additional attempts of a call."""
+    cache: Literal["run"] | None = None
+    """`run`: a call with the same arguments gets the first result again, until a call with an
+    effect; only for a skill whose effect is `read`."""
+    labels: tuple[Label, ...] = ()
+    """`private`, `untrusted`, `egress`; a skill's own labels stay."""
+    input_schema: Json | None = None
+    """The arguments of an agent or a team: `{name: JSON Schema}` of optional ones besides `query`,
+    or a whole JSON Schema of an object."""
+    output_schema: Json | None = None
+    """JSON Schema that the result of an agent or a team must match."""
+    requires_approval: Approval = False
+    """`true` and `before`: a person allows each call; `after`: a person accepts each result; or a
+    mapping with `when` and the terms of an approval."""
+    stateful: bool = False
+    """An agent with one conversation in the whole run, and one call at a time."""
+    reads: tuple[MemoryRead, ...] = ()
+    """Whose work each call of the agent sees: `{from: TOOL, publish: final | tool_result}`."""
+    on_error: OnToolError | None = None
+    """A failed call of an agent or a team: `surface` gives the model the failure, `retry` makes
+    the additional attempts of `retries` first."""

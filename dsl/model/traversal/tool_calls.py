@@ -1,0 +1,54 @@
+"""The tools that a step may call: by name, by a template, or by its agent's model."""
+
+from collections.abc import Iterator, Mapping
+
+from dsl.model.plan import Plan
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING, AgentStep, Step, TeamStep
+from dsl.model.steps import ToolStep as CallStep
+from dsl.model.tools.tool_contract import Tool
+from dsl.values import Json
+
+
+def tools_of(step: Step, plan: Plan) -> Iterator[tuple[str, Tool]]:
+    """Yield the tools that a step may call itself, each with its name.
+
+    A template may choose any tool. The tools of tools are not among them.
+    """
+    match step:
+        case CallStep(tool=name):
+            if name in plan.tools:
+                yield name, plan.tools[name]
+            else:  # a template
+                yield from plan.tools.items()
+        case AgentStep(agent_type=agent_type) if agent_type not in (ORCHESTRATING, SINGLE_SHOT):
+            personas = (plan.personas.get(one.persona_key or "") for one in step.choices)
+            offered = (name for one in personas if one is not None for name in one.tools)
+            for name in dict.fromkeys(offered):
+                if name in plan.tools:
+                    yield name, plan.tools[name]
+        case _:
+            return
+
+
+def step_of_tool(name: str, tool: Tool, plan: Plan) -> Step | None:
+    """Return the step that a call of an agent or a team is like; None for every other tool."""
+    if tool.team is not None:
+        return TeamStep(kind="team", name=name, team=tool.team)
+    if tool.agent is None:
+        return None
+    persona = plan.personas.get(tool.agent)
+    if persona is None:
+        return None
+    agent_type = SINGLE_SHOT
+    if persona.execution_plan is not None:
+        agent_type = ORCHESTRATING
+    elif persona.tools or persona.handoffs:
+        agent_type = TOOL_CALLING
+    return AgentStep(name=name, agent_type=agent_type, persona_key=tool.agent, input=_given(tool))
+
+
+def _given(tool: Tool) -> Json:
+    """Return the names of a call's arguments, without values."""
+    properties: object = (tool.input_schema or {}).get("properties")
+    names = properties if isinstance(properties, Mapping) else {}
+    return dict.fromkeys((*(str(name) for name in names), *tool.fixed), None)

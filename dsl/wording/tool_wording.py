@@ -1,0 +1,262 @@
+"""Problems of tools, and of the agents that use them."""
+
+from collections.abc import Sequence
+
+from dsl.errors import listed
+from dsl.problem_details import ProblemText, statement
+from dsl.wording.step_names import called
+
+_KINDS = "skill, agent, team"
+
+
+@statement
+def tool_of_nothing(name: str) -> ProblemText:
+    return ProblemText(
+        f"nothing says what the tool {name!r} is made of", _KINDS, "add one of these keys"
+    )
+
+
+@statement
+def tool_of_several(name: str, kinds: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"the tool {name!r} is made of several things: {', '.join(kinds)}",
+        _KINDS,
+        "keep one of these keys, and write another tool for each of the others",
+    )
+
+
+@statement
+def tool_not_run(name: str, kind: str, known: Sequence[str]) -> ProblemText:
+    article = "an agent" if kind == "agent" else f"a {kind}"
+    return ProblemText(
+        f"the tool {name!r} is made of {article}, which this version does not run as a tool",
+        listed(known),
+        f"run {article} with a step of its own kind",
+    )
+
+
+@statement
+def key_of_other_tool(name: str, key: str, kind: str, wanted: Sequence[str]) -> ProblemText:
+    of = " or ".join({"agent": "an agent", "team": "a team"}.get(one, f"a {one}") for one in wanted)
+    article = "an agent" if kind == "agent" else f"a {kind}"
+    return ProblemText(
+        f"`{key}` belongs to a tool made of {of}, and {name!r} is made of {article}",
+        fix=f"remove `{key}`",
+    )
+
+
+@statement
+def cached_effect(name: str, effect: str) -> ProblemText:
+    return ProblemText(
+        f"`cache: run` would leave out calls of {name!r}, and they have an effect ({effect!r})",
+        "a tool whose effect is 'read'",
+        "remove `cache`",
+    )
+
+
+@statement
+def once_retried(name: str) -> ProblemText:
+    return ProblemText(
+        f"a call of {name!r} must not happen twice, so it is never retried",
+        fix="remove `retries`",
+    )
+
+
+@statement
+def retries_without_retry(name: str) -> ProblemText:
+    return ProblemText(
+        f"`retries` of {name!r} has no effect: its failures are surfaced at once",
+        fix="add `on_error: retry`",
+    )
+
+
+@statement
+def retry_without_retries(name: str) -> ProblemText:
+    return ProblemText(f"`on_error: retry` of {name!r} says not how often", fix="add `retries: 2`")
+
+
+@statement
+def description_missing(name: str) -> ProblemText:
+    return ProblemText(
+        f"the key 'description' is missing: a model chooses the tool {name!r} by it",
+        fix="add `description:`",
+    )
+
+
+@statement
+def unusable_tool_schema(name: str, key: str, reason: str) -> ProblemText:
+    return ProblemText(f"the {key} of the tool {name!r} cannot be used: {reason}")
+
+
+@statement
+def no_arguments(name: str, skill: str) -> ProblemText:
+    return ProblemText(
+        f"no model can call the tool {name!r}: the input of {skill} is no mapping",
+        fix="call it with a step of type `skill`, or offer another tool",
+    )
+
+
+@statement
+def fixed_unknown(name: str, argument: str, known: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"`fixed` sets {argument!r}, which the tool {name!r} does not take",
+        listed(known),
+        "add it to `input_schema`, or remove it",
+    )
+
+
+@statement
+def tool_name_refused(name: str) -> ProblemText:
+    return ProblemText(
+        f"model providers refuse the tool name {name!r}",
+        "1 to 64 letters, digits, '_' and '-'",
+        "rename the tool",
+    )
+
+
+@statement
+def subagent_named_like_tool(name: str) -> ProblemText:
+    return ProblemText(
+        f"the subagent {name!r} would be a tool of that name, and the document has another one",
+        fix=f"rename the tool {name!r} of the document, or offer the agent by a tool of its own",
+    )
+
+
+@statement
+def tool_named_twice(name: str, key: str) -> ProblemText:
+    return ProblemText(f"`{key}` names {name!r} twice", fix="remove one of them")
+
+
+@statement
+def without_tools(key: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` has no effect: the agent has no tools",
+        fix=f"add `tools:`, or remove `{key}`",
+    )
+
+
+@statement
+def tools_missing(persona: str, step: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has no tools, and {called(step, 'the task')} needs some",
+        fix="add `tools:` to the persona, or remove `agent_type`",
+    )
+
+
+@statement
+def tools_not_called(persona: str, agent_type: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has tools, and a {agent_type} agent never calls one",
+        fix="remove `agent_type`, or write `agent_type: generic_tool_calling`",
+    )
+
+
+@statement
+def plan_and_tools(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has an execution_plan, and a generic_tool_calling agent never "
+        "follows one",
+        fix="use `agent_type: generic_orchestrating`",
+    )
+
+
+@statement
+def exclusion_without_effect(name: str) -> ProblemText:
+    return ProblemText(
+        f"`exclude_tools` has no effect on {name!r}, which is not offered anyway",
+        fix=f"remove {name!r}",
+    )
+
+
+@statement
+def choice_of_none(tool: str) -> ProblemText:
+    return ProblemText(
+        f"`tool_policy` demands calls of {tool!r}, and `tool_choice: none` allows none",
+        fix="remove `min_calls`, or set `tool_choice: auto`",
+    )
+
+
+@statement
+def policy_of_returned(tool: str) -> ProblemText:
+    return ProblemText(
+        f"`tool_policy` of {tool!r} has no effect: `tool_calls: return` executes no call",
+        fix="remove `tool_policy`, or set `tool_calls: execute`",
+    )
+
+
+@statement
+def schema_of_returned() -> ProblemText:
+    return ProblemText(
+        "`output_schema` has no effect: with `tool_calls: return` the calls are the data",
+        fix="remove `output_schema`, or set `tool_calls: execute`",
+    )
+
+
+@statement
+def policy_bounds(tool: str, least: int, most: int) -> ProblemText:
+    return ProblemText(
+        f"`tool_policy` demands at least {least} calls of {tool!r} and allows at most {most}",
+        fix="set `max_calls` to at least `min_calls`",
+    )
+
+
+@statement
+def policy_beyond_turns(tool: str, least: int, turns: int) -> ProblemText:
+    return ProblemText(
+        f"`tool_policy` demands {least} calls of {tool!r}, and one call in each of {turns} turns "
+        "is the most there can be",
+        fix="raise `max_turns`, or set `parallel_tool_calls: true`",
+    )
+
+
+@statement
+def policy_without_effect(tool: str) -> ProblemText:
+    return ProblemText(
+        f"`tool_policy` demands nothing of {tool!r}",
+        "min_calls, max_calls, require_success, exit_on_success",
+        "add one of these keys, or remove the entry",
+    )
+
+
+@statement
+def agents_in_a_circle(names: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"agents call each other as tools in a circle: {' -> '.join(names)}",
+        fix="remove one of these tools from its agent",
+    )
+
+
+@statement
+def memory_in_a_circle(names: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"tools read each other's work in a circle: {' -> '.join(names)}",
+        fix="remove one of these `reads`",
+    )
+
+
+@statement
+def memory_of_no_agent(name: str, source: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} reads the work of {source!r}, which is no agent",
+        fix="read from a tool made of an agent",
+    )
+
+
+@statement
+def unapproved_egress(
+    tool: str, place: str, private: tuple[str, str], untrusted: tuple[str, str]
+) -> ProblemText:
+    return ProblemText(
+        f"{place} can send out private data at the word of others, and nobody approves it: "
+        f"{private[1]!r} in {private[0]} returns private data, {untrusted[1]!r} in "
+        f"{untrusted[0]} returns text that others wrote, and {tool!r} sends data out",
+        fix=f"add `requires_approval: before` to {tool!r}, or an `approval` step before it",
+    )
+
+
+@statement
+def unused_tool(name: str) -> ProblemText:
+    return ProblemText(
+        f"nothing calls the tool {name!r}",
+        fix="add it to the `tools` of a persona, call it with a step, or remove it",
+    )

@@ -1,0 +1,347 @@
+"""Labels: every call that may send out private data at the word of others is found."""
+
+from itertools import product
+from random import Random
+from textwrap import dedent, indent
+
+import pytest
+
+from dsl.analysis.findings import analysed
+from dsl.compile.compiler import compile_sources
+from dsl.compile.merged_sources import SourceText
+from dsl.errors import Problem
+from tests.unit.dsl.analysis.documents import CAPABILITIES
+
+_HEAD = """\
+llm_config:
+  default_provider: scripted
+  default_model: demo
+  personas:
+    reader: { description: Reads., prompts: { user: Read. }, tools: [read, web] }
+    sender: { description: Sends., prompts: { user: Send. }, tools: [send] }
+    all: { prompts: { user: Work. }, tools: [read, web, send] }
+    careful: { prompts: { user: Work. }, tools: [read, web, asked] }
+    private: { prompts: { user: Work. }, tools: [read, send] }
+    public: { prompts: { user: Work. }, tools: [web, send] }
+    searching: { prompts: { user: Work. }, tools: [read, search] }
+    orchestrator: { prompts: { user: Work. }, subagents: [reader, sender] }
+    returning: { prompts: { user: Work. }, tools: [read, web, send], tool_calls: return }
+    planned:
+      execution_plan:
+        - { name: look, tool: read }
+        - { name: fetch, tool: web }
+        - { name: tell, tool: send }
+tools:
+  read: { skill: Files.read, labels: [private] }
+  web: { skill: Files.read, labels: [untrusted] }
+  send: { skill: Files.read, labels: [egress] }
+  search: { skill: Files.read, labels: [untrusted, egress] }
+  asked: { skill: Files.read, labels: [egress], requires_approval: before }
+  sometimes:
+    skill: Files.read
+    labels: [egress]
+    requires_approval: { at: before, when: "{{ arguments.much }}", deadline: 1h }
+  afterwards: { skill: Files.read, labels: [egress], requires_approval: after }
+  silent:
+    skill: Files.read
+    labels: [egress]
+    requires_approval: { at: before, deadline: 1h, on_timeout: approve }
+  reading: { team: reading, description: Reads. }
+orchestration:
+  entry_team: a
+  teams:
+    reading: { tasks: [{ name: r, tool: read }, { name: w, tool: web }] }
+    sending: { tasks: [{ name: s, tool: send }] }
+"""
+
+
+def leaks(teams: str) -> list[Problem]:
+    text = _HEAD + indent(dedent(teams), " " * 4)
+    document = compile_sources([SourceText("t.yml", text)], CAPABILITIES, name="test")
+    return [one for one in analysed(document).findings if one.code == "W521"]
+
+
+def tasks(*steps: str) -> str:
+    return f"a: {{ tasks: [{', '.join(steps)}] }}"
+
+
+def call(tool: str, name: str = "", more: str = "") -> str:
+    return f"{{ name: {name or tool}, tool: {tool}{more} }}"
+
+
+def agent(persona: str, name: str = "work") -> str:
+    return f"{{ name: {name}, persona_key: {persona} }}"
+
+
+READ, WEB, SEND = call("read"), call("web"), call("send")
+ASK = "{ name: ask, type: approval, prompt: Go on? }"
+SILENT = "{ name: ask, type: approval, prompt: Go on?, deadline: 1h, on_timeout: approve }"
+NEXT = "routing: { rules: [{ condition: all_success, next_team: b }], default: null }"
+ANY = "routing: { default: b }"
+
+UNSAFE = {
+    "calls in order": tasks(READ, WEB, SEND),
+    "the other order": tasks(WEB, READ, SEND),
+    "one agent": tasks(agent("all")),
+    "a search with what was read": tasks(agent("searching")),
+    "an agent reads and another sends": tasks(agent("reader"), agent("sender", "then")),
+    "an agent reads and a step sends": tasks(agent("reader"), SEND),
+    "two steps read and an agent sends": tasks(READ, WEB, agent("sender")),
+    "subagents": tasks(agent("orchestrator")),
+    "an execution plan": tasks(agent("planned")),
+    "the next team": f"a: {{ tasks: [{READ}, {WEB}], {NEXT} }}\nb: {{ tasks: [{SEND}] }}",
+    "the next team after a failure": (
+        f"a: {{ tasks: [{READ}, {WEB}], {ANY} }}\nb: {{ tasks: [{SEND}] }}"
+    ),
+    "a team that comes again": (
+        f"a: {{ tasks: [{SEND}, {READ}, {WEB}], routing: {{ default: a }} }}"
+    ),
+    "a called team reads": tasks("{ name: r, team: reading }", SEND),
+    "a called team sends": tasks(READ, WEB, "{ name: s, team: sending }"),
+    "a team as a tool reads": tasks(
+        "{ name: work, persona_key: sender, config: { tools: [reading, send] } }"
+    ),
+    "a loop": tasks(
+        '{ name: l, type: loop, while: "{{ context.more }}", max_iterations: 3, '
+        f"body: [{SEND}, {READ}, {WEB}] }}"
+    ),
+    "concurrent rounds": tasks(
+        "{ name: l, type: loop, iterate_on: [1, 2], loop_variable: i, concurrency: 2, "
+        f"body: [{SEND}, {READ}, {WEB}] }}"
+    ),
+    "one branch or another": tasks(
+        f'{{ name: c, type: branch, branches: [{{ condition: "{{{{ context.x }}}}", '
+        f"steps: [{READ}] }}], otherwise: [{call('read', 'read2')}] }}",
+        WEB,
+        SEND,
+    ),
+    "concurrent branches": tasks(
+        f"{{ name: p, type: parallel, branches: {{ one: [{READ}, {SEND}], two: [{WEB}] }} }}"
+    ),
+    "a branch that was asked before others read": tasks(
+        f"{{ name: p, type: parallel, branches: {{ one: [{READ}, {WEB}, {ASK}, {SEND}], "
+        f"two: [{agent('reader')}] }} }}"
+    ),
+    "before concurrent branches": tasks(
+        READ, f"{{ name: p, type: parallel, branches: {{ one: [{WEB}], two: [{SEND}] }} }}"
+    ),
+    "a fan-out": (
+        f"a: {{ tasks: [{READ}], routing: {{ rules: [{{ condition: all_success, "
+        "next_team: [b, c] }], default: null } }\n"
+        f"b: {{ tasks: [{WEB}], routing: {{ default: d }} }}\n"
+        f"c: {{ tasks: [{SEND}], routing: {{ default: d }} }}\n"
+        "d: { type: concentrator }"
+    ),
+    "after a fan-out": (
+        "a: { tasks: [{ name: s, values: { x: 1 } }], routing: { rules: [{ condition: all_success, "
+        "next_team: [b, c] }], default: null } }\n"
+        f"b: {{ tasks: [{WEB}], routing: {{ default: d }} }}\n"
+        f"c: {{ tasks: [{READ}], routing: {{ default: d }} }}\n"
+        f"d: {{ type: concentrator, tasks: [{SEND}] }}"
+    ),
+    "a failure that is caught": tasks(
+        f"{{ name: t, type: try, steps: [{READ}, {WEB}], catch: [{{ steps: [{SEND}] }}] }}"
+    ),
+    "what always runs": tasks(
+        f"{{ name: t, type: try, steps: [{READ}, {WEB}], finally: [{SEND}] }}"
+    ),
+    "a step that goes on after failures": tasks(
+        call("read", more=", on_failure: continue"), WEB, SEND
+    ),
+    "a retried block": tasks(
+        f"{{ name: b, type: block, retry: {{ retries: 1 }}, steps: [{SEND}, {READ}, {WEB}] }}"
+    ),
+    "a task graph": tasks(
+        "{ name: g, type: task_graph, tasks: [{ id: 1 }, { id: 2 }], task_variable: t, "
+        f"body: [{SEND}, {READ}, {WEB}] }}"
+    ),
+    "an approval that a condition skips": tasks(
+        READ, WEB, ASK.replace("ask,", 'ask, when: "{{ context.x }}",'), SEND
+    ),
+    "an approval that silence gives": tasks(READ, WEB, SILENT, SEND),
+    "an approval before the data": tasks(ASK, READ, WEB, SEND),
+    "an approval between the data": tasks(READ, ASK, WEB, call("read", "again"), SEND),
+    "an approval of some calls": tasks(READ, WEB, call("sometimes")),
+    "an approval after the call": tasks(READ, WEB, call("afterwards")),
+    "an approval of the call that silence gives": tasks(READ, WEB, call("silent")),
+    "an approval of the agent alone": tasks(
+        "{ name: work, persona_key: all, requires_approval: true }"
+    ),
+    "a tool that a template names": tasks(READ, WEB, '{ name: any, tool: "{{ context.tool }}" }'),
+    "a persona that a template names": tasks(
+        '{ name: any, persona_key: "{{ context.who }}", personas: [careful, all] }'
+    ),
+    "a handoff": (
+        f"a: {{ tasks: [{{ name: work, persona_key: reader, config: {{ handoffs: [b] }} }}] }}\n"
+        f"b: {{ tasks: [{SEND}] }}"
+    ),
+    "a clean-up": (f"a: {{ tasks: [{READ}, {WEB}], on_cancel: b }}\nb: {{ tasks: [{SEND}] }}"),
+}
+
+SAFE = {
+    "nothing private": tasks(WEB, SEND),
+    "nothing from others": tasks(READ, SEND),
+    "nothing sent": tasks(READ, WEB),
+    "sent before": tasks(SEND, READ, WEB),
+    "asked before each call": tasks(READ, WEB, call("asked")),
+    "an agent that asks": tasks(agent("careful")),
+    "an agent with private data alone": tasks(agent("private")),
+    "an agent with public data alone": tasks(agent("public")),
+    "calls that are only returned": tasks(agent("returning")),
+    "one search with what was read": tasks(READ, call("search")),
+    "a person between": tasks(READ, WEB, ASK, SEND),
+    "a person between, in a called team": (
+        f"a: {{ tasks: [{READ}, {WEB}, {{ name: t, team: b }}, {SEND}] }}\nb: {{ tasks: [{ASK}] }}"
+    ),
+    "a person refuses, and the run ends elsewhere": (
+        f"a: {{ tasks: [{READ}, {WEB}, {ASK}], {NEXT} }}\nb: {{ tasks: [{SEND}] }}"
+    ),
+    "exclusive branches": tasks(
+        READ,
+        f'{{ name: c, type: branch, branches: [{{ condition: "{{{{ context.x }}}}", '
+        f"steps: [{WEB}] }}], otherwise: [{SEND}] }}",
+    ),
+    "exclusive routes": (
+        f"a: {{ tasks: [{READ}], routing: {{ rules: [{{ condition: all_success, next_team: b }}], "
+        f"default: c }} }}\nb: {{ tasks: [{WEB}] }}\nc: {{ tasks: [{SEND}] }}"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_an_unsafe_plan_is_reported_with_its_path(name: str) -> None:
+    found = leaks(UNSAFE[name])
+    assert found
+    for one in found:
+        assert "'read' in " in one.message
+        assert one.line > 0
+
+
+@pytest.mark.parametrize("name", SAFE)
+def test_a_safe_plan_raises_no_alarm(name: str) -> None:
+    assert leaks(SAFE[name]) == []
+
+
+def test_a_leak_is_reported_where_its_model_gets_the_tool() -> None:
+    (found,) = leaks(tasks(agent("all")))
+    assert found.path == "llm_config.personas.all.tools[2]"
+    assert found.message == (
+        "a/work can send out private data at the word of others, and nobody approves it: 'read' in "
+        "a/work returns private data, 'web' in a/work returns text that others wrote, and 'send' "
+        "sends data out"
+    )
+
+
+Events = tuple[tuple[str, str], ...]
+"""`(name of the step, what it calls)`; `ask` is a person."""
+_TOOLS = ("read", "web", "send", "search", "asked", "set")
+_BROUGHT = {"read": {"private"}, "web": {"untrusted"}, "search": {"untrusted"}}
+
+
+class Generated:
+    """A team of random steps, with every path through it: the search that needs no analysis."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.number = 0
+        self.cut = False
+        """Whether the search leaves out paths, or the analysis may warn of too much: a person in
+        one branch clears what concurrent ones bring at any time."""
+
+    def steps(self, depth: int) -> tuple[str, list[Events]]:
+        made = [self.step(depth) for _ in range(self.random.randint(1, 3))]
+        paths = [sum(one, ()) for one in product(*(paths for _, paths in made))]
+        return f"[{', '.join(text for text, _ in made)}]", self.first(paths, 20_000)
+
+    def first(self, paths: list[Events], most: int) -> list[Events]:
+        self.cut = self.cut or len(paths) > most
+        return paths[:most]
+
+    def step(self, depth: int) -> tuple[str, list[Events]]:
+        self.number += 1
+        name = f"s{self.number}"
+        kinds = ["call"] * 6 + ["ask", "maybe", "agent"] + ["branch", "loop", "parallel"] * depth
+        kind = self.random.choice(kinds)
+        tool = self.random.choice(_TOOLS[:5])
+        match kind:
+            case "call":
+                return call(tool, name), [((name, tool),)]
+            case "ask":
+                return ASK.replace("name: ask", f"name: {name}"), [((name, "ask"),)]
+            case "maybe":
+                text = call(tool, name, ', when: "{{ context.x }}"')
+                return text, [(), ((name, tool),)]
+            case "agent":
+                offered = sorted(self.random.sample(_TOOLS[:5], self.random.randint(1, 3)))
+                names = ", ".join(offered)
+                text = f"{{ name: {name}, persona_key: all, config: {{ tools: [{names}] }} }}"
+                calls = [
+                    tuple((name, one) for one in made)
+                    for length in range(4)
+                    for made in product(offered, repeat=length)
+                ]
+                return text, calls
+            case "loop":
+                body, paths = self.steps(0)
+                text = (
+                    f'{{ name: {name}, type: loop, while: "{{{{ context.x }}}}", '
+                    f"max_iterations: 3, body: {body} }}"
+                )
+                paths = self.first(paths, 12)
+                rounds = [sum(one, ()) for n in range(4) for one in product(paths, repeat=n)]
+                return text, self.first(rounds, 2_000)
+            case "branch":
+                (one, first), (two, second) = self.steps(0), self.steps(0)
+                text = (
+                    f'{{ name: {name}, type: branch, branches: [{{ condition: "{{{{ context.x }}}}"'
+                    f", steps: {one} }}], otherwise: {two} }}"
+                )
+                return text, [*first, *second]
+            case _:
+                (one, first), (two, second) = self.steps(0), self.steps(0)
+                text = f"{{ name: {name}, type: parallel, branches: {{ x: {one}, y: {two} }} }}"
+                self.cut = self.cut or "approval" in one + two
+                mixed = [
+                    m
+                    for a in self.first(first, 8)
+                    for b in self.first(second, 8)
+                    for m in interleaved(a, b)
+                ]
+                return text, self.first(mixed, 2_000)
+
+
+def interleaved(one: Events, other: Events) -> list[Events]:
+    if not one or not other:
+        return [one + other]
+    first = [(one[0], *rest) for rest in interleaved(one[1:], other)]
+    return first + [(other[0], *rest) for rest in interleaved(one, other[1:])]
+
+
+def leaking(path: Events) -> set[str]:
+    """The steps of one path that send what they must not."""
+    met: set[str] = set()
+    found: set[str] = set()
+    for name, tool in path:
+        if tool == "ask":
+            met = set()
+        if tool in ("send", "search") and met == {"private", "untrusted"}:
+            found.add(name)
+        met |= _BROUGHT.get(tool, set())
+    return found
+
+
+def test_the_analysis_agrees_with_a_search_of_every_path() -> None:
+    leaky = searched = 0
+    for seed in range(1_000):
+        generated = Generated(seed)
+        steps, paths = generated.steps(1)
+        wanted = {name for path in paths for name in leaking(path)}
+        found = leaks(f"a: {{ tasks: {steps} }}")
+        told = {one.message.partition(" can ")[0].rpartition("/")[2] for one in found}
+        assert wanted <= told, steps
+        if not generated.cut:
+            assert told == wanted, steps
+            searched += 1
+        leaky += bool(wanted)
+    assert leaky > 100
+    assert searched > 500

@@ -1,0 +1,42 @@
+"""The worst case of agents that use tools: their turns, their calls, and the agents they call."""
+
+from dsl.analysis.findings import analysed
+from dsl.analysis.loads import Terms
+from dsl.analysis.worst_case import Figures, worst_case
+from tests.support.compiling import compiled
+from tests.unit.dsl.tools.documents import document
+
+
+def total(planner: str, tools: str = "it: { skill: Discovery.collect }") -> Figures:
+    done = compiled(document(planner, tools))
+    return worst_case(done, analysed(done), Terms({}, 1000)).total
+
+
+def test_an_agent_takes_its_turns_one_more_and_its_reasks() -> None:
+    assert total("tools: [it]\nmax_turns: 4\nmax_reasks: 2").model_calls == 4 + 1 + 2
+    assert total("tools: [it]\nmax_turns: 4\ntool_choice: none\nmax_reasks: 2").model_calls == 3
+
+
+def test_a_turn_makes_a_hundred_calls_at_most_or_one() -> None:
+    keys = "tools: [it]\nmax_turns: 4\nmax_reasks: 0"
+    assert total(keys).skill_calls == 400
+    assert total(f"{keys}\nparallel_tool_calls: false").skill_calls == 4
+    assert total(f"{keys}\ntool_calls: return").skill_calls == 0
+
+
+def test_a_policy_bounds_the_calls_of_a_tool() -> None:
+    keys = "tools: [it]\nmax_turns: 4\ntool_policy: [{ tool: it, max_calls: 3 }]"
+    assert total(keys).skill_calls == 3
+
+
+def test_a_call_of_an_agent_costs_its_own_turns() -> None:
+    keys = "tools: [it]\nmax_turns: 4\nmax_reasks: 0\nparallel_tool_calls: false"
+    tools = "it: { agent: helper, on_error: retry, retries: 1 }"
+    assert total(keys, tools).model_calls == 5 + 4 * 2 * 3
+
+
+def test_a_call_of_a_team_counts_its_visits() -> None:
+    keys = "tools: [it]\nmax_turns: 4\nmax_reasks: 0\nparallel_tool_calls: false"
+    assert total(keys, "it: { team: review, description: x }").visits == 1 + 4
+    asked = "it: { skill: Discovery.collect, requires_approval: { deadline: 1h } }"
+    assert total(keys, asked).approvals == 4

@@ -6,10 +6,13 @@ from activities.skills.skill_contracts import known_contracts
 from dsl.model.capabilities import Capabilities
 from dsl.model.sections.provider_document import ProviderSection
 from dsl.model.sections.worker_document import CommandSection
-from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT
+from dsl.model.steps import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 
-AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING)
+AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING, TOOL_CALLING)
 """The types that the agent factory knows; loading it takes half a second."""
+
+TOOL_KINDS = ("skill", "agent", "team")
+"""What the interpreter calls as a tool."""
 
 KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """Environment variables where each vendor's own tools look for the key."""
@@ -38,6 +41,7 @@ def capabilities(
     """
     return Capabilities(
         agent_types=AGENT_TYPES,
+        tool_kinds=TOOL_KINDS,
         skills=known_contracts(),
         providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
         commands=None if commands is None else tuple(commands),

@@ -12,6 +12,7 @@ from dsl.checks.tools.section_checks import (
     check_attempts,
     check_keys,
     check_memory,
+    check_run_keys,
     check_schema,
     check_skill_tool,
     origin_of,
@@ -21,8 +22,7 @@ from dsl.compile.personas import AgentResolver
 from dsl.errors import Code
 from dsl.json_schema.argument_schemas import (
     arguments_schema,
-    is_whole_schema,
-    schema_of_properties,
+    declared_arguments,
 )
 from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.document import SystemDocument
@@ -65,6 +65,8 @@ class ToolCompiler:
         if origin is None:
             return None
         check_keys(name, section, origin.kind, path, self.tree, self.problems)
+        known = self.capabilities.tool_keys
+        check_run_keys(name, section, known, path, self.tree, self.problems)
         if origin.kind not in self.capabilities.tool_kinds:
             place = (*path, origin.kind)
             details = tool_not_run(name, origin.kind, self.capabilities.tool_kinds)
@@ -187,8 +189,7 @@ class ToolCompiler:
 
     def _arguments(self, name: str, section: ToolSection, path: NodePath) -> Json | None:
         """Return the schema of the arguments of an agent or a team; None if it is unusable."""
-        written = section.input_schema or {}
-        schema = written if is_whole_schema(written) else schema_of_properties(written)
+        schema = declared_arguments(section.input_schema)
         if not check_schema(name, "input_schema", schema, path, self.tree, self.problems):
             return None
         properties = schema.get("properties")

@@ -53,6 +53,12 @@ def schema_of_properties(properties: Json) -> Json:
     }
 
 
+def declared_arguments(written: Json | None) -> Json:
+    """Return the schema of the arguments of an agent or a team, from its `input_schema`."""
+    declared = written or {}
+    return declared if is_whole_schema(declared) else schema_of_properties(declared)
+
+
 def is_whole_schema(written: Json) -> bool:
     """Return whether a mapping is a JSON Schema of an object, and not `{name: schema}`."""
     return isinstance(written.get("type"), str) or isinstance(written.get("$ref"), str)

@@ -8,6 +8,7 @@ from dsl.model.outcomes import Outcome
 from dsl.model.steps import ToolStep
 from dsl.model.terms import consent
 from dsl.templates.template_filling import fill
+from dsl.tool_loop.call_checks import argument_problems
 from workflows.agents.skill_calls import call_skill
 from workflows.agents.tool_kinds import ToolCall, call_tool
 from workflows.approvals.output_approval import ApprovalSubject, with_consent
@@ -34,6 +35,12 @@ async def execute(
             "InvalidArguments",
             f"the arguments of the tool {name!r} are {describe_kind(arguments)}, not a mapping",
         )
+    problems = ()
+    if tool.skill is None and tool.input_schema is not None:  # a skill checks its own input
+        own = {key: value for key, value in arguments.items() if key not in tool.fixed}
+        problems = argument_problems(own, tool.input_schema)
+    if problems:
+        return Outcome.failed("InvalidArguments", f"the tool {name!r}: {'; '.join(problems)}")
     given = {**arguments, **tool.fixed}
     call = ToolCall(name, tool, place, step.timeout)
 

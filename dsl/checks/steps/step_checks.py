@@ -14,9 +14,10 @@ from dsl.checks.steps.parallel_checks import check_parallel
 from dsl.checks.steps.task_graph_checks import check_task_graph
 from dsl.errors import Code
 from dsl.evaluate.because import brief
+from dsl.json_schema.argument_schemas import declared_arguments
 from dsl.json_schema.schema_checker import beyond
 from dsl.json_schema.schema_problems import schema_fault
-from dsl.model.capabilities import Capabilities
+from dsl.model.capabilities import Capabilities, SkillContract
 from dsl.model.retryability import can_pass, holds_steps
 from dsl.model.steps import (
     ORCHESTRATING,
@@ -188,6 +189,11 @@ def _tool(here: Surroundings, step: ToolStep, path: NodePath) -> None:
         place = (*path, "arguments", name)
         here.problems.note("E213", here.tree.find(place).at, place, fixed_argument(step.tool, name))
     contract = here.capabilities.skills.get(section.skill or "")
+    if contract is None and section.skill is None:
+        schema = declared_arguments(section.input_schema)
+        contract = SkillContract(
+            name=step.tool, description="", effect="once", input_schema=schema, output_schema={}
+        )
     if contract is not None:
         check_input(
             here.tree,
